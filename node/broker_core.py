@@ -79,6 +79,7 @@ class BrokerCore:
 
     def start(self, now: Now) -> list[Output]:
         self.raft.elapse(now.mono_ns)
+        self.broker.load()
         self.raft.start(now)
         self.broker.start(now)
         return self._finish(now)

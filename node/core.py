@@ -121,6 +121,7 @@ class Core:
 
     def start(self, now: Now) -> list[Output]:
         self.raft.elapse(now.mono_ns)
+        self.controller.load()
         self.raft.start(now)
         self.controller.start(now)
         return self._finish(now)

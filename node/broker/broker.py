@@ -119,6 +119,10 @@ class Broker:
 
     # --- what is due ---
 
+    def load(self) -> None:
+        """Before `Raft.start`."""
+        self.follower.load()
+
     def start(self, now: Now) -> None:
         self.follower.start(now)
 

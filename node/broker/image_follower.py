@@ -27,6 +27,10 @@ class ImageFollower:
         """All below is replayed."""
         return self._raft.handed_over
 
+    def load(self) -> None:
+        """Before `Raft.start`."""
+        self._raft.load(self)
+
     def start(self, now: Now) -> None:
         self._raft.start(self)
         self._snapshots.start(now)

@@ -8,7 +8,7 @@ number of variable length is the same everywhere (`varint`).
 """
 
 from node.codec.codec_errors import MalformedMessage, UnencodableMessage
-from node.codec.reader import read_whole, struct_reader
+from node.codec.reader import read_whole, struct_reader, whole_reader
 from node.codec.writer import struct_writer, write_whole
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "read_whole",
     "struct_reader",
     "struct_writer",
+    "whole_reader",
     "write_whole",
 ]

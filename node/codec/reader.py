@@ -52,15 +52,29 @@ def read_whole(
     """The message that fills `data` from `at` to its end, written in a version (None: the class has
     one alone); where it may be followed, all that is behind it is left alone. Raises `malformed`,
     and nothing else."""
-    message: T
-    try:
-        message, end = struct_reader(message_class, version)(data, at, Budget())  # type: ignore[arg-type]  # a class is hashable
-    except (struct.error, ValueError, IndexError) as error:
-        raise malformed(f"not a {message_class.__name__}: {error}") from error
-    if end != len(data) and not may_be_followed:
-        left = len(data) - end
-        raise malformed(f"{left} bytes left over after a {message_class.__name__}")
+    read = whole_reader(message_class, malformed, version, may_be_followed)  # type: ignore[arg-type]  # a class is hashable
+    message: T = read(data, at)
     return message
+
+
+@cache
+def whole_reader(
+    message_class: Any, malformed: Any, version: int | None, may_be_followed: bool = False
+) -> Callable[[bytes, int], Any]:
+    """What `read_whole` calls, for those who read many of a class: of bytes, from where on."""
+    read_struct = struct_reader(message_class, version)
+
+    def read(data: bytes, at: int) -> Any:
+        try:
+            message, end = read_struct(data, at, Budget())
+        except (struct.error, ValueError, IndexError) as error:
+            raise malformed(f"not a {message_class.__name__}: {error}") from error
+        if end != len(data) and not may_be_followed:
+            left = len(data) - end
+            raise malformed(f"{left} bytes left over after a {message_class.__name__}")
+        return message
+
+    return read
 
 
 @cache

@@ -137,8 +137,12 @@ class Controller:
 
     # --- what is due ---
 
+    def load(self) -> None:
+        """Once, before `Raft.start`: the newest snapshot, if there is one."""
+        self._raft.load(self)
+
     def start(self, now: Now) -> None:
-        """Once, after `Raft.start`: from the newest snapshot, if there is one."""
+        """Once, after `Raft.start`: from what was loaded."""
         self._raft.start(self)
         self._snapshots.start(now)
 

@@ -11,7 +11,7 @@ handed: the quorum adds what is its own.
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from node.ids import NEVER_NS, Epoch, LogPosition, Now, Offset, ReplicaKey, Ticket
@@ -19,6 +19,7 @@ from node.raft.local_snapshots import PieceWriter
 from node.raft.portion import portion
 from node.raft.raft import Raft
 from node.raft.roles import Leader
+from node.raft.unreplayable import first_unknown
 from node.records.batch import Batch, BatchHeader, split_batches
 from node.records.control import ControlRecord
 from node.records.snapshot import SnapshotEncoder, SnapshotReader
@@ -29,7 +30,7 @@ _PIECE_BYTES = 1024 * 1024  # of the log at most in one step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotPart:
-    values: Iterable[bytes | None]  # of its records
+    values: Sequence[bytes | None]  # of its records
     is_first: bool
     is_last: bool
 
@@ -61,6 +62,11 @@ class _Loading:
     position: int = 0  # of what was read
     batches: deque[Batch] = field(default_factory=deque)  # read, and not handed over
     is_begun: bool = False
+
+    @property
+    def is_read(self) -> bool:
+        """To its end."""
+        return self.reader.is_complete and not self.batches
 
 
 class SnapshotWriter:
@@ -151,9 +157,21 @@ class RaftClient:
 
     # --- what is told ---
 
+    def load(self, listener: Listener) -> None:
+        """Before `Raft.start`, for which this node has to know whether it can replay what its log
+        starts from: hand over all of the newest snapshot, but not yet that it is whole. Nobody
+        waits for this node."""
+        loading, log, unknown = self._loading, self._raft.log, None
+        while loading is not None and not loading.is_read:
+            part = self._read_snapshot(loading)
+            unknown = unknown or first_unknown(part.values)
+            listener.on_snapshot(part)
+        if log.start > 0:
+            log.read_below(unknown and unknown[1])
+
     def start(self, listener: Listener) -> None:
-        """Hand over the newest snapshot, whole: nobody waits for this node yet."""
-        while self._loading is not None:
+        """After `Raft.start`: the last part, which is empty, of what `load` handed over."""
+        if self._loading is not None:
             self._hand_over_snapshot(listener, self._loading)
 
     def poll(self, listener: Listener, now: Now) -> None:
@@ -230,6 +248,15 @@ class RaftClient:
 
     def _hand_over_snapshot(self, listener: Listener, loading: _Loading) -> None:
         """One piece."""
+        part, id_ = self._read_snapshot(loading), loading.snapshot.id
+        if loading.is_read:
+            self._loading = None
+            self.handed_over, self._epoch = id_.offset, id_.epoch
+            self._timestamp_ms, self.bytes_since_snapshot = loading.snapshot.timestamp_ms, 0
+        listener.on_snapshot(replace(part, is_last=loading.is_read))
+
+    def _read_snapshot(self, loading: _Loading) -> SnapshotPart:
+        """One piece, of which nobody is told yet that it is the last; empty behind that one."""
         id_, reader = loading.snapshot.id, loading.reader
         if not loading.batches and not reader.is_complete:
             data = self._raft.log.view.read_snapshot(id_, loading.position, _PIECE_BYTES)
@@ -239,18 +266,9 @@ class RaftClient:
         batches = list(portion(loading.batches))
         for _ in batches:
             loading.batches.popleft()
-        is_last = reader.is_complete and not loading.batches
-        part = SnapshotPart(
-            values=[value for batch in batches for value in batch.values()],
-            is_first=not loading.is_begun,
-            is_last=is_last,
-        )
-        loading.is_begun = True
-        if is_last:
-            self._loading = None
-            self.handed_over, self._epoch = id_.offset, id_.epoch
-            self._timestamp_ms, self.bytes_since_snapshot = loading.snapshot.timestamp_ms, 0
-        listener.on_snapshot(part)
+        values = [value for batch in batches for value in batch.values()]
+        is_first, loading.is_begun = not loading.is_begun, True
+        return SnapshotPart(values=values, is_first=is_first, is_last=False)
 
     def _is_own(self, base: Offset) -> bool:
         return bool(self._appended) and self._appended[0].base_offset == base

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from node.effects import AppendBatches, FlushLog, ReplaceLog, TruncateLog
 from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset, uuid_text
 from node.outbox import Outbox
-from node.raft.unreplayable import Unreplayable, first_unreplayable, unreplayable_below
+from node.raft.unreplayable import Unreplayable, first_unreplayable
 from node.raft.voter_history import VoterHistory
 from node.records.batch import Batch, BatchHeader, KeyValue, encode_batch, read_header
 from node.records.control import ControlRecord
+from node.records.metadata import UnknownRecord
 from node.storage.view import LogView
 
 _READ_BYTES = 1024 * 1024  # of the log at once, when it is opened
@@ -29,7 +30,8 @@ class LocalLog:
             self.voters = before.after_snapshot(first.controls, first.id.offset)
         # Where metadata begins, as against what the quorum says to itself; None: there is none.
         self.metadata_from: Offset | None = self.start if self.start > 0 else None
-        self.unreplayable: Unreplayable | None = unreplayable_below(view)
+        self.unreplayable: Unreplayable | None = None
+        self.is_read = self.start == 0  # with what it starts from (`read_below`)
         for batch in _whole_log(view):
             self.voters = self._read(batch)
             if self.unreplayable is None:
@@ -40,6 +42,14 @@ class LocalLog:
         self.durable: Offset = view.start()
         self._flushed = True
         self._outbox = outbox
+
+    def read_below(self, unknown: UnknownRecord | None) -> None:
+        """The snapshot that stands for what the log lacks was read: what it has, if it has any,
+        that this node cannot replay."""
+        self.is_read = True
+        if unknown is not None:
+            # Its place in the log is not known any more, but that it lies below the log's start.
+            self.unreplayable = Unreplayable(offset=Offset(self.start - 1), record=unknown)
 
     def begin_step(self) -> None:
         """What the last step wrote is now in the view."""

@@ -7,17 +7,12 @@ with such a record in its log, committed or not, does not stand for election (Ka
 end there).
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from node.ids import Offset
 from node.records.batch import Batch
 from node.records.metadata import UnknownRecord, all_known, unknown_record
-from node.records.snapshot import SnapshotReader
-from node.storage.snapshots import Snapshot
-from node.storage.view import LogView
-
-_PIECE_BYTES = 1024 * 1024  # of a snapshot at most in memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,28 +27,18 @@ def first_unreplayable(batches: Iterable[Batch]) -> Unreplayable | None:
     """Of batches that were found sound (`node.records.contents`)."""
     for batch in batches:
         values = () if batch.header.is_control else batch.values()
-        if not all_known(values):
-            for offset, value in enumerate(values, batch.header.base_offset):
-                unknown = unknown_record(value)
-                if unknown is not None:
-                    return Unreplayable(offset=Offset(offset), record=unknown)
+        found = first_unknown(values)
+        if found is not None:
+            place, record = found
+            return Unreplayable(offset=Offset(batch.header.base_offset + place), record=record)
     return None
 
 
-def unreplayable_below(view: LogView) -> Unreplayable | None:
-    """In the snapshot that the log starts at, which was found sound when it was opened."""
-    start = view.start()
-    found = _in_snapshot(view, view.snapshots()[0]) if start > 0 else None
-    # Its place in the log is not known any more, but that it lies below the snapshot's end.
-    return found and replace(found, offset=Offset(start - 1))
-
-
-def _in_snapshot(view: LogView, snapshot: Snapshot) -> Unreplayable | None:
-    reader = SnapshotReader(snapshot.id.epoch)
-    position = 0
-    while position < snapshot.size:
-        data = view.read_snapshot(snapshot.id, position, _PIECE_BYTES)
-        position += len(data)
-        if (found := first_unreplayable(reader.feed(data))) is not None:
-            return found
+def first_unknown(values: Sequence[bytes | None]) -> tuple[int, UnknownRecord] | None:
+    """Which of them, counted from 0, and what it is."""
+    if not all_known(values):
+        for place, value in enumerate(values):
+            unknown = unknown_record(value)
+            if unknown is not None:
+                return place, unknown
     return None

@@ -5,11 +5,11 @@ data batch of `__cluster_metadata`; the key is null. Other controllers, Apache K
 write records that this node does not know: it keeps their bytes, but cannot replay them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from node.codec import read_whole, write_whole
+from node.codec import whole_reader, write_whole
 from node.codec.varint import read_unsigned
 from node.records.broker_schemas import (
     BrokerRegistrationChangeRecord,
@@ -62,8 +62,12 @@ MetadataRecord = (
 KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
 _FRAME_VERSION = 1
 _FRAME_BYTES = 3  # of what is known: one each
-_BY_FRAME = {
-    bytes((_FRAME_VERSION, kind.__record_type__, version)): (kind, version)
+_READERS: dict[bytes, Callable[[bytes, int], MetadataRecord]] = {
+    bytes((_FRAME_VERSION, kind.__record_type__, version)): whole_reader(
+        kind,  # type: ignore[arg-type]  # a class is hashable
+        MalformedRecord,
+        version,
+    )
     for kind in KINDS
     for version in range(kind.__version__ + 1)
 }
@@ -97,18 +101,19 @@ def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
     Raises MalformedRecord where no controller could read it: without a frame of version 1, or with
     other bytes than a record of its type and version has.
     """
-    known = None if value is None else _BY_FRAME.get(value[:_FRAME_BYTES])
-    if value is not None and known is not None:
-        kind, version = known
-        return read_whole(kind, value, _FRAME_BYTES, MalformedRecord, version)
+    if value is not None:
+        read = _READERS.get(value[:_FRAME_BYTES])
+        if read is not None:
+            return read(value, _FRAME_BYTES)
     unknown = unknown_record(value)
     assert unknown is not None, "what is known was read"
     return unknown
 
 
-def all_known(values: Iterable[bytes | None]) -> bool:
+def all_known(values: Sequence[bytes | None]) -> bool:
     """Are all of a type and version that this node can replay?"""
-    return all(value is not None and value[:_FRAME_BYTES] in _BY_FRAME for value in values)
+    frames = {None if value is None else value[:_FRAME_BYTES] for value in values}
+    return frames <= _READERS.keys()
 
 
 def unknown_record(value: bytes | None) -> UnknownRecord | None:
@@ -118,7 +123,7 @@ def unknown_record(value: bytes | None) -> UnknownRecord | None:
     """
     if value is None:
         raise MalformedRecord("a metadata record without a value")
-    if value[:_FRAME_BYTES] in _BY_FRAME:
+    if value[:_FRAME_BYTES] in _READERS:
         return None
     try:
         frame_version, at = read_unsigned(value, 0)

@@ -9,6 +9,8 @@ TOPIC, BROKER = 2, 4  # types of resources; the broker named "" is every one
 CLUSTER = (BROKER, "")
 Resource = tuple[int, str]  # type, name
 
+_UNSET: dict[str, str] = {}  # of a resource, nothing is
+
 
 class Configs:
     def __init__(self, digest: Digest) -> None:
@@ -39,7 +41,7 @@ class Configs:
     def replay(self, record: ConfigRecord) -> None:
         kind, of = resource = record.resource_type, record.resource_name
         name, value = record.name, record.value
-        before = self._entries.get(resource, {})
+        before = self._entries.get(resource, _UNSET)
         self._digest.count(kind, of, name, before.get(name), value)
         if value is not None:
             self._entries[resource] = {**before, name: value}

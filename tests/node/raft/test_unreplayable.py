@@ -15,11 +15,13 @@ from node.ids import Epoch, LogPosition, NodeId, Offset
 from node.raft.roles import Candidate, Follower, Prospective, Unattached
 from node.records.batch import KeyValue, encode_batch
 from node.records.metadata import UnknownRecord, decode_metadata
+from node.records.snapshot import SnapshotEncoder
 from node.wire.fetch import FetchResponse
 from node.wire.quorum_epoch import EndQuorumEpochRequest
 from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.codec_shapes import values_of
 from tests.support.kafka_schemas import KafkaRecord, kafka_records, with_schemas
+from tests.support.memory_log import MemoryLog
 from tests.support.rig import CLUSTER, ME, NO_OP, OTHER, QUIET, Rig, batch, log_of
 
 QUOTA = b"\x01\x0e\x00" + b"any body"
@@ -110,6 +112,27 @@ def test_what_it_stood_for_before_it_ended_it_does_not_stand_for_again(leader: i
     rig = Rig(timeouts=QUIET, log=following([QUOTA]).log, election=election)
     assert not isinstance(rig.role, Candidate)
     assert not may_lead(rig)
+
+
+def behind_a_snapshot(*values: bytes) -> MemoryLog:
+    """An empty log that starts at the end of a snapshot of these records."""
+    log, end = MemoryLog(), LogPosition(Epoch(1), Offset(7))
+    encoder = SnapshotEncoder(end.epoch, 0)
+    log.write_snapshot(end, 0, encoder.opening(()) + encoder.data(values) + encoder.closing())
+    log.finish_snapshot(end)
+    log.replace(end)
+    return log
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_it_looks_at_the_snapshot_that_its_log_starts_at(size: int) -> None:
+    """Before it takes a role: alone, it would lead at once."""
+    rig = Rig(size=size, timeouts=QUIET, log=behind_a_snapshot(NO_OP, QUOTA))
+    assert unfit(rig) == [{**TOLD, "offset": 6}]
+    assert not may_lead(rig)
+    assert isinstance(rig.role, Unattached)
+    assert rig.core.controller.applied == 7
+    assert may_lead(Rig(timeouts=QUIET, log=behind_a_snapshot(NO_OP, NO_OP)))
 
 
 def test_where_there_is_no_other_voter_nobody_leads() -> None:
