@@ -15,7 +15,8 @@ moment (`quorum_gauges`).
     deadlines  deadlines.py   what is due when, and what happens then
     voters     voter_set, voter_history: who votes, from which offset on; asked of the log, which
                is where control records say so. voter_forms: in which of two ways (KIP-853,
-               KIP-856). voter_changes: AddRaftVoter, RemoveRaftVoter
+               KIP-856). voter_changes: AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter at the
+               leader. own_address: a voter tells where it listens now
     rules      election, high_watermark, reachable_epoch, progress, portion: pure leaves
     trust      peers_only.py   what is served on the voters' own listener alone
     exchanges  votes, begin_end_epoch, fetch_leader, fetch_follower, quorum_description,

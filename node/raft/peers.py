@@ -119,8 +119,7 @@ class Peers:
         server, quorum = self._servers.get(key), self._quorum
         if server is not None:
             return server
-        known = quorum.voters.endpoint(key.id, quorum.listener)
-        at = quorum.leader_at() if known is None and key.id == quorum.leader else known
+        at = quorum.address_of(key.id)
         assert at is not None, f"{key} has no address"
         return at
 

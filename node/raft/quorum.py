@@ -302,9 +302,11 @@ class Quorum:
         self, epoch: Epoch, leader: NodeId, mono_ns: int, at: Endpoint | None = None
     ) -> None:
         """The leader itself spoke: also a node that had lost touch with it follows again."""
-        can_reach = at is not None or self.has_address(leader)
-        if epoch == self.epoch and isinstance(self.role, Prospective) and can_reach:
+        role, can_reach = self.role, at is not None or self.has_address(leader)
+        if epoch == self.epoch and isinstance(role, Prospective) and can_reach:
             self.to_follower(epoch, leader, mono_ns, at)
+        elif epoch == self.epoch and isinstance(role, Follower) and role.leader == leader:
+            self.update(replace(role, leader_at=at or role.leader_at))
         else:
             self.learn(epoch, leader, mono_ns, at)
 
@@ -355,11 +357,17 @@ class Quorum:
         """By the voter set."""
         return self.voters.endpoint(node) is not None
 
+    def address_of(self, node: NodeId) -> Endpoint | None:
+        """Where to reach a node: a leader that we follow where we were told, others where the voter
+        set says. A leader may have moved before it was elected, and the set does not say so."""
+        role = self.role
+        if isinstance(role, Follower | Prospective) and role.leader == node:
+            return role.leader_at or self.voters.endpoint(node, self.listener)
+        return self.voters.endpoint(node, self.listener)
+
     def leader_at(self) -> Endpoint | None:
         """Where the leader is to be reached, as answers tell it: the listener has no name there."""
-        at = self.voters.endpoint(self.leader, self.listener)
-        if at is None and isinstance(self.role, Follower | Prospective):
-            at = self.role.leader_at
+        at = self.address_of(self.leader)
         return None if at is None else Endpoint(name="", host=at.host, port=at.port)
 
     # --- inner ---

@@ -24,6 +24,7 @@ from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.local_log import LocalLog
 from node.raft.local_snapshots import LocalSnapshots
+from node.raft.own_address import OwnAddress
 from node.raft.peers import Peers
 from node.raft.peers_only import refuse_to_others
 from node.raft.quorum import Quorum
@@ -49,12 +50,15 @@ from node.wire.quorum_epoch import (
     EndQuorumEpochRequest,
     QuorumEpochResponse,
 )
-from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, UpdateVoterRequest
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    RemoveVoterRequest,
+    UpdateVoterRequest,
+    UpdateVoterResponse,
+)
 from node.wire.vote import VoteRequest, VoteResponse
 
-QuorumRequest = (
-    PeerRequest | DescribeQuorumRequest | AddVoterRequest | RemoveVoterRequest | UpdateVoterRequest
-)
+QuorumRequest = PeerRequest | DescribeQuorumRequest | AddVoterRequest | RemoveVoterRequest
 
 
 class Raft:
@@ -99,6 +103,9 @@ class Raft:
             self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
         )
         self._changes = VoterChanges(self.quorum, self.log, self._replicas, parking, cluster_id)
+        self._own_address = OwnAddress(
+            self.quorum, self.log, self._peers, self._changes, cluster_id, advertised[0]
+        )
         self.snapshots = LocalSnapshots(view, snapshots, outbox)
         self._serving_snapshots = LeaderSnapshots(self.quorum, self.log, self._replicas, cluster_id)
         self._fetching_snapshots = FollowerSnapshots(
@@ -203,6 +210,8 @@ class Raft:
                 fault = self._fetching.on_response(key, request, response, now.mono_ns)
             case (FetchSnapshotRequest(), FetchSnapshotResponse()):
                 fault = self._fetching_snapshots.on_response(key, request, response, now.mono_ns)
+            case (UpdateVoterRequest(), UpdateVoterResponse()):
+                self._own_address.on_response(response, now.mono_ns)
             case _:
                 return  # of a connection that we have dropped since
         if fault is None:
@@ -254,6 +263,7 @@ class Raft:
         mono_ns = now.mono_ns
         self._polled_ns = mono_ns
         self._name_voters(now)
+        self._own_address.write(now)
         self._changes.poll(now)
         self._follow_voters(mono_ns)
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
@@ -263,6 +273,7 @@ class Raft:
         self._serving.poll(mono_ns)
         self._votes.send(mono_ns)
         self._epochs.send(mono_ns)
+        self._own_address.send(mono_ns)
         self._fetching_snapshots.send(mono_ns)
         self._fetching.send(mono_ns)
 

@@ -203,6 +203,7 @@ PeerRequest = (
     | EndQuorumEpochRequest
     | FetchRequest
     | FetchSnapshotRequest
+    | UpdateVoterRequest
 )
 # What other nodes say of themselves to the active controller.
 NodeRequest = (
@@ -273,7 +274,6 @@ Request = (
     | EnvelopeRequest
     | AddVoterRequest
     | RemoveVoterRequest
-    | UpdateVoterRequest
 )
 Response = (
     VoteResponse

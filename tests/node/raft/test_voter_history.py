@@ -277,7 +277,7 @@ def test_a_leader_that_is_no_voter_here_is_followed_where_it_says_it_listens() -
     )
     assert isinstance(rig.role, Follower)
     fetches = [ask for ask in rig.asked if isinstance(ask.request, FetchRequest)]
-    assert (asked_node(fetches[-1]), fetches[-1].endpoint) == (9, replace(at, name=""))
+    assert (asked_node(fetches[-1]), fetches[-1].endpoint) == (9, at)
 
 
 def test_a_leader_that_removes_itself_is_followed_on() -> None:

@@ -1,10 +1,12 @@
 """Voters come and go by `kraft-node quorum`, on real processes and disks."""
 
 import json
+from functools import partial
 from pathlib import Path
 
-from node.ids import uuid_text
-from tests.support.ports import give_back_ports
+from node.ids import NodeId, uuid_text
+from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from tests.support.ports import give_back_ports, take_ports
 from tests.support.quorum_processes import (
     NodeProcess,
     QuorumProcesses,
@@ -195,3 +197,40 @@ def test_what_the_leader_refuses_is_told_with_its_reason(tmp_path: Path) -> None
             lambda: change(quorum, "add-voter", node, directory_id(node)), "an answer"
         )
         assert told.startswith("error: DUPLICATE_VOTER (126): it is a voter already")
+
+
+def moved(node: NodeProcess, port: int) -> int:
+    """Started again with another port of its inner listener; the one that it had."""
+    node.terminate()
+    before, node.inner = node.inner, port
+    text = node.config.read_text()
+    node.config.write_text(text.replace(f"127.0.0.1:{before}", f"127.0.0.1:{port}"))
+    node.start()
+    return before
+
+
+def is_known_where_it_is(asked: NodeProcess, node: NodeProcess) -> bool | None:
+    """By the voters of the log of the one that is asked."""
+    with asked.client() as client:
+        told = client.ask(DescribeQuorumRequest())
+    assert isinstance(told, DescribeQuorumResponse)
+    endpoints = dict(told.nodes)[NodeId(node.id)]
+    return any(each.port == node.inner for each in endpoints) or None
+
+
+def test_voters_that_moved_elect_one_another(tmp_path: Path) -> None:
+    """Each tells whoever leads where it listens now (UpdateRaftVoter): without the third node the
+    two are a majority only if they find each other."""
+    with quorum_processes(tmp_path, 3) as quorum:
+        quorum.write("r", 1000)
+        stays = quorum.leader()
+        rest = [node for node in quorum.nodes.values() if node is not stays]
+        left = []
+        for node, port in zip(rest, take_ports(len(rest)), strict=True):
+            left.append(moved(node, port))
+            wait_until(partial(is_known_where_it_is, stays, node), f"node {node.id} is found")
+        give_back_ports(left)
+        quorum.write("r", 2000)  # so all before it is committed
+        stays.kill()
+        quorum.write("r", 3000)
+        assert quorum.read("r") == "3000"

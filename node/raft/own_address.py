@@ -1,0 +1,92 @@
+"""UpdateRaftVoter, as voters send it: one that listens elsewhere than the voter set says tells its
+leader (KIP-853).
+
+A voter is asked for its vote where the set says that it is. One that came back with another address
+would be asked by nobody any more once its leader is lost. So it tells the leader, who has the new
+set committed; and again after a while, as long as its own log has the old address: the leader takes
+one change at a time. A leader that moved tells itself. Where the configuration lists the voters, it
+says where they are, and nobody is told (KIP-856).
+"""
+
+from node.endpoint import Endpoint
+from node.ids import Now
+from node.raft import deadlines
+from node.raft.common import heed
+from node.raft.local_log import LocalLog
+from node.raft.peers import Peers
+from node.raft.quorum import Quorum
+from node.raft.roles import Follower, Leader
+from node.raft.voter_changes import VoterChanges
+from node.raft.voter_set import VoterSet
+from node.records.control import Voter
+from node.wire.raft_voters import UpdateVoterRequest, UpdateVoterResponse
+
+
+class OwnAddress:
+    """`own`: by the listener that voters reach one another by."""
+
+    def __init__(
+        self,
+        quorum: Quorum,
+        log: LocalLog,
+        peers: Peers,
+        changes: VoterChanges,
+        cluster_id: str,
+        own: Endpoint,
+    ) -> None:
+        self._quorum = quorum
+        self._log = log
+        self._peers = peers
+        self._changes = changes
+        self._cluster_id = cluster_id
+        self._own = own
+        self._known_to: VoterSet | None = None  # the set that was looked at, and says so
+        self._due_ns = 0
+
+    def write(self, now: Now) -> None:
+        """As the leader, once no other change is in the way."""
+        if isinstance(self._quorum.role, Leader) and (request := self._request()) is not None:
+            self._changes.on_update(request, now)
+
+    def send(self, mono_ns: int) -> None:
+        """To a leader that answers. Before a Fetch of the same step: nothing waits behind one."""
+        role = self._quorum.role
+        if not isinstance(role, Follower) or not role.fetched:
+            return
+        request = self._request()
+        if request is None or mono_ns < self._due_ns:
+            return
+        leader = self._peers.leader(role.leader)
+        if self._peers.may_ask(leader, request):
+            self._peers.ask(leader, request, mono_ns)
+            self._due_ns = mono_ns + deadlines.fetch_timeout_ns(self._quorum.timeouts)
+
+    def on_response(self, response: UpdateVoterResponse, mono_ns: int) -> None:
+        """Whether it was taken is seen in the log."""
+        heed(self._quorum, response, mono_ns)
+
+    def _request(self) -> UpdateVoterRequest | None:
+        """None: there is nothing to tell."""
+        voters = self._quorum.voters
+        if voters is self._known_to:
+            return None
+        row = self._moved(voters)
+        if row is None:
+            self._known_to = voters
+            return None
+        return UpdateVoterRequest(
+            cluster_id=self._cluster_id,
+            epoch=self._quorum.epoch,
+            voter=row.key,
+            endpoints=row.endpoints,
+        )
+
+    def _moved(self, voters: VoterSet) -> Voter | None:
+        """Our own row as it ought to be; None: it is so, or is not to be written."""
+        row, history = voters.rows.get(self._quorum.key), self._log.voters
+        if row is None or self._own in row.endpoints:
+            return None
+        others = tuple(at for at in row.endpoints if at.name != self._own.name)
+        moved = Voter(key=row.key, endpoints=(self._own, *others))
+        record = history.form.update_record(moved, voters, history.kraft_version)
+        return None if record is None else moved
