@@ -33,6 +33,14 @@ def first_snapshots(log_records: pa.Table) -> Mapping[int, SnapshotId]:
     return {row["node"]: SnapshotId(row["offset"] + 1, row["epoch"]) for row in rows}
 
 
+def whole_snapshots(log_records: pa.Table) -> Mapping[int, SnapshotId]:
+    """Those of `first_snapshots` that end with their footer."""
+    footers = log_records.filter(pc.equal(log_records["type"], "SnapshotFooter"))
+    ended = set(zip(footers["node"].to_pylist(), footers["offset"].to_pylist(), strict=True))
+    found = first_snapshots(log_records)
+    return {node: id_ for node, id_ in found.items() if (node, id_.end - 1) in ended}
+
+
 def stored_batches(log_batches: pa.Table) -> StoredLogs:
     """The intact batches on each node's disk, in log order."""
     found: dict[int, list[StoredBatch]] = defaultdict(list)

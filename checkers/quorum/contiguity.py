@@ -1,5 +1,7 @@
 """A log on a disk has no holes: of the metadata, and of partitions."""
 
+import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -9,12 +11,14 @@ from numpy.typing import NDArray
 from checkers.check import check, everywhere, of_partitions
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.metadata_logs import SnapshotId, whole_snapshots
 from checkers.evidence.partition_logs import codes
 from checkers.evidence.planned import Kind
 from checkers.partitions.held import compacted
 from checkers.verdict import CheckResult, EventValue
 
 _Row = dict[str, EventValue]
+_SEGMENT = re.compile(r"(\d{20})\.log")  # by the offset of its first record
 NAMES = ["node", "base_offset", "last_offset", "epoch", "segment", "position", "size", "crc_ok"]
 
 
@@ -67,6 +71,60 @@ def _hole(node: int, before: _Row, after: _Row) -> Violation:
             for row in (before, after)
         ],
     )
+
+
+@check(
+    "log-reaches-its-snapshot",
+    applies=everywhere,
+    source="KIP-630; SIM SnapshotAtLogStart, KAFKA-14238",
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+)
+def logs_reach_their_snapshots(evidence: Evidence) -> CheckResult:
+    """On each disk, the metadata log begins at 0, or no later than a whole snapshot ends, and that
+    is one of the same log.
+
+    Needs: log_batches, log_records.
+
+    A log begins where its first segment is named for. What lies between it and all snapshots is
+    nowhere: no node that begins with that disk can replay it. The epoch of a snapshot is that of
+    the last record that it stands for. Nothing is said of a disk of which a fault damages bytes.
+    """
+    rows = evidence.tables["log_batches"].select(NAMES).to_pylist()
+    logs: dict[int, list[_Row]] = {}
+    for row in rows:
+        logs.setdefault(row["node"], []).append(row)
+    whole = whole_snapshots(evidence.tables["log_records"])
+    damaged = {node for fault in evidence.faults if fault.damages_bytes for node in fault.nodes}
+    violations: list[Violation] = []
+    for node, log in sorted(logs.items()):
+        if node not in damaged:
+            violations += _without_a_beginning(node, log, whole.get(node))
+    return conclude(
+        looked_at=len(logs),
+        unit="logs on disks",
+        violations=violations,
+        needs="the nodes' disks",
+        holds="each begins at 0, or with a snapshot",
+        algorithm="the first segment's name, against the snapshots beside it",
+    )
+
+
+def _without_a_beginning(
+    node: int, log: list[_Row], snapshot: SnapshotId | None
+) -> Iterator[Violation]:
+    named = _SEGMENT.fullmatch(str(log[0]["segment"]))
+    start = int(named[1]) if named else 0
+    if snapshot is None:
+        if start > 0:
+            text = f"node {node}: its log begins at {start}, and no whole snapshot reaches that far"
+            yield Violation(text, [{"what": "the log's first batch", **log[0]}])
+        return
+    for row in log:
+        is_last = _number(row["base_offset"]) < snapshot.end <= _number(row["last_offset"]) + 1
+        if is_last and row["crc_ok"] and row["epoch"] != snapshot.epoch:
+            text = f"node {node}: its snapshot ends at {snapshot.end} in epoch {snapshot.epoch}, "
+            text += f"and the last record below that is of epoch {row['epoch']}"
+            yield Violation(text, [{"what": "holds that record", **row}])
 
 
 @check(

@@ -1,8 +1,17 @@
-"""Offsets left out between intact batches are records that are gone."""
+"""Offsets left out between intact batches, or behind a snapshot, are records that are gone."""
 
-from checkers.quorum.contiguity import logs_have_no_holes, partitions_have_no_holes
+from collections.abc import Sequence
+
+import pytest
+
+from checkers.quorum.contiguity import (
+    logs_have_no_holes,
+    logs_reach_their_snapshots,
+    partitions_have_no_holes,
+)
 from checkers.verdict import Verdict
-from tests.support.histories import Row, batch, make_run
+from tests.support.harm import harm_of
+from tests.support.histories import Row, batch, config_record, fault, make_run
 from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import config, started
 
@@ -74,3 +83,50 @@ def test_partitions_have_no_holes() -> None:
     result = partitions_have_no_holes(damaged.run())
     assert result is not None
     assert result.verdict is Verdict.VALID
+
+
+def snapshot(node: int, end: int, epoch: int = 1, *, parts: int = 3) -> list[Row]:
+    """On the disk of a node, records of a snapshot of all below `end`; the last is its footer."""
+    record = config_record(node, end - 1, "r", 7, epoch)
+    head, foot = ({**record, "type": f"Snapshot{part}"} for part in ("Header", "Footer"))
+    return [head, record, foot][:parts]
+
+
+def beginning(node: int, base: int, last: int, epoch: int = 1) -> Row:
+    return {**batch(node, base, last, epoch), "segment": f"{base:020}.log"}
+
+
+def begun(*batches: Row, records: list[Row], faults: Sequence[Row] = ()) -> tuple[Verdict, str]:
+    result = logs_reach_their_snapshots(
+        make_run(batches=list(batches), records=records, faults=faults)
+    )
+    return result.verdict, result.message
+
+
+@pytest.mark.parametrize("end", [10, 12, 15])
+def test_a_log_begins_within_a_snapshot(end: int) -> None:
+    logs = (beginning(1, 10, 14), batch(1, 15, 19, 2), beginning(2, 0, 19))
+    assert begun(*logs, records=snapshot(1, end))[0] is Verdict.VALID
+
+
+@pytest.mark.parametrize("records", [[], snapshot(1, 10, parts=2), snapshot(2, 10)])
+def test_a_log_that_lost_its_beginning(records: list[Row]) -> None:
+    """Also where the snapshot has no footer, or is another node's."""
+    verdict, message = begun(beginning(1, 10, 14), beginning(2, 0, 14), records=records)
+    assert verdict is Verdict.INVALID
+    assert message == "node 1: its log begins at 10, and no whole snapshot reaches that far"
+
+
+def test_a_snapshot_of_another_log_than_the_one_beside_it() -> None:
+    verdict, message = begun(beginning(1, 10, 14, 2), records=snapshot(1, 12, epoch=1))
+    assert verdict is Verdict.INVALID
+    assert message == (
+        "node 1: its snapshot ends at 12 in epoch 1, and the last record below that is of epoch 2"
+    )
+
+
+def test_nothing_is_said_of_a_disk_that_a_fault_damaged() -> None:
+    lied = {**fault(0, "power-off", 1, 5), **harm_of("power-off", disks="lying")}
+    log = beginning(1, 10, 14)
+    assert begun(log, records=[], faults=[fault(0, "power-off", 1, 5)])[0] is Verdict.INVALID
+    assert begun(log, records=[], faults=[lied])[0] is Verdict.VALID
