@@ -62,6 +62,21 @@ class BrokerRole:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """What a broker goes by that coordinates groups."""
+
+    topic_partitions: int = 50  # offsets.topic.num.partitions
+    topic_replication: int = 3  # offsets.topic.replication.factor
+    topic_segment_bytes: int = 100 * 1024 * 1024  # offsets.topic.segment.bytes
+    metadata_bytes: int = 4096  # offset.metadata.max.bytes
+    commit_timeout_ms: int = 5000  # offsets.commit.timeout.ms
+    session_min_ms: int = 6000  # group.min.session.timeout.ms
+    session_max_ms: int = 1_800_000  # group.max.session.timeout.ms
+    first_delay_ms: int = 3000  # group.initial.rebalance.delay.ms
+    members: int = 1000  # group.max.size; Kafka has no limit unless told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
     """What clients may take of a node: SocketServerConfigs, scaled to a controller."""
 
@@ -93,5 +108,6 @@ class NodeConfig:
     limits: ConnectionLimits = ConnectionLimits()
     snapshots: SnapshotSettings = SnapshotSettings()
     brokers: BrokerSettings = BrokerSettings()
+    groups: GroupSettings = GroupSettings()
     role: BrokerRole | None = None
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes

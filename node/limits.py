@@ -44,3 +44,6 @@ MAX_PATTERN_CHARACTERS_PER_USER_OP = 16 * 1024
 # Where a voter listens. DNS has names of at most 253 characters; Kafka has no limits here.
 MAX_ENDPOINTS = 16
 MAX_HOST_CHARACTERS = 255
+
+# Groups in one partition of __consumer_offsets. Kafka has no such limit.
+MAX_GROUPS_PER_PARTITION = 10_000

@@ -19,6 +19,7 @@
     partition_descriptions.py  how partitions stand, a page at a time
     forwarding.py              what only the active controller can do, handed on to it for clients
     producer_id_source.py      ids for idempotent producers
+    coordinators/              groups of consumers, and how far they have come
 
 A record's way: a client's Produce is appended by the leader, in the page cache; followers fetch it,
 and tell by their next Fetch that they have it; once all of the maximal ISR do, and the committed

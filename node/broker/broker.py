@@ -3,11 +3,13 @@
 One method a request; each answers by its return value, or later through the outbox.
 """
 
+from random import Random
 from uuid import UUID
 
 from node.broker import controller_link
 from node.broker.checkpoint import HighWatermarkCheckpoint
 from node.broker.controller_link import ControllerLink
+from node.broker.coordinators.group_coordinator import GroupCoordinator
 from node.broker.fetch_requests import FetchRequests
 from node.broker.fetchers import Fetchers
 from node.broker.forwarding import Forwarding
@@ -28,7 +30,7 @@ from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft.client import RaftClient
-from node.wire.apis import BrokerRequest, HandedOn, Response
+from node.wire.apis import GROUP_REQUESTS, BrokerRequest, HandedOn, Response
 from node.wire.configs import DescribeConfigsRequest
 from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
 from node.wire.init_producer_id import InitProducerIdRequest
@@ -81,6 +83,14 @@ class Broker:
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
         self._produced = ProduceRequests(self.replicas, parking, role.message_bytes, outbox)
         self._fetched = FetchRequests(self.replicas, self._changes, parking)
+        self.groups = GroupCoordinator(
+            config.groups,
+            role.message_bytes,
+            Random(f"{incarnation}:members"),
+            self.replicas,
+            self._link,
+            parking,
+        )
         self._producer_ids = ProducerIdSource(me, self.lifecycle, self._link, parking)
         self._forwarding = Forwarding(config.limits.request_max_bytes, parking, outbox)
         self._followed = -1  # the offset up to which replicas were told of the image
@@ -95,6 +105,9 @@ class Broker:
         if self._unflushed is not None:  # nothing is appended any more
             self._outbox.emit(CloseConnection(connection=connection, reason="it shuts down"))
             return None
+        if isinstance(request, GROUP_REQUESTS):
+            image = self.follower.image
+            return self.groups.handle(connection, listener, request, image, now)
         match request:
             case ProduceRequest():
                 return self._produced.append(connection, request, now.mono_ns)
@@ -133,12 +146,14 @@ class Broker:
         if applied != self._followed and self._may_follow():
             self._followed = applied
             self.replicas.follow(self.follower.image, mono_ns)
+            self.groups.follow(now)
         self.lifecycle.poll(applied, mono_ns)
         self._changes.poll(mono_ns)
         if self._unflushed is None:
             self._fetchers.poll(live_brokers(self.follower.image, self._listener), mono_ns)
         if self.replicas.has_moved or mono_ns >= self._waiting_until_ns():
             self.replicas.has_moved = False
+            self.groups.poll(now)
             self._produced.poll(mono_ns)
             self._fetched.poll(mono_ns)
         self._checkpoint.poll(mono_ns)
@@ -167,7 +182,9 @@ class Broker:
         )
 
     def _waiting_until_ns(self) -> int:
-        return min(self._produced.deadline_ns(), self._fetched.deadline_ns())
+        return min(
+            self._produced.deadline_ns(), self._fetched.deadline_ns(), self.groups.deadline_ns()
+        )
 
     # --- what others answer ---
 

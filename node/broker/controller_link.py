@@ -12,7 +12,7 @@ from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.ids import MS, NEVER_NS, ChannelId
 from node.outbox import Ask, Outbox
-from node.wire.apis import NodeRequest, Response
+from node.wire.apis import ControllerRequest, Response
 
 CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
 _PAUSE_NS = 50 * MS  # before the next connection
@@ -22,7 +22,7 @@ Answered = Callable[[Response | None, int], None]  # with the time
 
 @dataclass(slots=True, kw_only=True)
 class _Question:
-    request: NodeRequest
+    request: ControllerRequest
     answered: Answered
     until_ns: int = NEVER_NS
 
@@ -37,7 +37,7 @@ class ControllerLink:
         self._next_correlation_id = 0
         self._paused_until_ns = 0
 
-    def ask(self, request: NodeRequest, answered: Answered) -> None:
+    def ask(self, request: ControllerRequest, answered: Answered) -> None:
         """As soon as there is an active controller."""
         self._waiting.append(_Question(request=request, answered=answered))
 

@@ -5,6 +5,7 @@ from struct import Struct
 
 from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.replica import NO_EPOCH
+from node.controller.image.topics import INTERNAL
 from node.effects import NoReply
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Offset
@@ -128,10 +129,12 @@ def _why_not(request: ProduceRequest, held: Held | None, at: TopicPartition) -> 
     if request.acks not in (ALL, LEADER, NONE):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if request.transactional_id is not None:
-        return ErrorCode.INVALID_REQUEST
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     if held is None:
         is_named = at.id == ZERO_UUID
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_named else ErrorCode.UNKNOWN_TOPIC_ID
+    if held.name in INTERNAL:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
     error = held.replica.refusal(NO_EPOCH)
     if error is ErrorCode.NONE and request.acks == ALL and not held.replica.may_append_for_all():
         return ErrorCode.NOT_ENOUGH_REPLICAS

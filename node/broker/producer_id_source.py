@@ -24,9 +24,11 @@ class ProducerIdSource:
     def take(
         self, connection: ConnectionId, request: InitProducerIdRequest
     ) -> InitProducerIdResponse | None:
-        """None: answered when the controller has given a block. Nobody coordinates transactions."""
+        """None: answered when the controller has given a block. Nobody may have transactions, and a
+        client that is told so does not ask again."""
         if request.transactional_id is not None:
-            return InitProducerIdResponse(error=ErrorCode.NOT_COORDINATOR)
+            forbidden = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            return InitProducerIdResponse(error=forbidden)
         if self._next < self._end:
             return self._taken()
         if self._waiting.park(connection, None) and not self._is_asked:

@@ -10,7 +10,7 @@ from itertools import groupby
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
-# How `struct` calls the types of fixed width; the last four stand for something else.
+# How `struct` calls the types of fixed width; the last five stand for something else.
 FIXED = {
     "bool": "?",
     "int8": "b",
@@ -22,6 +22,7 @@ FIXED = {
     "uuid": "16s",
     "error_code": "h",
     "timedelta_i32": "i",
+    "timedelta_i64": "q",  # milliseconds, as they came: more than a timedelta can be
     "datetime_i64": "q",
 }
 # A length, and so many bytes; `records` are batches, and bytes to everybody but their reader.

@@ -12,6 +12,7 @@ from node.config import (
     BrokerRole,
     BrokerSettings,
     ConnectionLimits,
+    GroupSettings,
     NodeConfig,
     QuorumTimeouts,
     SnapshotSettings,
@@ -34,6 +35,7 @@ MAY_BE_ZERO = {
     "controller.quorum.append.linger.ms",
     "metadata.max.idle.interval.ms",
     "metadata.log.max.snapshot.interval.ms",
+    "group.initial.rebalance.delay.ms",
 }
 # The same for SnapshotSettings.
 SNAPSHOT_KEYS = {
@@ -71,6 +73,18 @@ ROLE_KEYS = {
     "log.segment.bytes": "segment_bytes",
     "message.max.bytes": "message_bytes",
 }
+# The same for GroupSettings.
+GROUP_KEYS = {
+    "offsets.topic.num.partitions": "topic_partitions",
+    "offsets.topic.replication.factor": "topic_replication",
+    "offsets.topic.segment.bytes": "topic_segment_bytes",
+    "offset.metadata.max.bytes": "metadata_bytes",
+    "offsets.commit.timeout.ms": "commit_timeout_ms",
+    "group.min.session.timeout.ms": "session_min_ms",
+    "group.max.session.timeout.ms": "session_max_ms",
+    "group.initial.rebalance.delay.ms": "first_delay_ms",
+    "group.max.size": "members",
+}
 INTER_BROKER_LISTENER = "inter.broker.listener.name"
 METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
@@ -81,6 +95,7 @@ KNOWN_KEYS = {
     *SNAPSHOT_KEYS,
     *BROKER_KEYS,
     *ROLE_KEYS,
+    *GROUP_KEYS,
     INTER_BROKER_LISTENER,
     BOOTSTRAP_SERVERS,
     QUORUM_VOTERS,
@@ -122,6 +137,7 @@ def known_numbers() -> str:
         **{key: getattr(SnapshotSettings(), name) for key, name in SNAPSHOT_KEYS.items()},
         **{key: getattr(BrokerSettings(), name) for key, name in BROKER_KEYS.items()},
         **{key: getattr(role, name) for key, name in ROLE_KEYS.items()},
+        **{key: getattr(GroupSettings(), name) for key, name in GROUP_KEYS.items()},
     }
     return "".join(f"  {key}={default}\n" for key, default in defaults.items())
 
@@ -152,6 +168,7 @@ def parse_settings(text: str) -> Settings:
         limits=_limits(values),
         snapshots=SnapshotSettings(**_integers(values, SNAPSHOT_KEYS)),
         brokers=BrokerSettings(**_integers(values, BROKER_KEYS)),
+        groups=GroupSettings(**_integers(values, GROUP_KEYS)),
         role=_role(values, inner) if is_broker else None,
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
     )

@@ -64,12 +64,36 @@ from node.wire.elect_leaders import ELECT_LEADERS, ElectLeadersRequest, ElectLea
 from node.wire.envelope import ENVELOPE, EnvelopeRequest, EnvelopeResponse
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FETCH_SNAPSHOT, FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.find_coordinator import (
+    FIND_COORDINATOR,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from node.wire.group_descriptions import (
+    DESCRIBE_GROUPS,
+    LIST_GROUPS,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+from node.wire.group_members import (
+    HEARTBEAT,
+    LEAVE_GROUP,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+)
 from node.wire.init_producer_id import (
     INIT_PRODUCER_ID,
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+from node.wire.join_group import JOIN_GROUP, JoinGroupRequest, JoinGroupResponse
 from node.wire.list_offsets import LIST_OFFSETS, ListOffsetsRequest, ListOffsetsResponse
+from node.wire.offset_commit import OFFSET_COMMIT, OffsetCommitRequest, OffsetCommitResponse
+from node.wire.offset_fetch import OFFSET_FETCH, OffsetFetchRequest, OffsetFetchResponse
 from node.wire.offset_for_leader_epoch import (
     OFFSET_FOR_LEADER_EPOCH,
     OffsetForLeaderEpochRequest,
@@ -111,6 +135,7 @@ from node.wire.reassignments import (
     ListReassignmentsRequest,
     ListReassignmentsResponse,
 )
+from node.wire.sync_group import SYNC_GROUP, SyncGroupRequest, SyncGroupResponse
 from node.wire.topic_metadata import METADATA, MetadataRequest, MetadataResponse
 from node.wire.update_features import (
     UPDATE_FEATURES,
@@ -184,6 +209,15 @@ BROKER_APIS: tuple[Api, ...] = (
     PARTITIONS_FETCH,
     LIST_OFFSETS,
     METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    FIND_COORDINATOR,
+    JOIN_GROUP,
+    HEARTBEAT,
+    LEAVE_GROUP,
+    SYNC_GROUP,
+    DESCRIBE_GROUPS,
+    LIST_GROUPS,
     API_VERSIONS,
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
@@ -224,6 +258,29 @@ class HandedOn:
     frame: bytes
 
 
+# What coordinators of groups serve.
+GroupRequest = (
+    FindCoordinatorRequest
+    | JoinGroupRequest
+    | SyncGroupRequest
+    | HeartbeatRequest
+    | LeaveGroupRequest
+    | OffsetCommitRequest
+    | OffsetFetchRequest
+    | ListGroupsRequest
+    | DescribeGroupsRequest
+)
+GROUP_REQUESTS = (
+    FindCoordinatorRequest,
+    JoinGroupRequest,
+    SyncGroupRequest,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    ListGroupsRequest,
+    DescribeGroupsRequest,
+)
 # What only brokers serve.
 DataRequest = (
     ProduceRequest
@@ -234,6 +291,7 @@ DataRequest = (
     | OffsetForLeaderEpochRequest
     | DescribeTopicPartitionsRequest
     | HandedOn
+    | GroupRequest
 )
 DATA_REQUESTS = (
     ProduceRequest,
@@ -244,11 +302,14 @@ DATA_REQUESTS = (
     OffsetForLeaderEpochRequest,
     DescribeTopicPartitionsRequest,
     HandedOn,
+    *GROUP_REQUESTS,
 )
 # What brokers serve.
 BrokerRequest = DataRequest | DescribeConfigsRequest
 BROKER_REQUESTS = (*DATA_REQUESTS, DescribeConfigsRequest)
-OutgoingRequest = PeerRequest | NodeRequest | PartitionsFetchRequest | EnvelopeRequest
+# What brokers ask of the active controller for themselves.
+ControllerRequest = NodeRequest | CreateTopicsRequest
+OutgoingRequest = PeerRequest | ControllerRequest | PartitionsFetchRequest | EnvelopeRequest
 # What becomes records, if the active controller grants it.
 WriteRequest = (
     NodeRequest
@@ -309,4 +370,13 @@ Response = (
     | InitProducerIdResponse
     | OffsetForLeaderEpochResponse
     | DescribeTopicPartitionsResponse
+    | FindCoordinatorResponse
+    | JoinGroupResponse
+    | SyncGroupResponse
+    | HeartbeatResponse
+    | LeaveGroupResponse
+    | OffsetCommitResponse
+    | OffsetFetchResponse
+    | ListGroupsResponse
+    | DescribeGroupsResponse
 )

@@ -11,12 +11,17 @@ from node.errors import ErrorCode
 from node.ids import METADATA_TOPIC, METADATA_TOPIC_ID, NO_NODE, ZERO_UUID, NodeId
 
 NO_THROTTLE = timedelta(0)
+_MILLISECOND = timedelta(milliseconds=1)
 _BY_NUMBER = {code.value: code for code in ErrorCode}
 
 
 def our_error(number: int) -> ErrorCode:
     """Codes that no controller of ours sends are all the same to us."""
     return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def milliseconds(value: timedelta) -> int:
+    return value // _MILLISECOND
 
 
 def top_error(entity: Any) -> ErrorCode:

@@ -12,7 +12,7 @@ from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.broker_node import BrokerNode
-from node.config import BrokerRole, NodeConfig
+from node.config import BrokerRole, GroupSettings, NodeConfig
 from node.effects import (
     CloseConnection,
     CreateLog,
@@ -103,7 +103,10 @@ class Life:
 
 
 class BrokerWorld:
-    def __init__(self, brokers: tuple[int, ...], seed: int = 0) -> None:
+    def __init__(
+        self, brokers: tuple[int, ...], seed: int = 0, groups: GroupSettings | None = None
+    ) -> None:
+        self._groups = groups or GroupSettings()
         self.now_ns = 1_000_000_000
         self._rng = random.Random(seed)
         self._events: list[tuple[int, int, Callable[[], None]]] = []
@@ -151,6 +154,7 @@ class BrokerWorld:
             advertised=(machine.endpoint,),
             bootstrap_servers=(self.machines[CONTROLLER].endpoint,) if is_broker else (),
             role=role if is_broker else None,
+            groups=self._groups,
         )
         found = recover(config, machine.disk, UUID(int=1))
         incarnation = UUID(int=machine.id * 1000 + machine.lives)

@@ -7,15 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
 from tests.support.ports import give_back_ports, take_ports
 from tests.support.quorum_processes import (
     PATIENCE_S,
     ROOT,
     QuorumProcesses,
     kraft_node,
+    quorum_processes,
     run_kraft_node,
+    wait_until,
 )
 
+BROKER_PATIENCE_S = 120.0  # of clients, on a machine that stalls
 # Quick to notice that one is gone.
 PROPERTIES = """\
 process.roles=broker
@@ -72,9 +78,54 @@ class OwnBroker:
         return code
 
 
+@dataclass(frozen=True)
+class OwnCluster:
+    quorum: QuorumProcesses
+    brokers: dict[int, OwnBroker]
+
+    def addresses(self) -> list[str]:
+        return [f"127.0.0.1:{each.port}" for each in self.brokers.values()]
+
+    def servers(self) -> str:
+        return ",".join(self.addresses())
+
+    def admin(self) -> AdminClient:
+        """Once all brokers are unfenced, as one of them tells it."""
+        client = AdminClient({"bootstrap.servers": self.servers(), "log_level": 0})
+
+        def look() -> bool | None:
+            try:
+                return set(client.list_topics(timeout=10).brokers) == set(self.brokers) or None
+            except KafkaException:  # nobody listens yet
+                return None
+
+        wait_until(look, "all brokers are there", BROKER_PATIENCE_S)
+        return client
+
+    def told(self) -> str:
+        """What brokers last said of errors."""
+        return "\n".join(each.errors[-2000:] for each in self.brokers.values())
+
+
+@contextmanager
+def own_cluster(
+    directory: Path,
+    controllers: int,
+    ids: Sequence[int],
+    settings: str = "",
+    of_brokers: str = "",
+) -> Iterator[OwnCluster]:
+    """Controllers with these settings, and brokers beside them."""
+    with (
+        quorum_processes(directory / "quorum", controllers, settings) as quorum,
+        own_brokers(directory / "brokers", quorum, ids, of_brokers) as brokers,
+    ):
+        yield OwnCluster(quorum=quorum, brokers=brokers)
+
+
 @contextmanager
 def own_brokers(
-    directory: Path, quorum: QuorumProcesses, ids: Sequence[int]
+    directory: Path, quorum: QuorumProcesses, ids: Sequence[int], settings: str = ""
 ) -> Iterator[dict[int, OwnBroker]]:
     """Started, and killed at the end. They may not be registered yet."""
     ports = take_ports(len(ids))
@@ -87,6 +138,7 @@ def own_brokers(
             broker = brokers[id_] = OwnBroker(id=id_, directory=home, port=port)
             broker.config.write_text(
                 PROPERTIES.format(id=id_, port=port, controllers=controllers, data=broker.data)
+                + settings
             )
             options = ("-t", quorum.cluster_id, "-c", broker.config, "--no-initial-controllers")
             done = run_kraft_node("format", *options)

@@ -86,8 +86,12 @@ class SteppedBroker:
             image.replay(TopicRecord(name=f"topic-{number}", topic_id=topic))
             for index in range(PARTITIONS):
                 image.replay(_partition(topic, index))
+        offsets = UUID(int=999)
+        image.replay(TopicRecord(name="__consumer_offsets", topic_id=offsets))
+        image.replay(_partition(offsets, 0))
         broker.lifecycle.state = LifeState.RUNNING
         broker.replicas.follow(image, self.now_ns)
+        broker.groups.follow(self._now())
         self._step(TimeoutElapsed())
 
     def _now(self) -> Now:

@@ -7,8 +7,13 @@ from uuid import UUID
 from node.limits import MAX_ELEMENTS
 from node.wire.apis import BROKER_APIS, Request
 from node.wire.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
+from node.wire.find_coordinator import FindCoordinatorRequest
 from node.wire.frames import encode_request
+from node.wire.group_descriptions import DescribeGroupsRequest
+from node.wire.join_group import JoinGroupRequest, JoinProtocol
 from node.wire.list_offsets import ListOffsetsRequest, SoughtOffset
+from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest
+from node.wire.offset_fetch import OffsetFetchRequest, SoughtOffsets
 from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochRequest, SoughtEpoch
 from node.wire.partition_fetch import FetchedPartition, PartitionsFetchRequest
 from node.wire.topic_metadata import MetadataRequest, SoughtTopic
@@ -58,6 +63,7 @@ def _many() -> Iterator[tuple[str, Request]]:
             partitions=tuple(SoughtEpoch(partition=each, epoch=0, sought=0) for each in at)
         ),
     )
+    yield from _of_groups(at[TOPICS:])
     fetched = tuple(FetchedPartition(partition=each, offset=0, max_bytes=_MOST) for each in at)
     for wait_ms in (0, 500):
         yield (
@@ -66,3 +72,32 @@ def _many() -> Iterator[tuple[str, Request]]:
                 max_wait_ms=wait_ms, min_bytes=1, max_bytes=_MOST, partitions=fetched
             ),
         )
+
+
+def _of_groups(at: tuple[TopicPartition, ...]) -> Iterator[tuple[str, Request]]:
+    names = tuple(f"group-{number}" for number in range(MAX_ELEMENTS))
+    yield "coordinators of groups", FindCoordinatorRequest(keys=names)
+    yield "describes groups", DescribeGroupsRequest(groups=names)
+    offsets = tuple(CommittedOffset(partition=each, offset=1) for each in at)
+    yield "commits offsets", OffsetCommitRequest(group="g", offsets=offsets)
+    yield "reads offsets", OffsetFetchRequest(groups=(SoughtOffsets(group="g", partitions=at),))
+    yield "reads all offsets", OffsetFetchRequest(groups=(SoughtOffsets(group="g"),))
+    yield (
+        "offsets of groups",
+        OffsetFetchRequest(groups=tuple(SoughtOffsets(group=each) for each in names[1:])),
+    )
+    yield (
+        "joins by many protocols",
+        JoinGroupRequest(
+            group="g",
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=10_000,
+            protocol_type="consumer",
+            protocols=tuple(
+                JoinProtocol(name=f"p{number}", metadata=b"") for number in range(MAX_ELEMENTS)
+            ),
+        ),
+    )
+    long = "g" * 900_000
+    yield "coordinator of a long name", FindCoordinatorRequest(keys=(long,))
+    yield "commits for a long name", OffsetCommitRequest(group=long, offsets=offsets[:1])

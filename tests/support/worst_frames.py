@@ -36,7 +36,7 @@ PLAIN: dict[str, Any] = {
     "uuid": None,
     "string": "",
     "timedelta_i32": timedelta(0),
-    **dict.fromkeys(("int8", "int16", "int32", "int64", "uint16"), 0),
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "timedelta_i64", "uint16"), 0),
 }
 METADATA: dict[str, Any] = {"string": METADATA_TOPIC, "uuid": METADATA_TOPIC_ID}
 

@@ -5,20 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 from kafka import KafkaAdminClient
 
-from tests.support.own_brokers import OwnBroker, own_brokers
-from tests.support.quorum_processes import QuorumProcesses, quorum_processes, wait_until
+from tests.support.own_brokers import BROKER_PATIENCE_S, OwnCluster, own_cluster
+from tests.support.quorum_processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 IDS = (4, 5)
-PATIENCE_S = 120.0
 # Whoever is killed is missed soon, and nobody else on a machine that stalls.
 SETTINGS = """\
 controller.quorum.fetch.timeout.ms=5000
@@ -27,44 +24,18 @@ broker.session.timeout.ms=20000
 
 
 @pytest.fixture
-def quorum(tmp_path: Path) -> Iterator[QuorumProcesses]:
-    with quorum_processes(tmp_path / "quorum", 3, SETTINGS) as made:
+def cluster(tmp_path: Path) -> Iterator[OwnCluster]:
+    with own_cluster(tmp_path, 3, IDS, SETTINGS) as made:
         yield made
 
 
-@pytest.fixture
-def brokers(tmp_path: Path, quorum: QuorumProcesses) -> Iterator[dict[int, OwnBroker]]:
-    with own_brokers(tmp_path / "brokers", quorum, IDS) as made:
-        yield made
-
-
-def addresses(brokers: dict[int, OwnBroker]) -> list[str]:
-    return [f"127.0.0.1:{each.port}" for each in brokers.values()]
-
-
-def until_all_serve(admin: AdminClient) -> None:
-    """Both are unfenced, as one of them tells it."""
-
-    def look() -> bool | None:
-        try:
-            return set(admin.list_topics(timeout=10).brokers) == set(IDS) or None
-        except KafkaException:  # nobody listens yet
-            return None
-
-    wait_until(look, "both brokers are there", PATIENCE_S)
-
-
-def test_librdkafka_administers_by_brokers_alone(
-    quorum: QuorumProcesses,  # noqa: ARG001 (the brokers' own)
-    brokers: dict[int, OwnBroker],
-) -> None:
-    admin = AdminClient({"bootstrap.servers": ",".join(addresses(brokers)), "log_level": 0})
-    until_all_serve(admin)
+def test_librdkafka_administers_by_brokers_alone(cluster: OwnCluster) -> None:
+    admin = cluster.admin()
     orders = NewTopic("orders", 2, 2, config={"min.insync.replicas": "2"})
-    admin.create_topics([orders])["orders"].result(PATIENCE_S)
+    admin.create_topics([orders])["orders"].result(BROKER_PATIENCE_S)
     with pytest.raises(Exception, match="TOPIC_ALREADY_EXISTS"):
-        admin.create_topics([orders])["orders"].result(PATIENCE_S)
-    admin.create_partitions([NewPartitions("orders", 3)])["orders"].result(PATIENCE_S)
+        admin.create_topics([orders])["orders"].result(BROKER_PATIENCE_S)
+    admin.create_partitions([NewPartitions("orders", 3)])["orders"].result(BROKER_PATIENCE_S)
     resource = ConfigResource(
         ResourceType.TOPIC,
         "orders",
@@ -72,11 +43,11 @@ def test_librdkafka_administers_by_brokers_alone(
             ConfigEntry("retention.ms", "5000", incremental_operation=AlterConfigOpType.SET)
         ],
     )
-    admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+    admin.incremental_alter_configs([resource])[resource].result(BROKER_PATIENCE_S)
     asked = ConfigResource(ResourceType.TOPIC, "orders")
 
     def configured() -> bool | None:
-        found = admin.describe_configs([asked])[asked].result(PATIENCE_S)
+        found = admin.describe_configs([asked])[asked].result(BROKER_PATIENCE_S)
         told = {name: found[name].value for name in ("retention.ms", "min.insync.replicas")}
         return told == {"retention.ms": "5000", "min.insync.replicas": "2"} or None
 
@@ -84,26 +55,24 @@ def test_librdkafka_administers_by_brokers_alone(
         topics = admin.list_topics(timeout=10).topics
         return len(topics["orders"].partitions) if "orders" in topics else None
 
-    wait_until(configured, "a broker tells what was set", PATIENCE_S)
-    wait_until(lambda: partitions() == 3 or None, "it has three partitions", PATIENCE_S)
-    admin.delete_topics(["orders"])["orders"].result(PATIENCE_S)
-    wait_until(lambda: partitions() is None or None, "it is gone", PATIENCE_S)
+    wait_until(configured, "a broker tells what was set", BROKER_PATIENCE_S)
+    wait_until(lambda: partitions() == 3 or None, "it has three partitions", BROKER_PATIENCE_S)
+    admin.delete_topics(["orders"])["orders"].result(BROKER_PATIENCE_S)
+    wait_until(lambda: partitions() is None or None, "it is gone", BROKER_PATIENCE_S)
 
 
-def test_kafka_python_does_and_outlives_the_active_controller(
-    quorum: QuorumProcesses, brokers: dict[int, OwnBroker]
-) -> None:
-    until_all_serve(AdminClient({"bootstrap.servers": ",".join(addresses(brokers))}))
-    admin = KafkaAdminClient(bootstrap_servers=addresses(brokers), request_timeout_ms=60_000)
+def test_kafka_python_does_and_outlives_the_active_controller(cluster: OwnCluster) -> None:
+    cluster.admin()
+    admin = KafkaAdminClient(bootstrap_servers=cluster.addresses(), request_timeout_ms=60_000)
     try:
         admin.create_topics({"orders": {"num_partitions": 1, "replication_factor": 2}})
         described = admin.describe_metadata_quorum()
         (partition,) = described["topics"][0]["partitions"]
         assert {each["replica_id"] for each in partition["current_voters"]} == {1, 2, 3}
         assert {each["replica_id"] for each in partition["observers"]} == set(IDS)
-        quorum.leader().kill()
+        cluster.quorum.leader().kill()
         admin.create_topics({"bills": {"num_partitions": 2, "replication_factor": 2}})
-        told = wait_until(lambda: _described(admin), "a broker tells of both", PATIENCE_S)
+        told = wait_until(lambda: _described(admin), "a broker tells of both", BROKER_PATIENCE_S)
         assert told == {"orders": 1, "bills": 2}
         elected = admin.elect_leaders(0, raise_errors=False)
         assert elected.error_code == 0

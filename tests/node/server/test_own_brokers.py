@@ -18,8 +18,8 @@ from node.wire.create_topics import (
     NewTopic,
     TopicSetting,
 )
-from tests.support.own_brokers import OwnBroker, own_brokers
-from tests.support.quorum_processes import QuorumProcesses, quorum_processes, wait_until
+from tests.support.own_brokers import BROKER_PATIENCE_S, OwnBroker, OwnCluster, own_cluster
+from tests.support.quorum_processes import QuorumProcesses, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -32,18 +32,11 @@ broker.session.timeout.ms=6000
 IDS = (4, 5, 6)
 LOG = "data/__cluster_metadata-0/00000000000000000000.log"
 SEGMENT = "orders-0/00000000000000000000.log"
-PATIENCE_S = 120.0
 
 
 @pytest.fixture
-def quorum(tmp_path: Path) -> Iterator[QuorumProcesses]:
-    with quorum_processes(tmp_path / "quorum", 1, SETTINGS) as made:
-        yield made
-
-
-@pytest.fixture
-def brokers(tmp_path: Path, quorum: QuorumProcesses) -> Iterator[dict[int, OwnBroker]]:
-    with own_brokers(tmp_path / "brokers", quorum, IDS) as made:
+def cluster(tmp_path: Path) -> Iterator[OwnCluster]:
+    with own_cluster(tmp_path, 1, IDS, SETTINGS) as made:
         yield made
 
 
@@ -71,12 +64,11 @@ def orders(quorum: QuorumProcesses) -> Partition:
     return partition
 
 
-def until(condition: Callable[[], bool], what: str, brokers: dict[int, OwnBroker]) -> None:
+def until(condition: Callable[[], bool], what: str, cluster: OwnCluster) -> None:
     try:
-        wait_until(lambda: condition() or None, what, PATIENCE_S)
+        wait_until(lambda: condition() or None, what, BROKER_PATIENCE_S)
     except AssertionError as vain:
-        said = "\n".join(each.errors[-2000:] for each in brokers.values())
-        raise AssertionError(f"{vain}\n{said}") from vain
+        raise AssertionError(f"{vain}\n{cluster.told()}") from vain
 
 
 def create(quorum: QuorumProcesses) -> None:
@@ -95,19 +87,15 @@ def create(quorum: QuorumProcesses) -> None:
     quorum.told("create orders", ask)
 
 
-def servers(brokers: dict[int, OwnBroker]) -> str:
-    return ",".join(f"127.0.0.1:{each.port}" for each in brokers.values())
-
-
-def produce(brokers: dict[int, OwnBroker], numbers: range) -> None:
+def produce(cluster: OwnCluster, numbers: range) -> None:
     """Every one acknowledged by all of the ISR, and written once."""
     errors: list[object] = []
     producer = Producer(
         {
-            "bootstrap.servers": servers(brokers),
+            "bootstrap.servers": cluster.servers(),
             "acks": "all",
             "enable.idempotence": True,
-            "message.timeout.ms": int(PATIENCE_S * 1000),
+            "message.timeout.ms": int(BROKER_PATIENCE_S * 1000),
             "log_level": 0,
         }
     )
@@ -115,14 +103,14 @@ def produce(brokers: dict[int, OwnBroker], numbers: range) -> None:
         producer.produce(
             "orders", value=str(number), on_delivery=lambda error, _: errors.append(error)
         )
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(BROKER_PATIENCE_S) == 0
     assert errors == [None] * len(numbers)
 
 
-def consume(brokers: dict[int, OwnBroker], count: int) -> list[int]:
+def consume(cluster: OwnCluster, count: int) -> list[int]:
     consumer = Consumer(
         {
-            "bootstrap.servers": servers(brokers),
+            "bootstrap.servers": cluster.servers(),
             "group.id": "readers",
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
@@ -141,7 +129,7 @@ def consume(brokers: dict[int, OwnBroker], count: int) -> list[int]:
         return True if len(read) >= count else None
 
     try:
-        wait_until(look, f"{count} records are read", PATIENCE_S)
+        wait_until(look, f"{count} records are read", BROKER_PATIENCE_S)
     finally:
         consumer.close()
     return read
@@ -152,21 +140,22 @@ def shutdown_file(broker: OwnBroker) -> Path:
 
 
 def test_what_was_acknowledged_is_read_back_whoever_ends(
-    quorum: QuorumProcesses, brokers: dict[int, OwnBroker]
+    cluster: OwnCluster,
 ) -> None:
-    until(lambda: all(map(image(quorum).brokers.is_active, IDS)), "all are active", brokers)
+    quorum, brokers = cluster.quorum, cluster.brokers
+    until(lambda: all(map(image(quorum).brokers.is_active, IDS)), "all are active", cluster)
     create(quorum)
-    produce(brokers, range(100))
-    assert consume(brokers, 100) == list(range(100))
+    produce(cluster, range(100))
+    assert consume(cluster, 100) == list(range(100))
 
     first = brokers[orders(quorum).leader]
     first.kill()
-    produce(brokers, range(100, 200))
+    produce(cluster, range(100, 200))
     assert orders(quorum).leader != first.id
     assert first.id not in orders(quorum).isr
-    assert consume(brokers, 200) == list(range(200))
+    assert consume(cluster, 200) == list(range(200))
     first.start()
-    until(lambda: set(orders(quorum).isr) == set(IDS), "the killed one is in the ISR", brokers)
+    until(lambda: set(orders(quorum).isr) == set(IDS), "the killed one is in the ISR", cluster)
 
     second = brokers[orders(quorum).leader]
     registered = image(quorum).brokers.find(second.id)
@@ -174,11 +163,11 @@ def test_what_was_acknowledged_is_read_back_whoever_ends(
     assert second.terminate() == 0
     assert json.loads(shutdown_file(second).read_text())["brokerEpoch"] == registered.broker_epoch
     assert orders(quorum).leader not in (-1, second.id)
-    produce(brokers, range(200, 300))
+    produce(cluster, range(200, 300))
     second.start()
-    until(lambda: set(orders(quorum).isr) == set(IDS), "the stopped one is in the ISR", brokers)
+    until(lambda: set(orders(quorum).isr) == set(IDS), "the stopped one is in the ISR", cluster)
     assert not shutdown_file(second).exists()
-    assert consume(brokers, 300) == list(range(300))
+    assert consume(cluster, 300) == list(range(300))
 
     contents = [(each.data / SEGMENT).read_bytes() for each in brokers.values()]
     assert all(content == contents[0] for content in contents)

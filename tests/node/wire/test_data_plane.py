@@ -67,6 +67,7 @@ from node.wire.topic_metadata import (
     SoughtTopic,
 )
 from node.wire.topic_partitions import TopicPartition
+from tests.node.wire.group_samples import GROUP_ANSWERS, GROUP_SAMPLES
 from tests.support.codec_shapes import kio_bytes
 
 ORDERS, BILLS = UUID(int=77), UUID(int=78)
@@ -109,6 +110,7 @@ REQUESTS: tuple[DataRequest, ...] = (
         topics=("bills", "orders"), limit=7, cursor=Cursor(topic="orders", index=3)
     ),
     DescribeTopicPartitionsRequest(limit=2000),
+    *GROUP_SAMPLES,
 )
 RESPONSES: dict[int, Response] = {
     0: ProduceResponse(
@@ -189,6 +191,7 @@ RESPONSES: dict[int, Response] = {
         ),
         next=Cursor(topic="pears", index=1),
     ),
+    **GROUP_ANSWERS,
 }
 EVERY_REQUEST = [
     pytest.param(message, version, id=f"{api.name}-{version}-{position}")
@@ -209,6 +212,15 @@ def test_the_table_is_what_it_says_of_itself() -> None:
         1: (4, 18),
         2: (1, 11),
         3: (0, 13),
+        8: (2, 9),
+        9: (1, 9),
+        10: (0, 6),
+        11: (0, 9),
+        12: (0, 4),
+        13: (0, 5),
+        14: (0, 5),
+        15: (0, 6),
+        16: (0, 5),
         18: (0, 4),
         19: (2, 7),
         20: (1, 6),

@@ -1,0 +1,108 @@
+"""OffsetCommit and OffsetFetch: who may commit, what is written down, and what is read of it."""
+
+from collections.abc import Iterable
+
+from node.broker.coordinators.group import Group, GroupState
+from node.broker.coordinators.group_log import GroupLog, GroupRecord
+from node.controller.image import Image
+from node.errors import ErrorCode
+from node.ids import MS, Now
+from node.records.group_records import OffsetCommitKey, OffsetCommitValue
+from node.wire.offset_commit import (
+    CommitResult,
+    CommittedOffset,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
+from node.wire.offset_fetch import FetchedOffset, FetchedOffsets, SoughtOffsets
+from node.wire.topic_partitions import TopicPartition
+
+
+def why_not_commit(group: Group | None, request: OffsetCommitRequest, now: Now) -> ErrorCode:
+    """Nothing of it, if not NONE. A group without members may be committed for by anybody; a commit
+    tells that a member lives."""
+    if group is None or group.state is GroupState.EMPTY:
+        return ErrorCode.NONE if request.generation < 0 else ErrorCode.ILLEGAL_GENERATION
+    member = group.members.get(request.member)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if request.generation != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    if group.state is GroupState.COMPLETING:
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    member.is_heard_of(now.mono_ns)
+    return ErrorCode.NONE
+
+
+def checked(
+    request: OffsetCommitRequest, image: Image, metadata_bytes: int
+) -> tuple[list[CommittedOffset], list[CommitResult]]:
+    """What can be committed, and why the rest cannot."""
+    fit: list[CommittedOffset] = []
+    unfit: list[CommitResult] = []
+    for each in request.offsets:
+        topic = image.topics.named(each.partition.name)
+        error = ErrorCode.NONE
+        if topic is None or not 0 <= each.partition.index < topic.partitions:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif len((each.metadata or "").encode()) > metadata_bytes:
+            error = ErrorCode.OFFSET_METADATA_TOO_LARGE
+        if error is ErrorCode.NONE:
+            fit.append(each)
+        else:
+            unfit.append(CommitResult(partition=each.partition, error=error))
+    return fit, unfit
+
+
+def records(group: str, offsets: Iterable[CommittedOffset], now: Now) -> list[GroupRecord]:
+    return [
+        (
+            OffsetCommitKey(group=group, topic=each.partition.name, partition=each.partition.index),
+            OffsetCommitValue(
+                offset=each.offset,
+                leader_epoch=each.epoch,
+                metadata=each.metadata or "",
+                commit_timestamp=now.wall_ns // MS,
+            ),
+        )
+        for each in offsets
+    ]
+
+
+def refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        results=tuple(
+            CommitResult(partition=each.partition, error=error) for each in request.offsets
+        )
+    )
+
+
+def fetched(log: GroupLog, sought: SoughtOffsets) -> FetchedOffsets:
+    """What is committed of what is sought."""
+    found = log.offsets.get(sought.group, {})
+    wanted = sought.partitions
+    if wanted is None:
+        wanted = tuple(TopicPartition(name=name, index=index) for name, index in sorted(found))
+    return FetchedOffsets(
+        group=sought.group,
+        offsets=tuple(_offset(each, found.get((each.name, each.index))) for each in wanted),
+    )
+
+
+def refused_fetch(sought: SoughtOffsets, error: ErrorCode) -> FetchedOffsets:
+    """Each partition says so too: version 1 has no other place for it."""
+    return FetchedOffsets(
+        group=sought.group,
+        error=error,
+        offsets=tuple(
+            FetchedOffset(partition=each, error=error) for each in sought.partitions or ()
+        ),
+    )
+
+
+def _offset(at: TopicPartition, value: OffsetCommitValue | None) -> FetchedOffset:
+    if value is None:
+        return FetchedOffset(partition=at)
+    return FetchedOffset(
+        partition=at, offset=value.offset, epoch=value.leader_epoch, metadata=value.metadata
+    )

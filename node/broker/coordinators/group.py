@@ -1,0 +1,226 @@
+"""A group, its members, and the rules that ask for no time (`ClassicGroup`).
+
+Invariant: only a group that is EMPTY has no members, but while a rebalance goes on.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from node.ids import MS, NEVER_NS, ConnectionId
+from node.records.group_records import GroupMetadataValue, MemberMetadata
+from node.wire.group_descriptions import DescribedGroup, DescribedMember
+from node.wire.join_group import JoinedMember, JoinGroupRequest, JoinGroupResponse, JoinProtocol
+
+
+class GroupState(StrEnum):
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"  # members join
+    COMPLETING = "CompletingRebalance"  # the leader shares out
+    STABLE = "Stable"
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupMember:
+    """`joining` and `syncing` are connections on which it waits for an answer."""
+
+    id: str
+    client_id: str
+    instance: str | None
+    session_ms: int
+    rebalance_ms: int
+    protocols: tuple[JoinProtocol, ...]
+    expires_ns: int  # unless it is heard of; not while it waits
+    assignment: bytes = b""
+    joining: ConnectionId | None = None
+    syncing: ConnectionId | None = None
+    has_synced: bool = False  # in this generation
+
+    @property
+    def waits(self) -> bool:
+        return self.joining is not None or self.syncing is not None
+
+    def is_heard_of(self, mono_ns: int) -> None:
+        self.expires_ns = mono_ns + self.session_ms * MS
+
+    def take(self, request: JoinGroupRequest) -> None:
+        self.protocols = request.protocols
+        self.session_ms, self.rebalance_ms = (
+            request.session_timeout_ms,
+            request.rebalance_timeout_ms,
+        )
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """What it says of itself for a protocol; nothing where it does not know that."""
+        return next((each.metadata for each in self.protocols if each.name == protocol), b"")
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    id: str
+    state: GroupState = GroupState.EMPTY
+    generation: int = 0
+    protocol_type: str | None = None
+    protocol: str | None = None
+    leader: str | None = None
+    members: dict[str, GroupMember] = field(default_factory=dict)
+    # Who was given an id and did not come back with it yet: until when that is waited for.
+    pending: dict[str, int] = field(default_factory=dict)
+    joined_until_ns: int = NEVER_NS  # PREPARING: who has not joined by then is left out
+    more_ns: int = 0  # how much longer the first members of a group may be waited for
+    is_first: bool = False  # PREPARING: of a group that was EMPTY
+    has_grown: bool = False  # since it was last waited for
+    is_shared_out: bool = False  # COMPLETING: the leader has said who gets what
+    synced_until_ns: int = NEVER_NS  # who has not asked for its share by then is left out
+
+    # --- what is asked ---
+
+    def rebalance_ms(self) -> int:
+        """Of the member that takes longest."""
+        return max((each.rebalance_ms for each in self.members.values()), default=0)
+
+    def size_bytes(self) -> int:
+        """Of what members said of themselves."""
+        return sum(protocols_bytes(each.protocols) for each in self.members.values())
+
+    def supports(self, request: JoinGroupRequest) -> bool:
+        """Is there a protocol that all know, with whoever asks?"""
+        names = {each.name for each in request.protocols}
+        others = [each for each in self.members.values() if each.id != request.member]
+        if not others:
+            return bool(names) and request.protocol_type != ""
+        is_same_type = request.protocol_type == self.protocol_type
+        return is_same_type and bool(names.intersection(*map(_names, others)))
+
+    def all_have_joined(self) -> bool:
+        joined = all(each.joining is not None for each in self.members.values())
+        return joined and not self.pending
+
+    def deadline_ns(self) -> int:
+        """When something is due, at the earliest."""
+        return min(
+            self.joined_until_ns,
+            self.synced_until_ns,
+            min(self.pending.values(), default=NEVER_NS),
+            min(
+                (each.expires_ns for each in self.members.values() if not each.waits),
+                default=NEVER_NS,
+            ),
+        )
+
+    def joined(self, member: GroupMember) -> JoinGroupResponse:
+        """What a member of this generation is told of it; its leader also who else there is."""
+        is_leader = member.id == self.leader
+        told = self.members.values() if is_leader else ()
+        return JoinGroupResponse(
+            generation=self.generation,
+            protocol_type=self.protocol_type,
+            protocol=self.protocol,
+            leader=self.leader or "",
+            member=member.id,
+            members=tuple(
+                JoinedMember(
+                    id=each.id, instance=each.instance, metadata=each.metadata(self.protocol)
+                )
+                for each in told
+            ),
+        )
+
+    def described(self) -> DescribedGroup:
+        is_stable = self.state is GroupState.STABLE
+        return DescribedGroup(
+            id=self.id,
+            state=self.state,
+            protocol_type=self.protocol_type or "",
+            protocol=(self.protocol or "") if is_stable else "",
+            members=tuple(
+                DescribedMember(
+                    id=each.id,
+                    instance=each.instance,
+                    client_id=each.client_id,
+                    client_host="",
+                    metadata=each.metadata(self.protocol) if is_stable else b"",
+                    assignment=each.assignment if is_stable else b"",
+                )
+                for each in self.members.values()
+            ),
+        )
+
+    # --- changes ---
+
+    def begin_generation(self) -> None:
+        """Of the members that there are."""
+        self.generation += 1
+        self.is_shared_out = False
+        if not self.members:
+            self.state, self.protocol, self.leader = GroupState.EMPTY, None, None
+            return
+        self.state, self.protocol = GroupState.COMPLETING, self._elected_protocol()
+        if self.leader not in self.members:
+            self.leader = next(iter(self.members))
+
+    def _elected_protocol(self) -> str:
+        """Each votes for the first in its list that all know; the earlier one of equals."""
+        known = set.intersection(*(_names(each) for each in self.members.values()))
+        votes = Counter(
+            next(each.name for each in member.protocols if each.name in known)
+            for member in self.members.values()
+        )
+        return votes.most_common(1)[0][0]
+
+    # --- its record ---
+
+    def record(self, wall_ms: int) -> GroupMetadataValue:
+        return GroupMetadataValue(
+            protocol_type=self.protocol_type or "",
+            generation=self.generation,
+            protocol=self.protocol,
+            leader=self.leader,
+            current_state_timestamp=wall_ms,
+            members=tuple(
+                MemberMetadata(
+                    member_id=each.id,
+                    group_instance_id=each.instance,
+                    client_id=each.client_id,
+                    client_host="",
+                    rebalance_timeout=each.rebalance_ms,
+                    session_timeout=each.session_ms,
+                    subscription=each.metadata(self.protocol),
+                    assignment=each.assignment,
+                )
+                for each in self.members.values()
+            ),
+        )
+
+
+def recorded_group(id_: str, value: GroupMetadataValue, mono_ns: int) -> Group:
+    """As another leader wrote it down: its members are given a session's time to be heard of."""
+    group = Group(
+        id=id_,
+        state=GroupState.STABLE if value.members else GroupState.EMPTY,
+        generation=value.generation,
+        protocol_type=value.protocol_type or None,
+        protocol=value.protocol,
+        leader=value.leader,
+    )
+    for each in value.members:
+        group.members[each.member_id] = GroupMember(
+            id=each.member_id,
+            client_id=each.client_id,
+            instance=each.group_instance_id,
+            session_ms=each.session_timeout,
+            rebalance_ms=each.rebalance_timeout,
+            protocols=(JoinProtocol(name=value.protocol or "", metadata=each.subscription),),
+            expires_ns=mono_ns + each.session_timeout * MS,
+            assignment=each.assignment,
+            has_synced=True,
+        )
+    return group
+
+
+def protocols_bytes(protocols: tuple[JoinProtocol, ...]) -> int:
+    return sum(len(each.name) + len(each.metadata) for each in protocols)
+
+
+def _names(member: GroupMember) -> set[str]:
+    return {each.name for each in member.protocols}

@@ -1,0 +1,263 @@
+"""The coordinator of groups: a method a request, for the groups whose partitions this broker leads
+(`GroupCoordinatorService`)."""
+
+from random import Random
+from typing import assert_never
+
+from node import limits
+from node.broker.controller_link import ControllerLink
+from node.broker.coordinators import commits
+from node.broker.coordinators.finding import coordinators
+from node.broker.coordinators.group_log import GroupLog
+from node.broker.coordinators.led_groups import LedGroups
+from node.broker.coordinators.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
+from node.broker.held_replicas import Held, HeldReplicas
+from node.broker.topic_descriptions import live_brokers
+from node.config import GroupSettings
+from node.controller.image import Image
+from node.errors import ErrorCode
+from node.ids import NEVER_NS, ConnectionId, Now
+from node.parking import Parking, Waiting
+from node.wire.apis import GroupRequest, Response
+from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from node.wire.group_descriptions import (
+    CLASSIC,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+from node.wire.group_members import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeftMember,
+)
+from node.wire.join_group import JoinGroupRequest, JoinGroupResponse
+from node.wire.offset_commit import CommitResult, OffsetCommitRequest, OffsetCommitResponse
+from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_DEAD = "Dead"  # the state of a group that is not there
+
+
+class GroupCoordinator:
+    def __init__(
+        self,
+        settings: GroupSettings,
+        message_bytes: int,
+        random: Random,
+        replicas: HeldReplicas,
+        link: ControllerLink,
+        parking: Parking,
+    ) -> None:
+        self._settings = settings
+        self._message_bytes = message_bytes
+        self._random = random
+        self._replicas = replicas
+        self._topic = OffsetsTopic(settings, link)
+        self._waiting = Waiting[str](parking)
+        self._led: dict[int, LedGroups] = {}  # by partition
+        self._groups_due_ns = NEVER_NS  # nothing is due of groups before
+
+    # --- requests ---
+
+    def handle(
+        self, connection: ConnectionId, listener: str, request: GroupRequest, image: Image, now: Now
+    ) -> Response | None:
+        """None: answered later."""
+        match request:
+            case FindCoordinatorRequest():
+                found = coordinators(request, self._topic, image, live_brokers(image, listener))
+                return FindCoordinatorResponse(coordinators=found)
+            case JoinGroupRequest():
+                return self._join(connection, request, image, now)
+            case SyncGroupRequest():
+                return self._sync(connection, request, image, now)
+            case HeartbeatRequest():
+                return HeartbeatResponse(error=self._heartbeat(request, image, now))
+            case LeaveGroupRequest():
+                return self._leave(request, image, now)
+            case OffsetCommitRequest():
+                return self._commit(connection, request, image, now)
+            case OffsetFetchRequest():
+                return self._fetch(request, image, now)
+            case ListGroupsRequest():
+                return self._list(request, now)
+            case DescribeGroupsRequest():
+                return self._describe(request, image, now)
+            case _:
+                assert_never(request)
+
+    def _join(
+        self, connection: ConnectionId, request: JoinGroupRequest, image: Image, now: Now
+    ) -> Response | None:
+        led, error = self._find(request.group, image, now)
+        group = None
+        if led is not None and error is ErrorCode.NONE:
+            # Only who has no id yet may begin a group.
+            group = led.find_or_make(request.group)
+            error = ErrorCode.GROUP_MAX_SIZE_REACHED if group is None else error
+        if led is None or group is None:
+            return JoinGroupResponse(error=error, member=request.member)
+        if self._waiting.park(connection, request.group):
+            led.rebalancing.join(group, connection, request, now)
+            self._touched(led, request.group)
+        return None
+
+    def _sync(
+        self, connection: ConnectionId, request: SyncGroupRequest, image: Image, now: Now
+    ) -> Response | None:
+        led, error = self._find(request.group, image, now)
+        group = None if led is None else led.find(request.group)
+        if error is ErrorCode.NONE and group is None:
+            error = ErrorCode.UNKNOWN_MEMBER_ID
+        if led is None or group is None or error is not ErrorCode.NONE:
+            return SyncGroupResponse(error=error)
+        if self._waiting.park(connection, request.group):
+            led.rebalancing.sync(group, connection, request, now)
+            self._touched(led, request.group)
+        return None
+
+    def _heartbeat(self, request: HeartbeatRequest, image: Image, now: Now) -> ErrorCode:
+        led, error = self._find(request.group, image, now)
+        if led is None or error is not ErrorCode.NONE:
+            return error
+        group = led.find(request.group)
+        if group is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return led.rebalancing.heartbeat(group, request, now)
+
+    def _leave(self, request: LeaveGroupRequest, image: Image, now: Now) -> LeaveGroupResponse:
+        led, error = self._find(request.group, image, now)
+        if led is None or error is not ErrorCode.NONE:
+            return LeaveGroupResponse(error=error)
+        left = []
+        for each in request.members:
+            group = led.find(request.group)
+            error = ErrorCode.UNKNOWN_MEMBER_ID
+            if group is not None:
+                error = led.rebalancing.leave(group, each.id, now)
+            left.append(LeftMember(id=each.id, instance=each.instance, error=error))
+        self._touched(led, request.group)
+        return LeaveGroupResponse(members=tuple(left))
+
+    def _commit(
+        self, connection: ConnectionId, request: OffsetCommitRequest, image: Image, now: Now
+    ) -> Response | None:
+        led, error = self._find(request.group, image, now, may_be_unnamed=True)
+        if led is not None and error is ErrorCode.NONE:
+            error = commits.why_not_commit(led.find(request.group), request, now)
+        if led is None or error is not ErrorCode.NONE:
+            return commits.refused(request, error)
+        fit, unfit = commits.checked(request, image, self._settings.metadata_bytes)
+        if not fit:
+            return OffsetCommitResponse(results=tuple(unfit))
+        if not self._waiting.park(connection, request.group):
+            return None
+
+        def written(error: ErrorCode, now: Now) -> None:  # noqa: ARG001 (Written)
+            done = (CommitResult(partition=each.partition, error=error) for each in fit)
+            led.answer(connection, OffsetCommitResponse(results=(*done, *unfit)))
+
+        led.write(commits.records(request.group, fit, now), now, written)
+        return None
+
+    def _fetch(self, request: OffsetFetchRequest, image: Image, now: Now) -> OffsetFetchResponse:
+        found = []
+        for each in request.groups:
+            led, error = self._find(each.group, image, now, may_be_unnamed=True)
+            if led is None or error is not ErrorCode.NONE:
+                found.append(commits.refused_fetch(each, error))
+            else:
+                found.append(commits.fetched(led.log, each))
+        return OffsetFetchResponse(groups=tuple(found))
+
+    def _list(self, request: ListGroupsRequest, now: Now) -> ListGroupsResponse:
+        """Whoever asks hears of all that is here, or that it is not known yet."""
+        loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        for led in self._led.values():
+            led.poll(now)
+            if led.refusal() is loading:
+                return ListGroupsResponse(error=loading)
+        states = {each.lower() for each in request.states}
+        is_sought = not request.types or CLASSIC in {each.lower() for each in request.types}
+        return ListGroupsResponse(
+            groups=tuple(
+                ListedGroup(id=group.id, protocol_type=group.protocol_type or "", state=group.state)
+                for led in self._led.values()
+                for group in led.all()
+                if is_sought and (not states or group.state.lower() in states)
+            )
+        )
+
+    def _describe(
+        self, request: DescribeGroupsRequest, image: Image, now: Now
+    ) -> DescribeGroupsResponse:
+        described = []
+        for name in request.groups:
+            led, error = self._find(name, image, now)
+            group = None if led is None else led.find(name)
+            if error is not ErrorCode.NONE:
+                described.append(DescribedGroup(id=name, error=error))
+            elif group is None:
+                unknown = ErrorCode.GROUP_ID_NOT_FOUND
+                what = f"Group {name} not found."[: limits.MAX_MESSAGE_CHARACTERS]
+                described.append(DescribedGroup(id=name, error=unknown, message=what, state=_DEAD))
+            else:
+                described.append(group.described())
+        return DescribeGroupsResponse(groups=tuple(described))
+
+    # --- what is due ---
+
+    def follow(self, now: Now) -> None:
+        """Replicas were told what they lead."""
+        for index, led in list(self._led.items()):
+            if not led.log.is_led:
+                del self._led[index]
+                led.drop(now)
+        for held in self._replicas.all():
+            index = held.key[1]
+            is_mine = held.name == OFFSETS_TOPIC and held.replica.leading is not None
+            if is_mine and index not in self._led:
+                self._led[index] = self._new(held)
+
+    def poll(self, now: Now) -> None:
+        for led in self._led.values():
+            led.poll(now)
+        if now.mono_ns >= self._groups_due_ns:
+            for led in self._led.values():
+                led.elapse(now)
+            self._groups_due_ns = min(
+                (led.groups_deadline_ns() for led in self._led.values()), default=NEVER_NS
+            )
+
+    def deadline_ns(self) -> int:
+        logs = min((led.deadline_ns() for led in self._led.values()), default=NEVER_NS)
+        return min(logs, self._groups_due_ns)
+
+    def _new(self, held: Held) -> LedGroups:
+        log = GroupLog(self._replicas, held, self._message_bytes)
+        return LedGroups(log, self._settings, self._message_bytes, self._random, self._waiting)
+
+    def _find(
+        self, group: str, image: Image, now: Now, *, may_be_unnamed: bool = False
+    ) -> tuple[LedGroups | None, ErrorCode]:
+        """Who keeps it here, and why it is not to be asked, if it is not."""
+        if group == "" and not may_be_unnamed:
+            return None, ErrorCode.INVALID_GROUP_ID
+        partition = self._topic.partition_of(group, image)
+        led = None if partition is None else self._led.get(partition)
+        if led is None:
+            return None, ErrorCode.NOT_COORDINATOR
+        led.poll(now)
+        return led, led.refusal()
+
+    def _touched(self, led: LedGroups, name: str) -> None:
+        group = led.find(name)
+        if group is not None:
+            led.forget_if_new(group)
+            self._groups_due_ns = min(self._groups_due_ns, group.deadline_ns())

@@ -1,0 +1,123 @@
+"""A partition of `__consumer_offsets` that this broker leads: what is committed of it, replayed,
+and what is appended to it (`CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`)."""
+
+from collections.abc import Sequence
+
+from node.broker.held_replicas import Held, HeldReplicas
+from node.broker.replica import NO_EPOCH
+from node.codec import UnencodableMessage
+from node.errors import ErrorCode
+from node.ids import MS, Epoch, Now, Offset
+from node.records.batch import Batch, DamagedBatch, encode_batch, read_header, split_batches
+from node.records.group_records import (
+    GroupKey,
+    GroupMetadataValue,
+    GroupValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+    decode_key,
+    decode_value,
+    encode_versioned,
+)
+from node.records.malformed_record import MalformedRecord
+
+GroupRecord = tuple[GroupKey, GroupValue | None]
+_READ_BYTES = 128 * 1024  # in one step: some ten microseconds for each record of it
+
+
+class GroupLog:
+    """As long as this broker leads it in one epoch. `is_unreadable`: it holds what nobody here
+    understands, and nothing is answered from it."""
+
+    def __init__(self, replicas: HeldReplicas, held: Held, message_bytes: int) -> None:
+        self._replicas = replicas
+        self._held = held
+        self._message_bytes = message_bytes
+        self._replayed = Offset(0)  # all below
+        self.epoch = held.replica.leader_epoch
+        self.groups: dict[str, GroupMetadataValue] = {}
+        self.offsets: dict[str, dict[tuple[str, int], OffsetCommitValue]] = {}
+        self.is_unreadable = False
+
+    @property
+    def is_led(self) -> bool:
+        replica = self._held.replica
+        return replica.leading is not None and replica.leader_epoch == self.epoch
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Is all replayed that may be committed?"""
+        replica = self._held.replica
+        return replica.knows_its_high_watermark and self._replayed >= replica.high_watermark
+
+    @property
+    def may_read(self) -> bool:
+        return not self.is_unreadable and self._replayed < self._held.replica.high_watermark
+
+    def catch_up(self) -> None:
+        """Replay some of what is committed."""
+        limit = self._held.replica.high_watermark
+        data = (
+            self._replicas.read(self._held, self._replayed, _READ_BYTES) if self.may_read else b""
+        )
+        try:
+            for batch in split_batches(data):
+                if batch.header.next_offset > limit:
+                    break
+                self._replay(batch)
+                self._replayed = batch.header.next_offset
+        except (DamagedBatch, MalformedRecord):
+            self.is_unreadable = True
+
+    def append(self, records: Sequence[GroupRecord], now: Now) -> tuple[ErrorCode, Offset]:
+        """Where they end, or why they are not appended."""
+        replica = self._held.replica
+        error = replica.refusal(NO_EPOCH)
+        if error is ErrorCode.NONE and not replica.may_append_for_all():
+            error = ErrorCode.NOT_ENOUGH_REPLICAS
+        if error is not ErrorCode.NONE:
+            return error, replica.end
+        try:
+            pairs = [(encode_versioned(key), _encoded(value)) for key, value in records]
+        except UnencodableMessage:  # a name that Kafka's formats have no room for
+            return ErrorCode.MESSAGE_TOO_LARGE, replica.end
+        data = encode_batch(
+            pairs,
+            base_offset=replica.end,
+            leader_epoch=Epoch(replica.leader_epoch),
+            timestamp_ms=now.wall_ns // MS,
+        )
+        if len(data) > self._message_bytes:
+            return ErrorCode.MESSAGE_TOO_LARGE, replica.end
+        self._replicas.append(self._held, data, [read_header(data)], now.mono_ns)
+        return ErrorCode.NONE, replica.end
+
+    def acknowledgement(self, end: Offset) -> ErrorCode | None:
+        """Of what was appended in this epoch, up to `end`; None: not yet."""
+        if not self.is_led:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return self._held.replica.acknowledgement(end)
+
+    def _replay(self, batch: Batch) -> None:
+        if batch.header.is_control:
+            return  # the end of a transaction of Kafka's, which says nothing of groups
+        for record in batch.records():
+            key = decode_key(record.key)
+            if key is not None:
+                self._apply(key, decode_value(key, record.value))
+
+    def _apply(self, key: GroupKey, value: GroupValue | None) -> None:
+        if isinstance(key, OffsetCommitKey):
+            at = (key.topic, key.partition)
+            if isinstance(value, OffsetCommitValue):
+                self.offsets.setdefault(key.group, {})[at] = value
+            else:
+                self.offsets.get(key.group, {}).pop(at, None)
+        elif isinstance(value, GroupMetadataValue):
+            self.groups[key.group] = value
+        else:
+            self.groups.pop(key.group, None)
+
+
+def _encoded(value: GroupValue | None) -> bytes | None:
+    return None if value is None else encode_versioned(value)

@@ -1,0 +1,316 @@
+"""A generation of a group: who joins, who shares out, and who is late (`GroupMetadataManager`'s
+classic groups, KIP-62, KIP-134, KIP-394).
+
+Members join until all have, or the longest rebalance time-out of them has passed; the first ones of
+a group are waited for a little longer. Then a generation begins, and its leader, the first that
+joined, says who gets what. That is written down before anybody hears of it.
+"""
+
+from random import Random
+from typing import Protocol
+from uuid import UUID
+
+from node.broker.coordinators.group import Group, GroupMember, GroupState, protocols_bytes
+from node.config import GroupSettings
+from node.errors import ErrorCode
+from node.ids import MS, NEVER_NS, ConnectionId, Now
+from node.wire.apis import Response
+from node.wire.group_members import HeartbeatRequest
+from node.wire.join_group import JoinGroupRequest, JoinGroupResponse
+from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+class Host(Protocol):
+    """Who keeps groups."""
+
+    def answer(self, connection: ConnectionId, response: Response) -> None:
+        """To a request that waits; nothing if nobody waits there any more."""
+
+    def store(self, group: Group, now: Now) -> None:
+        """Write it down; `Rebalancing.stored` tells what became of it."""
+
+
+class Rebalancing:
+    """Of any group. `group_bytes` is what fits into a record."""
+
+    def __init__(
+        self, settings: GroupSettings, group_bytes: int, random: Random, host: Host
+    ) -> None:
+        self._settings = settings
+        self._group_bytes = group_bytes
+        self._random = random
+        self._host = host
+
+    # --- requests ---
+
+    def join(
+        self, group: Group, connection: ConnectionId, request: JoinGroupRequest, now: Now
+    ) -> None:
+        error = self._why_not_join(group, request)
+        if error is not ErrorCode.NONE:
+            self._refuse_join(connection, error, request.member)
+        elif request.member in group.members:
+            self._join_again(group, group.members[request.member], connection, request, now)
+        elif request.member == "" and request.needs_known_id:
+            member = self._new_id(request)
+            group.pending[member] = now.mono_ns + request.session_timeout_ms * MS
+            self._refuse_join(connection, ErrorCode.MEMBER_ID_REQUIRED, member)
+        else:
+            self._add(group, connection, request, now)
+
+    def sync(
+        self, group: Group, connection: ConnectionId, request: SyncGroupRequest, now: Now
+    ) -> None:
+        """Answered now, or when the leader's word is written down."""
+        error = _why_not_sync(group, request)
+        if error is not ErrorCode.NONE:
+            self._host.answer(connection, SyncGroupResponse(error=error))
+            return
+        member = group.members[request.member]
+        member.has_synced = True
+        if group.state is GroupState.STABLE:
+            member.is_heard_of(now.mono_ns)
+            self._tell_share(group, member, connection)
+            return
+        if member.syncing is not None:
+            again = SyncGroupResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)
+            self._host.answer(member.syncing, again)
+        member.syncing = connection
+        if member.id == group.leader and not group.is_shared_out:
+            group.is_shared_out = True
+            shares = {each.member: each.assignment for each in request.shares}
+            for each in group.members.values():
+                each.assignment = shares.get(each.id, b"")
+            self._host.store(group, now)
+
+    def heartbeat(self, group: Group, request: HeartbeatRequest, now: Now) -> ErrorCode:
+        member = group.members.get(request.member)
+        if member is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if request.generation != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        member.is_heard_of(now.mono_ns)
+        is_preparing = group.state is GroupState.PREPARING
+        return ErrorCode.REBALANCE_IN_PROGRESS if is_preparing else ErrorCode.NONE
+
+    def leave(self, group: Group, member: str, now: Now) -> ErrorCode:
+        if group.pending.pop(member, None) is not None:
+            self._complete_if_all_have_joined(group, now)
+        elif member in group.members:
+            self._remove(group, group.members[member], now)
+        else:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return ErrorCode.NONE
+
+    # --- what is due, and what became of it ---
+
+    def elapse(self, group: Group, now: Now) -> None:
+        for member_id, until_ns in list(group.pending.items()):
+            if until_ns <= now.mono_ns:
+                self.leave(group, member_id, now)
+        late = [
+            each
+            for each in group.members.values()
+            if not each.waits and each.expires_ns <= now.mono_ns
+        ]
+        if group.synced_until_ns <= now.mono_ns:
+            group.synced_until_ns = NEVER_NS
+            late.extend(
+                each for each in group.members.values() if not each.has_synced and each not in late
+            )
+        for member in late:
+            if member.id in group.members:  # the generation may have gone on without it
+                self._remove(group, member, now)
+        if group.joined_until_ns <= now.mono_ns:
+            self._end_of_joining(group, now)
+
+    def stored(self, group: Group, generation: int, error: ErrorCode, now: Now) -> None:
+        """Of what the leader of that generation said; of an EMPTY group nobody waits for it."""
+        if group.generation != generation or group.state is not GroupState.COMPLETING:
+            return
+        if error is not ErrorCode.NONE:
+            self._forget_shares(group, error, now)
+            self._prepare(group, now)
+            return
+        group.state = GroupState.STABLE
+        for member in group.members.values():
+            if member.syncing is not None:
+                connection, member.syncing = member.syncing, None
+                member.is_heard_of(now.mono_ns)
+                self._tell_share(group, member, connection)
+
+    def drop(self, group: Group, error: ErrorCode) -> None:
+        """Another broker coordinates it: whoever waits is told so."""
+        for member in group.members.values():
+            self._let_go(member, error)
+
+    # --- joining ---
+
+    def _why_not_join(self, group: Group, request: JoinGroupRequest) -> ErrorCode:
+        settings = self._settings
+        is_known = request.member in group.members
+        if not settings.session_min_ms <= request.session_timeout_ms <= settings.session_max_ms:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+        if not is_known and request.member not in ("", *group.pending):
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if not is_known and not self._has_room(group, request):
+            return ErrorCode.GROUP_MAX_SIZE_REACHED
+        if not group.supports(request):
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        return ErrorCode.NONE
+
+    def _has_room(self, group: Group, request: JoinGroupRequest) -> bool:
+        added = protocols_bytes(request.protocols)
+        is_one_too_many = len(group.members) + len(group.pending) >= self._settings.members
+        if is_one_too_many and request.member not in group.pending:
+            return False
+        return group.size_bytes() + added <= self._group_bytes
+
+    def _new_id(self, request: JoinGroupRequest) -> str:
+        number = UUID(int=self._random.getrandbits(128), version=4)
+        return f"{request.instance or request.client_id}-{number}"
+
+    def _refuse_join(self, connection: ConnectionId, error: ErrorCode, member: str) -> None:
+        self._host.answer(connection, JoinGroupResponse(error=error, member=member))
+
+    def _add(
+        self, group: Group, connection: ConnectionId, request: JoinGroupRequest, now: Now
+    ) -> None:
+        if not group.members:
+            group.protocol_type = request.protocol_type
+        group.pending.pop(request.member, None)
+        member = GroupMember(
+            id=request.member or self._new_id(request),
+            client_id=request.client_id,
+            instance=request.instance,
+            session_ms=request.session_timeout_ms,
+            rebalance_ms=request.rebalance_timeout_ms,
+            protocols=request.protocols,
+            expires_ns=now.mono_ns + request.session_timeout_ms * MS,
+        )
+        group.members[member.id] = member
+        group.has_grown = group.generation == 0
+        self._await_others(group, member, connection, now)
+
+    def _join_again(
+        self,
+        group: Group,
+        member: GroupMember,
+        connection: ConnectionId,
+        request: JoinGroupRequest,
+        now: Now,
+    ) -> None:
+        """Nothing changes for one that was not told, or asks twice; but for the leader, who asks
+        for another generation by it."""
+        is_same = member.protocols == request.protocols
+        is_told = group.state is GroupState.STABLE and member.id != group.leader
+        if is_same and (is_told or group.state is GroupState.COMPLETING):
+            member.is_heard_of(now.mono_ns)
+            self._host.answer(connection, group.joined(member))
+            return
+        member.take(request)
+        self._await_others(group, member, connection, now)
+
+    def _await_others(
+        self, group: Group, member: GroupMember, connection: ConnectionId, now: Now
+    ) -> None:
+        if member.joining is not None:
+            self._refuse_join(member.joining, ErrorCode.REBALANCE_IN_PROGRESS, member.id)
+        member.joining = connection
+        if group.state is GroupState.PREPARING:
+            self._complete_if_all_have_joined(group, now)
+        else:
+            self._prepare(group, now)
+
+    def _prepare(self, group: Group, now: Now) -> None:
+        """Wait for all to join; whoever waits for a share is to join again."""
+        self._forget_shares(group, ErrorCode.REBALANCE_IN_PROGRESS, now)
+        delay_ms, longest_ms = self._settings.first_delay_ms, group.rebalance_ms()
+        group.is_first = group.state is GroupState.EMPTY
+        if group.is_first:
+            group.more_ns, group.has_grown = max(longest_ms - delay_ms, 0) * MS, False
+        wait_ms = delay_ms if group.is_first else longest_ms
+        group.state = GroupState.PREPARING
+        group.joined_until_ns = now.mono_ns + max(wait_ms, 0) * MS
+        group.synced_until_ns = NEVER_NS
+        self._complete_if_all_have_joined(group, now)
+
+    def _complete_if_all_have_joined(self, group: Group, now: Now) -> None:
+        """But of a new group more may come, until it is due."""
+        is_waited_for = group.is_first and now.mono_ns < group.joined_until_ns
+        if group.state is GroupState.PREPARING and not is_waited_for and group.all_have_joined():
+            self._begin_generation(group, now)
+
+    def _end_of_joining(self, group: Group, now: Now) -> None:
+        if group.is_first and group.has_grown and group.more_ns > 0:
+            wait_ns = min(self._settings.first_delay_ms * MS, group.more_ns)
+            group.more_ns -= wait_ns
+            group.joined_until_ns, group.has_grown = now.mono_ns + wait_ns, False
+        else:
+            self._begin_generation(group, now)
+
+    def _begin_generation(self, group: Group, now: Now) -> None:
+        """Of those who joined."""
+        group.joined_until_ns = NEVER_NS
+        for member in list(group.members.values()):
+            if member.joining is None:
+                del group.members[member.id]
+        group.begin_generation()
+        if group.state is GroupState.EMPTY:
+            self._host.store(group, now)
+            return
+        group.synced_until_ns = now.mono_ns + group.rebalance_ms() * MS
+        for member in group.members.values():
+            assert member.joining is not None
+            connection, member.joining = member.joining, None
+            member.has_synced = False
+            member.is_heard_of(now.mono_ns)
+            self._host.answer(connection, group.joined(member))
+
+    # --- the end of members, and of shares ---
+
+    def _remove(self, group: Group, member: GroupMember, now: Now) -> None:
+        del group.members[member.id]
+        self._let_go(member, ErrorCode.UNKNOWN_MEMBER_ID)
+        if group.state is GroupState.PREPARING:
+            self._complete_if_all_have_joined(group, now)
+        else:
+            self._prepare(group, now)
+
+    def _let_go(self, member: GroupMember, error: ErrorCode) -> None:
+        if member.joining is not None:
+            self._refuse_join(member.joining, error, member.id)
+        if member.syncing is not None:
+            self._host.answer(member.syncing, SyncGroupResponse(error=error))
+        member.joining = member.syncing = None
+
+    def _forget_shares(self, group: Group, error: ErrorCode, now: Now) -> None:
+        if group.state is not GroupState.COMPLETING:
+            return
+        group.is_shared_out = False
+        for member in group.members.values():
+            member.assignment = b""
+            if member.syncing is not None:
+                self._host.answer(member.syncing, SyncGroupResponse(error=error))
+                member.syncing = None
+                member.is_heard_of(now.mono_ns)
+
+    def _tell_share(self, group: Group, member: GroupMember, connection: ConnectionId) -> None:
+        share = SyncGroupResponse(
+            protocol_type=group.protocol_type,
+            protocol=group.protocol,
+            assignment=member.assignment,
+        )
+        self._host.answer(connection, share)
+
+
+def _why_not_sync(group: Group, request: SyncGroupRequest) -> ErrorCode:
+    if request.member not in group.members:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if request.generation != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    is_other_type = request.protocol_type not in (None, group.protocol_type)
+    if is_other_type or request.protocol not in (None, group.protocol):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    is_preparing = group.state is GroupState.PREPARING
+    return ErrorCode.REBALANCE_IN_PROGRESS if is_preparing else ErrorCode.NONE

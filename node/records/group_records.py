@@ -1,0 +1,116 @@
+"""The records of `__consumer_offsets`, in Kafka's own formats: how far groups have come, and who
+was in them when they last changed.
+
+Key and value each begin with the version of what follows. A key of another version is that of
+another kind of record. No value, and the key means nothing any more.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, get_args
+
+from node.codec import read_whole, write_whole
+from node.records.malformed_record import MalformedRecord
+
+_VERSION_BYTES = 2
+_EXPIRING = 1  # of an OffsetCommitValue: a time follows, which nobody goes by any more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitKey:
+    __version__: ClassVar[int] = 1
+    __flexible__: ClassVar[bool] = False
+    group: str = field(metadata={"kafka_type": "string"})
+    topic: str = field(metadata={"kafka_type": "string"})
+    partition: int = field(metadata={"kafka_type": "int32"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMetadataKey:
+    __version__: ClassVar[int] = 2
+    __flexible__: ClassVar[bool] = False
+    group: str = field(metadata={"kafka_type": "string"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitValue:
+    """`leader_epoch` -1: not said."""
+
+    __version__: ClassVar[int] = 3
+    __flexible__: ClassVar[bool] = False
+    offset: int = field(metadata={"kafka_type": "int64"})
+    leader_epoch: int = field(metadata={"kafka_type": "int32", "since": 3}, default=-1)
+    metadata: str = field(metadata={"kafka_type": "string"})
+    commit_timestamp: int = field(metadata={"kafka_type": "int64"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberMetadata:
+    """Time-outs in milliseconds."""
+
+    __version__: ClassVar[int] = 3
+    __flexible__: ClassVar[bool] = False
+    member_id: str = field(metadata={"kafka_type": "string"})
+    group_instance_id: str | None = field(
+        metadata={"kafka_type": "string", "since": 3}, default=None
+    )
+    client_id: str = field(metadata={"kafka_type": "string"})
+    client_host: str = field(metadata={"kafka_type": "string"})
+    rebalance_timeout: int = field(metadata={"kafka_type": "int32", "since": 1}, default=-1)
+    session_timeout: int = field(metadata={"kafka_type": "int32"})
+    subscription: bytes = field(metadata={"kafka_type": "bytes"})
+    assignment: bytes = field(metadata={"kafka_type": "bytes"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMetadataValue:
+    __version__: ClassVar[int] = 3
+    __flexible__: ClassVar[bool] = False
+    protocol_type: str = field(metadata={"kafka_type": "string"})
+    generation: int = field(metadata={"kafka_type": "int32"})
+    protocol: str | None = field(metadata={"kafka_type": "string"})
+    leader: str | None = field(metadata={"kafka_type": "string"})
+    current_state_timestamp: int = field(metadata={"kafka_type": "int64", "since": 2}, default=-1)
+    members: tuple[MemberMetadata, ...]
+
+
+GroupKey = OffsetCommitKey | GroupMetadataKey
+GroupValue = OffsetCommitValue | GroupMetadataValue
+_KEYS: dict[int, type[GroupKey]] = {
+    0: OffsetCommitKey,  # as 1
+    **{kind.__version__: kind for kind in get_args(GroupKey)},
+}
+_VALUES: dict[type[GroupKey], type[GroupValue]] = {
+    OffsetCommitKey: OffsetCommitValue,
+    GroupMetadataKey: GroupMetadataValue,
+}
+
+
+def encode_versioned(message: GroupKey | GroupValue) -> bytes:
+    """Raises UnencodableMessage."""
+    return message.__version__.to_bytes(_VERSION_BYTES, "big") + write_whole(message)
+
+
+def decode_key(key: bytes | None) -> GroupKey | None:
+    """None for a record of another kind, as Kafka's newer groups have. Raises MalformedRecord."""
+    kind = _KEYS.get(_version(key))
+    if key is None or kind is None:
+        return None
+    return read_whole(kind, key, _VERSION_BYTES, MalformedRecord)
+
+
+def decode_value(key: GroupKey, value: bytes | None) -> GroupValue | None:
+    """None: the key means nothing any more. Raises MalformedRecord, also on a version that this
+    node does not know."""
+    if value is None:
+        return None
+    kind, version = _VALUES[type(key)], _version(value)
+    if not 0 <= version <= kind.__version__:
+        raise MalformedRecord(f"{kind.__name__} of version {version}")
+    expires = kind is OffsetCommitValue and version == _EXPIRING
+    return read_whole(
+        kind, value, _VERSION_BYTES, MalformedRecord, version, may_be_followed=expires
+    )
+
+
+def _version(data: bytes | None) -> int:
+    return int.from_bytes((data or b"")[:_VERSION_BYTES], "big", signed=True)
