@@ -21,7 +21,7 @@ from node.broker.offset_requests import ends_of_epochs, list_offsets
 from node.broker.partition_descriptions import describe_partitions
 from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
-from node.broker.topic_descriptions import describe, live_brokers
+from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
 from node.effects import CloseConnection, FlushLog, SaveCleanShutdown
@@ -32,6 +32,7 @@ from node.parking import Parking
 from node.raft.client import RaftClient
 from node.wire.apis import GROUP_REQUESTS, BrokerRequest, HandedOn, Response
 from node.wire.configs import DescribeConfigsRequest
+from node.wire.describe_cluster import DescribeClusterRequest
 from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
 from node.wire.init_producer_id import InitProducerIdRequest
 from node.wire.list_offsets import ListOffsetsRequest
@@ -120,6 +121,9 @@ class Broker:
             case MetadataRequest():
                 image = self.follower.image
                 return describe(image, request, self._cluster_id, self._me, listener)
+            case DescribeClusterRequest():
+                image = self.follower.image
+                return describe_cluster(image, request, self._cluster_id, self._me, listener)
             case DescribeTopicPartitionsRequest():
                 image = self.follower.image
                 return describe_partitions(image, request, live_brokers(image, listener).keys())

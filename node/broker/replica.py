@@ -132,6 +132,11 @@ class Replica:
     def leader(self) -> NodeId:
         return NO_NODE if self.state is None else NodeId(self.state.leader)
 
+    @property
+    def first_epoch(self) -> Epoch | None:
+        """Of the first record, if there is one."""
+        return self._epochs.epochs[0] if self._epochs.epochs else None
+
     def position(self) -> LogPosition:
         return LogPosition(self._epochs.latest(), self.end)
 

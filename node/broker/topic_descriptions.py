@@ -1,4 +1,4 @@
-"""Metadata: who is up, and who leads what, as this broker's image has it."""
+"""Metadata and DescribeCluster: who is up, and who leads what, as this broker's image has it."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,13 @@ from node.controller.image.topics import Topic
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, ZERO_UUID, NodeId
+from node.wire.describe_cluster import (
+    BROKERS,
+    CONTROLLERS,
+    ClusterMember,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
 from node.wire.topic_metadata import (
     DescribedPartition,
     DescribedTopic,
@@ -27,6 +34,38 @@ def live_brokers(image: Image, listener: str) -> dict[NodeId, Endpoint]:
     }
 
 
+def describe_cluster(
+    image: Image, request: DescribeClusterRequest, cluster_id: str, me: NodeId, listener: str
+) -> DescribeClusterResponse:
+    """The brokers; controllers tell of themselves (KIP-919)."""
+    if request.endpoint_type not in (None, BROKERS):
+        is_known = request.endpoint_type == CONTROLLERS
+        mismatched, unsupported = (
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+        )
+        return DescribeClusterResponse(
+            error=mismatched if is_known else unsupported,
+            message=f"This is a broker, and endpoint type {request.endpoint_type} was asked for.",
+            endpoint_type=request.endpoint_type,
+        )
+    live = live_brokers(image, listener)
+    return DescribeClusterResponse(
+        endpoint_type=BROKERS,
+        cluster_id=cluster_id,
+        controller=_any_controller(live, me),
+        members=tuple(
+            ClusterMember(
+                id=NodeId(broker.broker_id), host=at.host, port=at.port, is_fenced=broker.fenced
+            )
+            for broker in image.brokers.all()
+            if request.with_fenced or not broker.fenced
+            for at in broker.end_points
+            if at.name == listener
+        ),
+    )
+
+
 def describe(
     image: Image, request: MetadataRequest, cluster_id: str, me: NodeId, listener: str
 ) -> MetadataResponse:
@@ -38,10 +77,15 @@ def describe(
         topics = [_sought(image, sought, brokers) for sought in dict.fromkeys(request.topics)]
     return MetadataResponse(
         cluster_id=cluster_id,
-        controller=me if me in brokers else next(iter(brokers), NO_NODE),
+        controller=_any_controller(brokers, me),
         brokers=tuple(brokers.items()),
         topics=tuple(topics),
     )
+
+
+def _any_controller(live: Mapping[NodeId, Endpoint], me: NodeId) -> NodeId:
+    """Any broker that is up: each hands on what only a controller does."""
+    return me if me in live else next(iter(live), NO_NODE)
 
 
 def _sought(

@@ -7,12 +7,12 @@ from node.errors import ErrorCode
 from node.ids import NodeId
 from node.raft.quorum import Quorum
 from node.wire.describe_cluster import (
+    BROKERS,
+    CONTROLLERS,
     ClusterMember,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-
-_BROKERS, _CONTROLLERS = 1, 2
 
 
 def describe_cluster(
@@ -29,14 +29,15 @@ def describe_cluster(
     inner addresses: of one that did not register a client from outside is told that one, and finds
     the outer one in its bootstrap addresses. Brokers describe themselves (endpoint type 1).
     """
-    if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
+    asked = CONTROLLERS if request.endpoint_type is None else request.endpoint_type
+    if asked not in (BROKERS, CONTROLLERS):
         return DescribeClusterResponse(
             error=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
-            message=f"Unsupported endpoint type {request.endpoint_type}",
-            endpoint_type=request.endpoint_type,
+            message=f"Unsupported endpoint type {asked}",
+            endpoint_type=asked,
         )
     members: list[ClusterMember] = []
-    if request.endpoint_type == _CONTROLLERS:
+    if asked == CONTROLLERS:
         for node in quorum.voters.by_id:
             is_own = node == quorum.key.id
             said = advertised if is_own else registered.get(node, ())
@@ -46,7 +47,7 @@ def describe_cluster(
             if at is not None:
                 members.append(ClusterMember(id=node, host=at.host, port=at.port))
     return DescribeClusterResponse(
-        endpoint_type=request.endpoint_type,
+        endpoint_type=asked,
         cluster_id=cluster_id,
         controller=quorum.leader,
         members=tuple(members),

@@ -223,6 +223,7 @@ BROKER_APIS: tuple[Api, ...] = (
     OFFSET_FOR_LEADER_EPOCH,
     DESCRIBE_TOPIC_PARTITIONS,
     DESCRIBE_CONFIGS,
+    DESCRIBE_CLUSTER,
     *(api for api in APIS if api.request in FORWARDED),
 )
 BY_KEY = {api.key: api for api in APIS}
@@ -305,8 +306,8 @@ DATA_REQUESTS = (
     *GROUP_REQUESTS,
 )
 # What brokers serve.
-BrokerRequest = DataRequest | DescribeConfigsRequest
-BROKER_REQUESTS = (*DATA_REQUESTS, DescribeConfigsRequest)
+BrokerRequest = DataRequest | DescribeConfigsRequest | DescribeClusterRequest
+BROKER_REQUESTS = (*DATA_REQUESTS, DescribeConfigsRequest, DescribeClusterRequest)
 # What brokers ask of the active controller for themselves.
 ControllerRequest = NodeRequest | CreateTopicsRequest
 OutgoingRequest = PeerRequest | ControllerRequest | PartitionsFetchRequest | EnvelopeRequest

@@ -9,14 +9,15 @@ from node.ids import NO_NODE, NodeId
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 
-CONTROLLERS = 2
+BROKERS, CONTROLLERS = 1, 2  # types of endpoints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeClusterRequest:
-    """`endpoint_type`: 1 brokers, 2 controllers."""
+    """`endpoint_type`: of those who are asked for; None: of those who are asked, in version 0."""
 
-    endpoint_type: int
+    endpoint_type: int | None
+    with_fenced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class ClusterMember:
     id: NodeId
     host: str
     port: int
+    is_fenced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +39,17 @@ class DescribeClusterResponse:
 
 
 def _read_cluster(entity: Any) -> DescribeClusterRequest:
-    """Version 0 does not say what is asked for: it is older than controllers that answer."""
-    return DescribeClusterRequest(endpoint_type=getattr(entity, "endpoint_type", CONTROLLERS))
+    return DescribeClusterRequest(
+        endpoint_type=getattr(entity, "endpoint_type", None),
+        with_fenced=getattr(entity, "include_fenced_brokers", False),
+    )
 
 
 def _write_cluster(message: DescribeClusterRequest, kio: SimpleNamespace) -> Any:
     return kio.DescribeClusterRequest(
         include_cluster_authorized_operations=False,
         endpoint_type=message.endpoint_type,
-        include_fenced_brokers=False,
+        include_fenced_brokers=message.with_fenced,
     )
 
 
@@ -57,7 +61,13 @@ def _read_cluster_response(entity: Any) -> DescribeClusterResponse:
         cluster_id=entity.cluster_id,
         controller=NodeId(entity.controller_id),
         members=tuple(
-            ClusterMember(id=NodeId(b.broker_id), host=b.host, port=b.port) for b in entity.brokers
+            ClusterMember(
+                id=NodeId(b.broker_id),
+                host=b.host,
+                port=b.port,
+                is_fenced=getattr(b, "is_fenced", False),
+            )
+            for b in entity.brokers
         ),
     )
 
@@ -68,7 +78,7 @@ def _write_cluster_response(message: DescribeClusterResponse, kio: SimpleNamespa
             broker_id=member.id,
             host=member.host,
             port=member.port,
-            is_fenced=False,
+            is_fenced=member.is_fenced,
         )
         for member in message.members
     )

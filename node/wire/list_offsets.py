@@ -11,19 +11,35 @@ from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
-LATEST, EARLIEST = -1, -2  # in the place of a timestamp
+# In the place of a timestamp: what is committed last, the first there is, the record of the latest
+# time (KIP-734), and what only tiered storage tells apart (KIP-405, KIP-1005, KIP-1023).
+LATEST, EARLIEST, LATEST_TIME = -1, -2, -3
+EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -4, -5, -6
+# The first version that knows each.
+SPECIAL_TIMES = {
+    LATEST: 0,
+    EARLIEST: 0,
+    LATEST_TIME: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
 _NOT_SAID = -1
+_NEWEST = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoughtOffset:
     partition: TopicPartition
-    timestamp_ms: int  # or LATEST, or EARLIEST
+    timestamp_ms: int  # or a special one
     epoch: int = _NOT_SAID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsRequest:
+    """`version` is that in which it came, by which special times are known."""
+
+    version: int = _NEWEST
     replica: NodeId = NodeId(-1)
     partitions: tuple[SoughtOffset, ...]
 
@@ -44,6 +60,7 @@ class ListOffsetsResponse:
 
 def _read_request(entity: Any) -> ListOffsetsRequest:
     return ListOffsetsRequest(
+        version=entity.__version__,
         replica=NodeId(entity.replica_id),
         partitions=tuple(
             SoughtOffset(
@@ -122,7 +139,7 @@ LIST_OFFSETS = Api(
     name="ListOffsets",
     package="list_offsets",
     min_version=1,
-    max_version=11,
+    max_version=_NEWEST,
     request=ListOffsetsRequest,
     read_request=_read_request,
     write_request=_write_request,

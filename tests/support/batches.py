@@ -1,5 +1,10 @@
 """Batches for tests of whatever stores or reads them."""
 
+import struct
+
+import crc32c
+
+from node.codec.varint import encode_signed
 from node.ids import Epoch, LogPosition, Offset
 from node.records.batch import encode_batch
 from node.records.control import KRaftVersion
@@ -26,6 +31,29 @@ def snapshot(id_: LogPosition, values: int = 1, *, size: int = 0) -> bytes:
     for number in range(values):
         pieces.append(encoder.data([encode_metadata(_config(number, size))]))
     return b"".join([*pieces, encoder.closing()])
+
+
+def timed_batch(
+    *times_ms: int, header_ms: int | None = None, codec: int = 0, records: bytes | None = None
+) -> bytes:
+    """As a client sends it: a record of each of these times. `header_ms` is what the header says of
+    the latest one, and `records` what stands there instead of them."""
+    body = records
+    if body is None:
+        body = b"".join(
+            _timed_record(delta, time_ms - times_ms[0]) for delta, time_ms in enumerate(times_ms)
+        )
+    latest = max(times_ms) if header_ms is None else header_ms
+    last = len(times_ms) - 1
+    numbers = (codec, last, times_ms[0], latest, -1, -1, -1, len(times_ms))
+    covered = struct.pack(">hiqqqhii", *numbers) + body
+    head = struct.pack(">qiibI", 0, 9 + len(covered), -1, 2, crc32c.crc32c(covered))
+    return head + covered
+
+
+def _timed_record(delta: int, after_ms: int) -> bytes:
+    body = b"\0" + encode_signed(after_ms) + encode_signed(delta) + b"\x01\x02v\0"
+    return encode_signed(len(body)) + body
 
 
 def _config(value: int, size: int) -> ConfigRecord:

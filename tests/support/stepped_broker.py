@@ -31,6 +31,7 @@ from node.storage.partition_logs import PartitionLogs
 from tests.support.memory_log import MemoryLog
 
 TOPICS, PARTITIONS = 10, 100  # of each
+FIRST_TOPIC = UUID(int=1000)
 _ME = NodeId(4)
 _CLIENT = ConnectionId(1)
 _AT = Endpoint(name="INT", host="node-4", port=9104)
@@ -40,9 +41,11 @@ Done = SendReply | CloseConnection | NoReply
 
 
 class SteppedBroker:
-    """`longest_s` is the longest step that its last request took."""
+    """`longest_s` is the longest step that its last request took. It leads `partitions` of each
+    topic."""
 
-    def __init__(self) -> None:
+    def __init__(self, partitions: int = PARTITIONS) -> None:
+        self._partitions = partitions
         role = BrokerRole(controller_listener="CONTROLLER")
         self.replicas = PartitionLogs.open(SimDisk(FileSystem()), _SEGMENT_BYTES)
         self.node = BrokerNode(
@@ -82,9 +85,9 @@ class SteppedBroker:
         image = broker.follower.image
         image.replay(_registration())
         for number in range(TOPICS):
-            topic = UUID(int=1000 + number)
+            topic = UUID(int=FIRST_TOPIC.int + number)
             image.replay(TopicRecord(name=f"topic-{number}", topic_id=topic))
-            for index in range(PARTITIONS):
+            for index in range(self._partitions):
                 image.replay(_partition(topic, index))
         offsets = UUID(int=999)
         image.replay(TopicRecord(name="__consumer_offsets", topic_id=offsets))

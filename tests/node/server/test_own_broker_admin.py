@@ -31,6 +31,9 @@ def cluster(tmp_path: Path) -> Iterator[OwnCluster]:
 
 def test_librdkafka_administers_by_brokers_alone(cluster: OwnCluster) -> None:
     admin = cluster.admin()
+    described = admin.describe_cluster().result(BROKER_PATIENCE_S)
+    assert {each.id for each in described.nodes} == set(IDS)
+    assert described.cluster_id == cluster.quorum.cluster_id
     orders = NewTopic("orders", 2, 2, config={"min.insync.replicas": "2"})
     admin.create_topics([orders])["orders"].result(BROKER_PATIENCE_S)
     with pytest.raises(Exception, match="TOPIC_ALREADY_EXISTS"):

@@ -51,8 +51,9 @@ def request_in_version(message: Request, version: int) -> Request:
             return replace(message, high_watermark=2**63 - 1)
         case AddVoterRequest() if version == 0:
             return replace(message, ack_when_committed=True)
-        case DescribeClusterRequest() if version == 0:
-            return replace(message, endpoint_type=2)
+        case DescribeClusterRequest() if version < 2:
+            without = replace(message, with_fenced=False)
+            return replace(without, endpoint_type=None) if version == 0 else without
         case _:
             return _older_broker_request(message, version)
 
@@ -92,8 +93,10 @@ def response_in_version(message: Response, version: int) -> Response:
             return replace(message, finalized=(), features_at=-1)
         case DescribeQuorumResponse() if version < 2:
             return _older_description(message, version)
-        case DescribeClusterResponse() if version == 0:
-            return replace(message, endpoint_type=2)
+        case DescribeClusterResponse() if version < 2:
+            members = tuple(replace(each, is_fenced=False) for each in message.members)
+            without = replace(message, members=members)
+            return replace(without, endpoint_type=2) if version == 0 else without
         case _:
             return _older_topics_response(message, version)
 

@@ -110,7 +110,7 @@ REQUESTS: tuple[Request, ...] = (
             ResourceQuery(type=16, name="r-3", keys=()),
         )
     ),
-    DescribeClusterRequest(endpoint_type=1),
+    DescribeClusterRequest(endpoint_type=1, with_fenced=True),
     CreateTopicsRequest(
         topics=(
             NewTopic(name="a", partitions=3, replication=2),

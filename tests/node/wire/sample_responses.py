@@ -288,7 +288,10 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
         DescribeClusterResponse(
             cluster_id=CLUSTER,
             controller=LEADER,
-            members=(ClusterMember(id=LEADER, host="node-2", port=9102),),
+            members=(
+                ClusterMember(id=LEADER, host="node-2", port=9102),
+                ClusterMember(id=NodeId(3), host="node-3", port=9103, is_fenced=True),
+            ),
         ),
         DescribeClusterResponse(
             error=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message="a controller", endpoint_type=1

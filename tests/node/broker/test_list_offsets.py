@@ -1,0 +1,113 @@
+"""Offsets by time, and by the times that stand for something else, of a broker with a real log."""
+
+import pytest
+
+from node.effects import SendReply
+from node.errors import ErrorCode
+from node.wire.broker_frames import decode_response, encode_request
+from node.wire.list_offsets import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    LATEST_TIME,
+    ListedOffset,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    SoughtOffset,
+)
+from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
+from node.wire.topic_partitions import TopicPartition
+from tests.support.batches import timed_batch
+from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker
+
+AT = TopicPartition(name="topic-0", id=FIRST_TOPIC, index=0)
+GZIP = 1
+
+
+class Log:
+    """Of the first partition."""
+
+    def __init__(self, *batches: bytes) -> None:
+        self._broker = SteppedBroker(partitions=1)
+        for records in batches:
+            produced = (ProducedPartition(partition=AT, records=records),)
+            request = ProduceRequest(acks=-1, timeout_ms=1000, partitions=produced)
+            header, frame = encode_request(request, correlation_id=1, client_id="c")
+            answer = decode_response(header, self._serve(frame))
+            assert isinstance(answer, ProduceResponse)
+            assert answer.results[0].error is ErrorCode.NONE
+
+    def listed(self, timestamp_ms: int, version: int = 11) -> ListedOffset:
+        request = ListOffsetsRequest(
+            partitions=(SoughtOffset(partition=AT, timestamp_ms=timestamp_ms),)
+        )
+        header, frame = encode_request(request, correlation_id=1, client_id="c", version=version)
+        answer = decode_response(header, self._serve(frame))
+        assert isinstance(answer, ListOffsetsResponse)
+        return answer.partitions[0]
+
+    def at(self, timestamp_ms: int) -> tuple[int, int, int]:
+        """Offset, time and epoch."""
+        found = self.listed(timestamp_ms)
+        assert found.error is ErrorCode.NONE
+        return found.offset, found.timestamp_ms, found.epoch
+
+    def _serve(self, frame: bytes) -> bytes:
+        done = self._broker.serve(frame)
+        assert isinstance(done, SendReply)
+        return done.frame
+
+
+def test_the_first_record_of_a_time_or_later_is_found() -> None:
+    log = Log(timed_batch(100, 300, 200), timed_batch(150), timed_batch(250, 400))
+    assert log.at(0) == (0, 100, 0)
+    assert log.at(100) == (0, 100, 0)
+    assert log.at(101) == (1, 300, 0)
+    assert log.at(300) == (1, 300, 0)
+    assert log.at(301) == (5, 400, 0)
+    assert log.at(401) == (-1, -1, -1)
+
+
+def test_the_times_that_stand_for_something_else() -> None:
+    log = Log(timed_batch(100, 400), timed_batch(300))
+    assert log.at(LATEST) == (3, -1, 0)
+    assert log.at(EARLIEST) == log.at(EARLIEST_LOCAL) == (0, -1, 0)
+    assert log.at(LATEST_TIME) == (1, 400, 0)
+    assert log.at(LATEST_TIERED) == log.at(EARLIEST_PENDING_UPLOAD) == (-1, -1, -1)
+
+
+def test_an_empty_log_has_no_epoch_and_no_record_of_any_time() -> None:
+    log = Log()
+    assert log.at(LATEST) == (0, -1, 0)
+    assert log.at(EARLIEST) == (0, -1, -1)
+    assert log.at(0) == log.at(LATEST_TIME) == (-1, -1, -1)
+
+
+@pytest.mark.parametrize(
+    ("timestamp_ms", "first"),
+    [
+        (LATEST_TIME, 7),
+        (EARLIEST_LOCAL, 8),
+        (LATEST_TIERED, 9),
+        (EARLIEST_PENDING_UPLOAD, 11),
+        (-7, 12),
+    ],
+)
+def test_a_version_that_does_not_know_it_is_told_so(timestamp_ms: int, first: int) -> None:
+    log = Log()
+    unknown = ErrorCode.UNSUPPORTED_VERSION
+    for version in range(1, 12):
+        error = log.listed(timestamp_ms, version).error
+        assert error is (ErrorCode.NONE if version >= first else unknown), version
+
+
+def test_where_records_are_not_read_their_batch_stands_for_them() -> None:
+    compressed = timed_batch(100, 200, codec=GZIP, records=b"gzip")
+    boasting = timed_batch(300, 310, header_ms=500)
+    broken = timed_batch(600, 610, records=b"\x02")
+    log = Log(compressed, boasting, broken)
+    assert log.at(150) == (0, 100, 0)
+    assert log.at(400) == (2, 300, 0)
+    assert log.at(605) == (4, 600, 0)
