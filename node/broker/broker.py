@@ -157,7 +157,8 @@ class Broker:
             self._fetchers.poll(live_brokers(self.follower.image, self._listener), mono_ns)
         if self.replicas.has_moved or mono_ns >= self._waiting_until_ns():
             self.replicas.has_moved = False
-            self.groups.poll(now)
+            if self._unflushed is None:  # else nothing is appended any more
+                self.groups.poll(now)
             self._produced.poll(mono_ns)
             self._fetched.poll(mono_ns)
         self._checkpoint.poll(mono_ns)
@@ -186,9 +187,8 @@ class Broker:
         )
 
     def _waiting_until_ns(self) -> int:
-        return min(
-            self._produced.deadline_ns(), self._fetched.deadline_ns(), self.groups.deadline_ns()
-        )
+        groups = self.groups.deadline_ns() if self._unflushed is None else NEVER_NS
+        return min(self._produced.deadline_ns(), self._fetched.deadline_ns(), groups)
 
     # --- what others answer ---
 

@@ -61,7 +61,6 @@ class GroupCoordinator:
         self._topic = OffsetsTopic(settings, link)
         self._waiting = Waiting[str](parking)
         self._led: dict[int, LedGroups] = {}  # by partition
-        self._groups_due_ns = NEVER_NS  # nothing is due of groups before
 
     # --- requests ---
 
@@ -105,7 +104,7 @@ class GroupCoordinator:
             return JoinGroupResponse(error=error, member=request.member)
         if self._waiting.park(connection, request.group):
             led.rebalancing.join(group, connection, request, now)
-            self._touched(led, request.group)
+            led.touched(request.group)
         return None
 
     def _sync(
@@ -119,7 +118,7 @@ class GroupCoordinator:
             return SyncGroupResponse(error=error)
         if self._waiting.park(connection, request.group):
             led.rebalancing.sync(group, connection, request, now)
-            self._touched(led, request.group)
+            led.touched(request.group)
         return None
 
     def _heartbeat(self, request: HeartbeatRequest, image: Image, now: Now) -> ErrorCode:
@@ -142,7 +141,7 @@ class GroupCoordinator:
             if group is not None:
                 error = led.rebalancing.leave(group, each.id, now)
             left.append(LeftMember(id=each.id, instance=each.instance, error=error))
-        self._touched(led, request.group)
+        led.touched(request.group)
         return LeaveGroupResponse(members=tuple(left))
 
     def _commit(
@@ -228,16 +227,9 @@ class GroupCoordinator:
     def poll(self, now: Now) -> None:
         for led in self._led.values():
             led.poll(now)
-        if now.mono_ns >= self._groups_due_ns:
-            for led in self._led.values():
-                led.elapse(now)
-            self._groups_due_ns = min(
-                (led.groups_deadline_ns() for led in self._led.values()), default=NEVER_NS
-            )
 
     def deadline_ns(self) -> int:
-        logs = min((led.deadline_ns() for led in self._led.values()), default=NEVER_NS)
-        return min(logs, self._groups_due_ns)
+        return min((led.deadline_ns() for led in self._led.values()), default=NEVER_NS)
 
     def _new(self, held: Held) -> LedGroups:
         log = GroupLog(self._replicas, held, self._message_bytes)
@@ -255,9 +247,3 @@ class GroupCoordinator:
             return None, ErrorCode.NOT_COORDINATOR
         led.poll(now)
         return led, led.refusal()
-
-    def _touched(self, led: LedGroups, name: str) -> None:
-        group = led.find(name)
-        if group is not None:
-            led.forget_if_new(group)
-            self._groups_due_ns = min(self._groups_due_ns, group.deadline_ns())

@@ -41,8 +41,9 @@ class GroupLog:
 
     @property
     def is_led(self) -> bool:
-        replica = self._held.replica
-        return replica.leading is not None and replica.leader_epoch == self.epoch
+        """Not once the topic is deleted, and another one made in its place."""
+        replica, is_held = self._held.replica, self._replicas.find(self._held.at) is self._held
+        return is_held and replica.leading is not None and replica.leader_epoch == self.epoch
 
     @property
     def is_caught_up(self) -> bool:

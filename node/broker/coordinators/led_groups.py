@@ -53,6 +53,7 @@ class LedGroups:
         self._writes: list[_Write] = []
         self._groups: dict[str, Group] = {}
         self._is_loaded = False
+        self.due_ns = NEVER_NS  # of groups: nothing is due before
         room = message_bytes // _ROOM_OF_A_RECORD
         self.rebalancing = Rebalancing(settings, room, random, self)
 
@@ -90,25 +91,32 @@ class LedGroups:
             self._is_loaded = True
             for name, value in self.log.groups.items():
                 self._groups[name] = recorded_group(name, value, now.mono_ns)
+            self.due_ns = now.mono_ns
         self._settle(now)
+        if now.mono_ns >= self.due_ns:
+            self._elapse(now)
 
-    def elapse(self, now: Now) -> None:
+    def _elapse(self, now: Now) -> None:
         """Of groups; what nobody is in and nothing was said of is forgotten."""
         for group in list(self._groups.values()):
             if group.deadline_ns() <= now.mono_ns:
                 self.rebalancing.elapse(group, now)
-            self.forget_if_new(group)
+            self._forget_if_new(group)
+        self.due_ns = min((each.deadline_ns() for each in self._groups.values()), default=NEVER_NS)
 
     def deadline_ns(self) -> int:
-        """Of the log, and of writes."""
         if self.log.is_led and self.log.may_read:
             return 0
-        return min((each.until_ns for each in self._writes), default=NEVER_NS)
+        return min(self.due_ns, *(each.until_ns for each in self._writes), NEVER_NS)
 
-    def groups_deadline_ns(self) -> int:
-        return min((each.deadline_ns() for each in self._groups.values()), default=NEVER_NS)
+    def touched(self, name: str) -> None:
+        """Something was done to that group, if there is one."""
+        group = self._groups.get(name)
+        if group is not None:
+            self._forget_if_new(group)
+            self.due_ns = min(self.due_ns, group.deadline_ns())
 
-    def forget_if_new(self, group: Group) -> None:
+    def _forget_if_new(self, group: Group) -> None:
         is_empty = group.state is GroupState.EMPTY and not group.pending
         if is_empty and group.generation == 0:
             self._groups.pop(group.id, None)
@@ -154,6 +162,7 @@ class LedGroups:
 
         def written(error: ErrorCode, now: Now) -> None:
             self.rebalancing.stored(group, generation, error, now)
+            self.touched(group.id)
 
         self.write([record], now, written)
 

@@ -8,6 +8,7 @@ from node.errors import ErrorCode
 from node.ids import NodeId
 from node.wire.apis import Request, Response
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
 from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from node.wire.group_descriptions import (
     DescribedGroup,
@@ -143,6 +144,11 @@ class Consumers:
         assert self.sync(joined).assignment == b"orders-0"
         return joined
 
+    def state(self) -> str:
+        answer = self.ask(DescribeGroupsRequest(groups=("g",)))
+        assert isinstance(answer, DescribeGroupsResponse)
+        return answer.groups[0].state
+
     def heartbeat(self, joined: JoinGroupResponse) -> ErrorCode:
         request = HeartbeatRequest(group="g", generation=joined.generation, member=joined.member)
         return error_of(self.ask(request))
@@ -193,6 +199,42 @@ def test_members_outlive_their_coordinator() -> None:
     consumers.world.run_ms(11_000)
     assert consumers.heartbeat(joined) is ErrorCode.UNKNOWN_MEMBER_ID
     assert consumers.committed() == 7
+
+
+def test_a_member_that_its_new_coordinator_never_hears_of_is_left_out() -> None:
+    consumers = Consumers()
+    consumers.member()
+    consumers.world.kill(consumers.coordinator())
+    consumers.coordinator()
+    assert consumers.state() == "Stable"
+    consumers.world.run_ms(11_000)
+    assert consumers.state() == "Empty"
+
+
+def test_a_topic_that_is_deleted_takes_its_groups_along() -> None:
+    consumers = Consumers()
+    consumers.member()
+    assert consumers.commit(3, generation=-1) is ErrorCode.UNKNOWN_MEMBER_ID
+    deleted = DeleteTopicsRequest(topics=(DeletedTopic(name="__consumer_offsets"),))
+    assert isinstance(consumers.world.ask(CONTROLLER, deleted), DeleteTopicsResponse)
+    assert consumers.committed() == -1
+    assert consumers.state() == "Dead"
+    assert consumers.commit(5) is ErrorCode.NONE
+    assert consumers.committed() == 5
+
+
+def test_a_broker_that_stops_writes_nothing_after_it_has_flushed() -> None:
+    """Members are silent meanwhile, and whoever coordinates them writes that down."""
+    consumers = Consumers()
+    consumers.member()
+    for broker in IDS:
+        consumers.world.run_ms(9_000)
+        consumers.world.stop(broker)
+        assert consumers.world.machines[NodeId(broker)].exit_code == 0
+    consumers.world.run_ms(20_000)
+    for broker in IDS:
+        consumers.world.start(broker)
+    assert consumers.commit(5) is ErrorCode.NONE
 
 
 def test_what_is_not_on_all_of_the_isr_is_not_acknowledged_and_not_told() -> None:
