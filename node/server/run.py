@@ -52,6 +52,7 @@ from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter, to_descriptor
 from node.wire import load_codecs
+from node.wire.apis import APIS, BY_REQUEST
 
 LOCK_FILE = ".lock"
 # How often silent connections are looked for.
@@ -74,7 +75,8 @@ def serve(config: NodeConfig) -> int:
     lock = lock_directory(directory)
     found = recover(config, RealDisk(directory), new_directory_id())
     replicas = None if config.role is None else recover_replicas(config.role, RealDisk(directory))
-    load_codecs()  # while there are descriptors for their modules
+    # While there are descriptors for their modules. A controller speaks of no partition's records.
+    load_codecs(APIS if config.role is None else BY_REQUEST.values())
     try:
         stop = asyncio.run(_run(config, found, replicas))
     finally:

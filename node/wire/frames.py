@@ -1,6 +1,6 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from node import limits
 from node.codec import (
@@ -100,11 +100,11 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
     return response
 
 
-def load_codecs() -> None:
-    """Import and make all that the four functions otherwise make when they need it."""
+def load_codecs(apis: Iterable[Api] = BY_REQUEST.values()) -> None:
+    """Import and make all that the four functions otherwise make when they need it, for these."""
     every = [
         (api, version, side)
-        for api in BY_REQUEST.values()
+        for api in apis
         for version in range(api.min_version, api.max_version + 1)
         for side in SIDES
     ]
