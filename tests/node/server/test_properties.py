@@ -6,6 +6,7 @@ from node.config import BrokerRole, ConnectionLimits
 from node.endpoint import Endpoint
 from node.server.properties import (
     BROKER_KEYS,
+    GROUP_KEYS,
     LIMIT_KEYS,
     ROLE_KEYS,
     SNAPSHOT_KEYS,
@@ -119,7 +120,8 @@ def test_what_cannot_be_served_is_refused(old: str, new: str, words: str) -> Non
 
 def test_help_tells_every_number_and_its_default() -> None:
     told = dict(line.strip().split("=") for line in known_numbers().splitlines())
-    assert set(told) == {*TIMEOUT_KEYS, *LIMIT_KEYS, *SNAPSHOT_KEYS, *BROKER_KEYS, *ROLE_KEYS}
+    of_brokers = (*BROKER_KEYS, *ROLE_KEYS, *GROUP_KEYS)
+    assert set(told) == {*TIMEOUT_KEYS, *LIMIT_KEYS, *SNAPSHOT_KEYS, *of_brokers}
     numbers = "".join(f"{key}={default}\n" for key, default in told.items())
     others = "".join(
         f"{line}\n"
