@@ -17,6 +17,7 @@ OF_A_LOSS = {
     "log-durability",
     "log-offsets",
     "log-sends",
+    "P9-eligible-hold-all",
     "P10-leaders-hold-acknowledged",
     "P13-reads-are-stored",
 }
