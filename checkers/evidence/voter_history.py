@@ -99,6 +99,10 @@ class VoterHistory:
         """The set in force when the log ended behind this offset."""
         return self.since(offset)[0]
 
+    def before(self, offset: int) -> VoterSet:
+        """The set before the one in force at an offset; the first one, if there is none."""
+        return self.sets[max(bisect_right(self.offsets, offset) - 2, 0)]
+
     def since(self, offset: int) -> tuple[VoterSet, ...]:
         """The set in force at an offset, and all that came after it."""
         return self.sets[max(bisect_right(self.offsets, offset) - 1, 0) :]

@@ -23,7 +23,8 @@ def elected_by_a_majority(evidence: Evidence) -> CheckResult:
 
     None is named twice, and each is a voter. The voters that it names are those that its own log
     has in force where it stands, with a static quorum all controllers: by their disks, where it
-    tells of them (version 1) and the log does.
+    tells of them (version 1) and the log does. The leader is one of them, or was until the last
+    change, which need not have been committed (Raft thesis 4.2.2).
     """
     records = evidence.tables["log_records"]
     changes = records.filter(pc.equal(records["type"], "LeaderChange"))
@@ -33,7 +34,8 @@ def elected_by_a_majority(evidence: Evidence) -> CheckResult:
     for row in rows:
         voters, at = histories[row["node"]], row["offset"] - 1
         if at >= voters.known - 1:
-            wrong = _wrong(row["leader"], json.loads(row["detail"]), voters.at(at))
+            leader, detail = ReplicaKey(row["leader"]), json.loads(row["detail"])
+            wrong = _wrong(leader, detail, voters.at(at), voters.before(at))
             found.append((row, wrong))
     return conclude(
         looked_at=len(found),
@@ -46,15 +48,18 @@ def elected_by_a_majority(evidence: Evidence) -> CheckResult:
     )
 
 
-def _wrong(leader: int, detail: Mapping[str, Any], in_force: VoterSet) -> str:
+def _wrong(
+    leader: ReplicaKey, detail: Mapping[str, Any], in_force: VoterSet, before: VoterSet
+) -> str:
     """What is wrong with a ballot, as the end of a sentence; "" if nothing is."""
     voters, granting = _told(detail["voters"]), _told(detail["grantingVoters"])
     told = f"the votes of {_listed(granting)} of the voters {_listed(voters)}"
     if not (_vote(voters, in_force) and _vote(in_force.keys, VoterSet(frozenset(voters)))):
         return f"{told}; those in force there are {_listed(in_force.keys)}"
-    named = [*granting, ReplicaKey(leader)]
-    if _is_one_twice(granting, in_force) or not _vote(named, in_force):
-        return f"{told}, and node {leader} leads: not all of them are voters, or one is named twice"
+    is_one_of_them = in_force.includes(leader) or before.includes(leader)
+    if _is_one_twice(granting, in_force) or not (_vote(granting, in_force) and is_one_of_them):
+        what = "not all of them are voters, or one is named twice"
+        return f"{told}, and node {leader.node} leads: {what}"
     if len(granting) < in_force.majority:
         return f"{told}, which are no majority"
     return ""

@@ -98,6 +98,7 @@ class _Walk:
         self._cut: NodeEvent | None = None  # a truncation below the set in force
         self._appended: NodeEvent | None = None
         self._reign: _Reign | None = None
+        self._committed = -1  # the highest high watermark of this process
 
     def walk(self) -> None:
         steps = {
@@ -115,17 +116,21 @@ class _Walk:
 
     def _state(self, line: NodeEvent) -> None:
         if line.state in _STANDS and self._told:
-            self._stands(line, self._told[-1])
+            self._stands(line, *self._told[-2:])
         leads = line.state == "leader"
         if leads and (self._reign is None or self._reign.epoch != line.epoch):
             self._reign = _Reign(line.epoch)
         elif not leads:
             self._reign = None
 
-    def _stands(self, line: NodeEvent, newest: ToldVoters) -> None:
+    def _stands(self, line: NodeEvent, *told: ToldVoters) -> None:
         self._found.look(Q19)
+        before, newest = told[0], told[-1]
         leads_on = self._reign is not None and self._reign.epoch == line.epoch
-        if not newest.voters.includes(self._self) and not leads_on:
+        is_committed = self._committed > newest.offset
+        is_being_removed = self._self in before.voters.keys and not is_committed
+        votes = newest.voters.includes(self._self)
+        if not (votes or is_being_removed or leads_on):
             what = f"node {line.node} is {line.state} in epoch {line.epoch}, and by its log "
             what += f"its disk is no voter's: {newest.in_words} are voters"
             self._found.blame(Q19, what, (newest.line, "voters"), (line, "stands for election"))
@@ -186,6 +191,7 @@ class _Walk:
             reign.ends[ReplicaKey(line.replica, line.replica_directory)] = line.offset
 
     def _commit(self, line: NodeEvent) -> None:
+        self._committed = max(self._committed, line.hwm)
         reign = self._reign
         if reign is None or line.epoch != reign.epoch or not self._told:
             return
@@ -290,7 +296,9 @@ def voters_stand_for_election(evidence: Evidence) -> CheckResult:
     """Q19: who stands for election, or begins to lead, votes by its own log, with the disk that it
     has.
 
-    From q.state and q.voters; a leader may remove itself. (KR StatesMatchRoles, KIP-856)
+    From q.state, q.voters and q.hwm; a leader may remove itself. Who is removed by a record that is
+    not committed, as far as its process knows, may stand: without it nobody might be elected.
+    (KR StatesMatchRoles, KIP-856, Raft thesis 4.2.2)
     """
     return _judged(evidence, Q19, "candidates and leaders", "each voted by its own log")
 

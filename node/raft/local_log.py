@@ -6,7 +6,7 @@ from node.effects import AppendBatches, FlushLog, ReplaceLog, TruncateLog
 from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset, uuid_text
 from node.outbox import Outbox
 from node.raft.unreplayable import Unreplayable, first_unreplayable
-from node.raft.voter_history import VoterHistory
+from node.raft.voter_history import VoterHistory, VotersSince
 from node.records.batch import Batch, BatchHeader, KeyValue, encode_batch, read_header
 from node.records.control import ControlRecord
 from node.records.metadata import UnknownRecord
@@ -110,9 +110,14 @@ class LocalLog:
         self._flushed = True
         self._follow_voters(self.voters.after_snapshot(controls, snapshot.offset))
 
-    def trace_voters(self) -> None:
-        """Who votes now, and since which record; epoch 0: none in the log."""
-        since = self.voters.sets[-1]
+    def trace_known_voters(self) -> None:
+        """What the log says as a process begins: also whom its newest record, which may not be
+        committed, adds or removes."""
+        for since in self.voters.sets[-2:]:
+            self._trace_voters(since)
+
+    def _trace_voters(self, since: VotersSince) -> None:
+        """Who votes, and since which record; epoch 0: none in the log."""
         keys: list[dict[str, int | str]] = [
             {"id": key.id, "dir": uuid_text(key.directory)} for key in since.voters.keys
         ]
@@ -172,7 +177,7 @@ class LocalLog:
     def _follow_voters(self, voters: VoterHistory) -> None:
         before, self.voters = self.voters, voters
         if voters.sets[-1] is not before.sets[-1]:
-            self.trace_voters()
+            self._trace_voters(voters.sets[-1])
 
 
 def _whole_log(view: LogView) -> Iterator[Batch]:

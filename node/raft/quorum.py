@@ -120,7 +120,17 @@ class Quorum:
     @property
     def can_lead(self) -> bool:
         """A voter that can replay its whole log. Others follow, vote, and never stand."""
-        return self.is_voter and self._log.unreplayable is None
+        may_stand = self.is_voter or self._is_being_removed
+        return may_stand and self._log.unreplayable is None
+
+    @property
+    def _is_being_removed(self) -> bool:
+        """Is it removed by a record that may not be committed? The others may lack that record, and
+        elect nobody without it: so it still stands, and does not count its own vote (Raft thesis
+        4.2.2; the KIPs say nothing of it)."""
+        voters = self._log.voters
+        is_committed = self.committed is not None and self.committed > voters.newest_since
+        return voters.is_removing(self.key) and not is_committed
 
     @property
     def epoch(self) -> Epoch:
@@ -232,7 +242,7 @@ class Quorum:
                 epoch=role.epoch,
                 leader=self.key.id,
                 epoch_start=self._log.end.offset,
-                granting=tuple(sorted(role.ballot.granted)),
+                granting=tuple(sorted(key for key in role.ballot.granted if key in self.voters)),
                 replicas={},
                 begin_due_ns={},
                 check_quorum_deadline_ns=mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts),

@@ -120,7 +120,7 @@ class Raft:
     def start(self, now: Now) -> None:
         """Take a role, and make durable what a killed process may have left unflushed."""
         assert self.log.is_read, "whether it may lead is not known yet"
-        self.log.trace_voters()
+        self.log.trace_known_voters()
         if self.log.unreplayable is not None:
             self.log.trace_unreplayable()
         if self.log.end.offset > self.log.durable:

@@ -84,6 +84,12 @@ class VoterHistory:
         leader writes it, for those who could not know it otherwise."""
         return len(self.sets) > 1 or self.is_logged
 
+    def is_removing(self, key: ReplicaKey) -> bool:
+        """Is it by the newest record of the voters that this one votes no more? While that is not
+        committed, it may yet be cut off, here or in another log."""
+        named = self.sets if self.is_logged else self.sets[1:]
+        return len(named) > 1 and key in named[-2].voters and key not in named[-1].voters
+
     def first_records(self, met: Iterable[ReplicaKey]) -> tuple[ControlRecord, ...]:
         """What a leader has to write of its voters before it goes on, if there is anything;
         `met`: who fetched from it, the latest last."""

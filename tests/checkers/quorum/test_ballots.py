@@ -8,7 +8,7 @@ import pytest
 from checkers.quorum.ballots import elected_by_a_majority
 from checkers.verdict import Verdict
 from tests.support.histories import leader_change, make_run
-from tests.support.voter_logs import FIRST, Keys, control, evidence, key, log, told
+from tests.support.voter_logs import FIRST, Keys, control, evidence, key, log, told, whole
 
 VALID, INVALID = Verdict.VALID, Verdict.INVALID
 NEW, OTHER = (3, "dir-new"), (3, "dir-other")
@@ -62,6 +62,32 @@ def test_ballots_by_disks(voters: Keys, granting: Keys, verdict: Verdict) -> Non
     added = [one for each in [*FIRST, NEW] for one in control([1], 1, "AddVoter", told(each))]
     records = [*added, *control([1], 8, "LeaderChange", detail, epoch=2)]
     elected = [{**row, "leader": 1} if row["offset"] == 8 else row for row in records]
+    result = elected_by_a_majority(evidence(log([1], (0, 7, 1), (8, 8, 2)), elected, nodes=3))
+    assert (result.verdict, result.looked_at) == (verdict, 1), result.message
+
+
+@pytest.mark.parametrize(
+    ("leader", "granting", "verdict"),
+    [
+        (3, FIRST[:2], VALID),
+        (3, [key(1), key(3)], INVALID),  # its own vote counts no more
+        (4, FIRST[:2], INVALID),  # it never voted
+    ],
+)
+def test_a_leader_whose_removal_was_not_committed(
+    leader: int, granting: Keys, verdict: Verdict
+) -> None:
+    """Raft thesis 4.2.2: it does not count itself."""
+    detail = {
+        "voters": list(map(told, FIRST[:2])),
+        "grantingVoters": list(map(told, granting)),
+    }
+    records = [
+        *whole([1], 1, FIRST),
+        *whole([1], 4, FIRST[:2]),
+        *control([1], 8, "LeaderChange", detail, epoch=2),
+    ]
+    elected = [{**row, "leader": leader} if row["offset"] == 8 else row for row in records]
     result = elected_by_a_majority(evidence(log([1], (0, 7, 1), (8, 8, 2)), elected, nodes=3))
     assert (result.verdict, result.looked_at) == (verdict, 1), result.message
 

@@ -204,6 +204,30 @@ def test_an_observer_that_stands_for_election() -> None:
     assert "its disk is no voter's" in result.message
 
 
+@pytest.mark.parametrize(
+    ("hwm", "verdict"),
+    [
+        (0, VALID),
+        (2, VALID),  # what lies below is committed, and not the record there
+        (3, INVALID),
+    ],
+)
+def test_a_removed_voter_that_stands_for_election(hwm: int, verdict: Verdict) -> None:
+    """It may, while its removal is not committed as far as it knows."""
+    follower = votes(votes(NodeTrace(3).start(), 1, 1, 2, 3), 2, 1, 2)
+    if hwm:
+        follower.hwm(hwm, 1, "follower")
+    follower.state("prospective", 1)
+    result = judged(voters_followed.voters_stand_for_election, follower)
+    assert result.verdict is verdict, result.message
+
+
+def test_a_new_disk_of_a_removed_voter_that_stands_for_election() -> None:
+    follower = votes(votes(NodeTrace(3, NEW).start(), 1, 1, 2, 3), 2, 1, 2)
+    result = judged(voters_followed.voters_stand_for_election, follower.state("prospective", 1))
+    assert result.verdict is INVALID
+
+
 # --- on disks ---
 
 BATCHES = log((1, 2, 3), (0, 1, 1), (2, 9, 1))

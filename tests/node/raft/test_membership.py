@@ -178,6 +178,32 @@ def test_a_leader_is_removed_and_another_leads() -> None:
     assert_progress(quorum)
 
 
+@pytest.mark.parametrize("loses_power", [False, True])
+@pytest.mark.parametrize("size", [2, 4])
+def test_who_alone_knows_that_it_is_removed_is_elected_and_commits_that(
+    size: int, loses_power: bool
+) -> None:
+    """Raft thesis 4.2.2. The others need its vote, one of four being off, and their logs are too
+    old for it."""
+    quorum, leader = led(size=size, observers=0)
+    another, *others = (node for node in quorum.members if node != leader)
+    for unneeded in others[1:]:
+        quorum.power_off(unneeded)
+    quorum.isolate(leader)
+    quorum.ask(leader, removal(quorum.members[leader].key), lambda _: None)
+    assert quorum.run_until(lambda: not quorum.core(leader).raft.quorum.is_voter, SECOND)
+    quorum.run_for(SECOND)
+    if loses_power:
+        quorum.power_off(leader)
+        quorum.start(leader)
+    quorum.run_for(20 * SECOND)
+    assert not quorum.active()
+    quorum.heal()
+    assert quorum.run_until(lambda: any(node != leader for node in quorum.active()), 20 * SECOND)
+    assert leader not in quorum.core(another).raft.quorum.voters.by_id
+    assert_progress(quorum)
+
+
 def remove_leader_and_others(quorum: Quorum, leader: NodeId) -> None:
     """All asked for at once, until another leads."""
     others = [member.key for node, member in quorum.members.items() if node != leader]

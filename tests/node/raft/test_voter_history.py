@@ -229,9 +229,37 @@ def test_the_log_is_searched_for_voters_at_start() -> None:
     rig = Rig(timeouts=QUIET, log=log)
     assert list(rig.core.raft.quorum.voters.keys) == [key(2), key(4)]
     assert list(rig.core.raft.log.voters.at(Offset(3)).keys) == [ME, key(2)]
-    assert traced(rig) == [(4, 2, [2, 4])]
+    assert traced(rig) == [(0, 1, [1, 2]), (4, 2, [2, 4])], "the newest may not be committed"
+
+
+def test_who_is_no_voter_does_not_stand() -> None:
+    log = MemoryLog()
+    log.append(control_batch(0, 1, Voters(voters=(row(2), row(3)))).data)
+    log.append(control_batch(1, 1, Voters(voters=(row(2), row(3), row(4)))).data)
+    log.flush()
+    rig = Rig(timeouts=QUIET, log=log)
     rig.pass_ms(10 * QUIET.fetch_ms)
-    assert isinstance(rig.role, Unattached), "who is no voter does not stand"
+    assert isinstance(rig.role, Unattached)
+
+
+def test_who_is_removed_stands_until_it_knows_that_to_be_committed() -> None:
+    """Raft thesis 4.2.2: the others may lack the record that removes it."""
+    log = MemoryLog()
+    log.append(control_batch(0, 1, Voters(voters=(row(1), row(2), row(3)))).data)
+    log.append(control_batch(1, 1, Voters(voters=(row(2), row(3)))).data)
+    log.flush()
+    rig = Rig(timeouts=QUIET, log=log)
+    rig.pass_ms(2 * QUIET.election_ms)
+    assert isinstance(rig.role, Prospective)
+    assert ME in rig.role.ballot.granted
+    rig.follow(2, 2)
+    rig.feed(hwm=1, epoch=2)
+    rig.pass_ms(QUIET.fetch_ms)
+    assert isinstance(rig.role, Prospective), "the record lies above the high watermark"
+    rig.follow(2, 3)
+    rig.feed(hwm=2, epoch=3)
+    rig.pass_ms(10 * QUIET.fetch_ms)
+    assert isinstance(rig.role, Follower | Unattached)
 
 
 def test_who_learns_that_it_votes_waits_for_an_election_from_then_on() -> None:

@@ -40,11 +40,19 @@ def check_belief(node: ReplicaKey, voters: Iterable[ReplicaKey], voting: Keys) -
         raise Broken("V4-voters-of-the-log", what)
 
 
-def check_stands(node: ReplicaKey, state: str, voting: Keys) -> None:
+def check_stands(
+    node: ReplicaKey, state: str, log: KnownBatch, batches: KnownBatches, committed: Offset
+) -> None:
     """Who asks for votes votes by its own log, with the disk that it has; before a log names any
-    disk, by its id. Who leads may remove itself."""
+    disk, by its id. Or it did before a record that is not `committed`, as far as it knows: without
+    it nobody might be elected (Raft thesis 4.2.2). Who leads may remove itself."""
+    if state not in ("prospective", "candidate"):
+        return
+    voting, last = batches.voting(log), log.naming
     names = {key.id for key in voting} if are_by_id(voting) else voting
-    if state in ("prospective", "candidate") and node not in names and node.id not in names:
+    before = batches.voting(last.prefix) if last is not None and last.prefix is not None else ()
+    is_being_removed = last is not None and committed < last.end and node in before
+    if node not in names and node.id not in names and not is_being_removed:
         what = f"n{node.id} ({node.directory}) is {state}, and by its log {_nodes(voting)} are "
         raise Broken("Q19-voters-stand-for-election", f"{what}the voters")
 

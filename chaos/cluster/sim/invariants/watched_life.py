@@ -317,7 +317,8 @@ class WatchedLife:
         key, origins = self._replica.key, self._ledgers.origins
         epoch, silent_ns = Epoch(_number(state, "epoch")), _number(state, "silent_ns")
         before, self._moved = self._moved, (str(state["state"]), epoch)
-        check_stands(key, self._moved[0], self._ledgers.batches.voting(self._replica.log))
+        committed = self._view.committed or Offset(0)
+        check_stands(key, self._moved[0], self._replica.log, self._ledgers.batches, committed)
         match state["state"]:
             case "candidate":
                 check_asked(key, before, epoch)
