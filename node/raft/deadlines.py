@@ -21,7 +21,7 @@ follower that is told of a resignation waits only for its turn (`end_epoch_backo
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from node.config import QuorumTimeouts
@@ -43,8 +43,11 @@ class Move(Enum):
     GO_ON = "go on in the next epoch"
 
 
-def due_move(role: Role, voters: VoterSet, elapsed_ns: int, *, can_lead: bool) -> Move | None:
-    """All input from before `elapsed_ns` was heard, so what is due by then is due."""
+def due_move(
+    role: Role, voters: VoterSet, elapsed_ns: int, can_lead: Callable[[], bool]
+) -> Move | None:
+    """All input from before `elapsed_ns` was heard, so what is due by then is due. Whether this
+    node can lead is asked of a follower that is overdue, and not at every step."""
     match role:
         case Unattached():
             return Move.ASK if elapsed_ns >= role.election_deadline_ns else None
@@ -60,7 +63,7 @@ def due_move(role: Role, voters: VoterSet, elapsed_ns: int, *, can_lead: bool) -
         case Follower():
             if elapsed_ns < role.fetch_deadline_ns:
                 return None
-            return Move.ASK if can_lead else Move.LOOK_AROUND
+            return Move.ASK if can_lead() else Move.LOOK_AROUND
         case Leader():
             return Move.RESIGN if has_lost_quorum(role, voters, elapsed_ns) else None
         case Resigned():

@@ -294,7 +294,7 @@ class Raft:
         if isinstance(role, Leader) and self._changes.is_removed(role):
             self._resign(now)
             return True
-        move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, can_lead=quorum.can_lead)
+        move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, lambda: quorum.can_lead)
         match move:
             case None:
                 return False

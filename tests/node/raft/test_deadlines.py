@@ -63,8 +63,8 @@ def test_a_role_moves_at_its_deadline_and_not_before(size: int, can_lead: bool) 
         for role in [*roles(at_ns, ballot(1, 0)), leader(at_ns, {})]:
             due_ns = role_deadline_ns(role, polled_ns=0, elapsed_ns=0)
             assert due_ns == at_ns
-            assert due_move(role, voters(size), due_ns - 1, can_lead=can_lead) is None
-            assert due_move(role, voters(size), due_ns, can_lead=can_lead) is not None
+            assert due_move(role, voters(size), due_ns - 1, lambda: can_lead) is None
+            assert due_move(role, voters(size), due_ns, lambda: can_lead) is not None
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_role_moves_at_its_deadline_and_not_before(size: int, can_lead: bool) 
 )
 def test_what_happens_at_a_deadline(role: type[Role], can_lead: bool, move: Move) -> None:
     (late,) = (each for each in roles(7, ballot(1, 0)) if type(each) is role)
-    assert due_move(late, voters(3), 7, can_lead=can_lead) is move
+    assert due_move(late, voters(3), 7, lambda: can_lead) is move
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_an_election_of_five_that_is_decided_waits_for_no_deadline(
     granted: int, rejected: int, pre_votes: Move | None, votes: Move | None
 ) -> None:
     _, asking, standing, *_ = roles(10**12, ballot(granted, rejected))
-    assert due_move(asking, voters(5), 0, can_lead=True) is pre_votes
-    assert due_move(standing, voters(5), 0, can_lead=True) is votes
+    assert due_move(asking, voters(5), 0, lambda: True) is pre_votes
+    assert due_move(standing, voters(5), 0, lambda: True) is votes
 
 
 def test_a_leader_wakes_for_whom_it_has_not_told_and_resigns_without_a_majority() -> None:
@@ -107,7 +107,7 @@ def test_a_leader_wakes_for_whom_it_has_not_told_and_resigns_without_a_majority(
     assert role_deadline_ns(role, polled_ns=0, elapsed_ns=0) == 300
     assert role_deadline_ns(role, polled_ns=300, elapsed_ns=300) == 500
     assert role_deadline_ns(role, polled_ns=600, elapsed_ns=600) == 900
-    assert due_move(role, voters(3), 900, can_lead=True) is Move.RESIGN
+    assert due_move(role, voters(3), 900, lambda: True) is Move.RESIGN
     alone = leader(900, {})
-    assert due_move(alone, voters(1), 900, can_lead=True) is None
+    assert due_move(alone, voters(1), 900, lambda: True) is None
     assert role_deadline_ns(alone, polled_ns=900, elapsed_ns=900) == NEVER_NS
