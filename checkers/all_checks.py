@@ -43,6 +43,8 @@ _MODULES = (
     "partitions.served",
     "partitions.min_isr",
     "partitions.held",
+    "partitions.partition_watermarks",
+    "partitions.isr_and_cuts",
     "partitions.leaders",
     "partitions.eligible",
     "partitions.registrations",

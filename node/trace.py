@@ -69,4 +69,16 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # [{id, dir, since}], the other voters that sent a Fetch of this epoch after an answer that left
     # at `since`. Both times are ns of the node's own clock, to be compared with each other only.
     "c.read": ("epoch", "ticket", "arrived", "heard"),
+    # A broker's replica of a partition leads, or follows, in a leader epoch: so its log ends, and
+    # its high watermark is, as it begins to. topic: an id.
+    "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
+    # Of a leader: its ISR as committed ([{id}]), in a partition epoch, and the maximal one
+    # (KIP-966), which has all that may be in it.
+    "p.isr": ("topic", "index", "epoch", "partition_epoch", "isr", "maximal"),
+    # Of a leader: its high watermark, and where its log ends and those of the others ([{id, end}],
+    # -1: not known yet).
+    "p.hwm": ("topic", "index", "epoch", "hwm", "end", "ends"),
+    # A follower in `epoch` is about to cut its log at `end`, a record of `cut_epoch` (-1: of none).
+    # hwm: the high watermark that it knew.
+    "p.truncate": ("topic", "index", "end", "hwm", "epoch", "cut_epoch"),
 }

@@ -2,32 +2,12 @@
 reads, A answers.
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
-may accuse as well, since one wrong decision breaks more than one promise. What needs brokers cannot
-be planted.
+may accuse as well, since one wrong decision breaks more than one promise. What is planted where
+there are brokers stands in `in_brokers.py`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mutation:
-    """One planted bug, and the scenario that shows it within `tries` runs.
-
-    `simulated`: in virtual time only. Either it takes a window of some hundred milliseconds that is
-    measured there, and not yet in containers; or nobody has tried it in containers yet.
-    """
-
-    id: str
-    wrong: str  # what goes wrong, in one line
-    real: str  # where it was real
-    checks: tuple[str, ...]
-    scenario: str
-    duration_s: float
-    nodes: int = 3
-    settings: Mapping[str, str] = field(default_factory=dict)  # of the scenario
-    tries: int = 3
-    simulated: bool = False
+from chaos.mutations.in_brokers import IN_BROKERS
+from chaos.mutations.mutation import Mutation
 
 
 def _of_voters(
@@ -379,7 +359,7 @@ _CATALOGUE = (
     ),
 )
 
-MUTATIONS: dict[str, Mutation] = {mutation.id: mutation for mutation in _CATALOGUE}
+MUTATIONS: dict[str, Mutation] = {mutation.id: mutation for mutation in (*_CATALOGUE, *IN_BROKERS)}
 IN_CONTAINERS: dict[str, Mutation] = {
     name: one for name, one in MUTATIONS.items() if not one.simulated
 }

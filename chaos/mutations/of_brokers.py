@@ -1,8 +1,8 @@
 """What is planted in the controller's decisions on brokers and partitions, and who must find it.
 
-P partitions, E eligible leader replicas. Simulated nodes are controllers alone: what the checks
-make of a metadata log that random brokers and operators caused stands in
-`tests/chaos/mutations/test_of_brokers.py`.
+P partitions, E eligible leader replicas. What the checks make of a metadata log that random brokers
+and operators caused stands in `tests/chaos/mutations/test_of_brokers.py`; `in_brokers.py` has those
+that runs of a scenario show as well.
 """
 
 from dataclasses import dataclass

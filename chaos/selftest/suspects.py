@@ -7,7 +7,8 @@ from pathlib import Path
 from chaos.cluster.targets.named import NODE
 from chaos.controls.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
 from chaos.controls.our_node import LYING_FSYNC
-from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS, Mutation
+from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
+from chaos.mutations.mutation import Mutation
 from chaos.operator_errors import UsageError
 from chaos.planning import scenario_of
 from chaos.scenario import SIM, Scenario

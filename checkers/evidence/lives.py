@@ -79,6 +79,10 @@ _REQUIRED = {
     "q.vote": ("replica", "epoch", "outcome"),
     "c.active": ("epoch",),
     "c.read": ("epoch",),
+    "p.role": ("epoch", "hwm", "log_end"),
+    "p.isr": ("epoch",),
+    "p.hwm": ("epoch", "hwm", "log_end"),
+    "p.truncate": ("epoch", "log_end"),
 }
 
 

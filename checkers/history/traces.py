@@ -42,6 +42,10 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "c.unregistered": ("error",),
     "c.resign": ("epoch",),
     "c.read": ("epoch", "ticket", "arrived", "heard"),
+    "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
+    "p.isr": ("topic", "index", "epoch", "partition_epoch", "isr", "maximal"),
+    "p.hwm": ("topic", "index", "epoch", "hwm", "end", "ends"),
+    "p.truncate": ("topic", "index", "end", "hwm", "epoch", "cut_epoch"),
 }
 
 # Columns whose field has another name on the line.

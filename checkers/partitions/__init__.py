@@ -1,5 +1,8 @@
 """Checks of partitions: in the committed metadata log, and on the brokers' disks. KIP-966, KIP-841.
 
+partition_watermarks.py  P7, P8, P12: how leaders' high watermarks move
+isr_and_cuts.py          P6, P16: the ISR that a leader goes by, and what followers cut off
+traced_replicas.py       what brokers' traces tell of replicas, for these two
 leaders.py               P1, P2, P3: who leads, of whom
 eligible.py              E1-E4, E7-E9 and E11: who may lead
 reassigned.py            replicas that are moved are in sync before others go

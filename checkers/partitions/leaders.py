@@ -1,6 +1,6 @@
 """Partitions in the committed metadata log: P1, P2 and P3."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def state(partition: Partition) -> dict[str, EventValue]:
     }
 
 
-def names(nodes: tuple[int, ...]) -> str:
+def names(nodes: Iterable[int]) -> str:
     return ",".join(map(str, nodes))
 
 

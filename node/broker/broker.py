@@ -145,6 +145,7 @@ class Broker:
 
     def poll(self, controller: Endpoint | None, now: Now) -> None:
         """`controller`: where the active one is, as far as is known. Called after `Raft.poll`."""
+        self.replicas.trace()  # by what it knew of the image until now
         self.follower.poll(now)
         applied, mono_ns = self.follower.applied, now.mono_ns
         if applied != self._followed and self._may_follow():
@@ -155,10 +156,12 @@ class Broker:
         self._changes.poll(mono_ns)
         if self._unflushed is None:
             self._fetchers.poll(live_brokers(self.follower.image, self._listener), mono_ns)
-        if self.replicas.has_moved or mono_ns >= self._waiting_until_ns():
-            self.replicas.has_moved = False
+        if self.replicas.moved or mono_ns >= self._waiting_until_ns():
+            self.replicas.trace()
+            self.replicas.moved.clear()
             if self._unflushed is None:  # else nothing is appended any more
                 self.groups.poll(now)
+                self.replicas.trace()
             self._produced.poll(mono_ns)
             self._fetched.poll(mono_ns)
         self._checkpoint.poll(mono_ns)

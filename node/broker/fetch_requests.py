@@ -69,7 +69,7 @@ class FetchRequests:
                 proposal = replica.fetched_by(
                     request.replica, Offset(each.offset), request.broker_epoch, mono_ns
                 )
-                self._replicas.has_moved = True
+                self._replicas.note(held)
                 if proposal is not None:
                     self._changes.propose(held, proposal)
 

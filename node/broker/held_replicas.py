@@ -7,6 +7,7 @@ from uuid import UUID
 
 from node.broker.producers import Producers
 from node.broker.replica import MayJoin, Replica
+from node.broker.replica_traces import NOTHING, Traced, trace_cut, trace_replica
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image, Partition
 from node.effects import AppendBatches, CreateLog, RemoveLog, TruncateLog
@@ -60,6 +61,7 @@ class Held:
     replica: Replica
     told: Partition | None = None  # of the image, the newest that the replica was told
     producers: Producers | None = None  # None: to be made from the log
+    traced: Traced = NOTHING
 
     @property
     def at(self) -> TopicPartition:
@@ -84,7 +86,8 @@ class HeldReplicas:
         self._outbox = outbox
         self._held: dict[Key, Held] = {}
         self._ids: dict[str, UUID] = {}  # of topics, by name
-        self.has_moved = False  # has a log's end, a high watermark or a leader changed?
+        # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
+        self.moved: dict[Key, Held] = {}
 
     # --- what is asked ---
 
@@ -122,8 +125,9 @@ class HeldReplicas:
                 wanted.add(key)
                 self._tell(image, key, state, mono_ns)
         for key in [key for key in self._held if key not in wanted]:
-            self._outbox.emit(RemoveLog(log=self._held.pop(key).log))
-            self.has_moved = True
+            held = self._held.pop(key)
+            self._outbox.emit(RemoveLog(log=held.log))
+            self.note(held)
         self._ids = {held.name: key[0] for key, held in self._held.items()}
 
     def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
@@ -137,7 +141,7 @@ class HeldReplicas:
             held.producers = None  # what a follower appends is not counted
         held.told = state
         replica.update(state, configured, mono_ns)
-        self.has_moved = True
+        self.note(held)
 
     def _make(self, image: Image, key: Key) -> Held:
         topic = image.topics.find(key[0])
@@ -161,6 +165,17 @@ class HeldReplicas:
         held = self._held[key] = Held(key=key, name=topic.name, log=log, replica=replica)
         return held
 
+    # --- what changes ---
+
+    def note(self, held: Held) -> None:
+        """Something of it may have changed: whoever waits for that looks again."""
+        self.moved[held.key] = held
+
+    def trace(self) -> None:
+        """Tell what has changed, as it is now; `moved` is kept."""
+        for held in self.moved.values():
+            held.traced = trace_replica(held.key, held.replica, held.traced, self._outbox)
+
     # --- writes ---
 
     def append(self, held: Held, data: bytes, headers: list[BatchHeader], mono_ns: int) -> None:
@@ -170,10 +185,11 @@ class HeldReplicas:
             held.replica.appended(
                 Epoch(header.leader_epoch), header.base_offset, header.next_offset, mono_ns
             )
-        self.has_moved = True
+        self.note(held)
 
     def cut(self, held: Held, end: Offset) -> None:
+        trace_cut(held.key, held.replica, end, self._outbox)
         self._outbox.emit(TruncateLog(log=held.log, end=end))
         held.replica.truncated(end)
         held.producers = None
-        self.has_moved = True
+        self.note(held)

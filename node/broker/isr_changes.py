@@ -76,6 +76,7 @@ class IsrChanges:
         for held in self._replicas.all():
             proposal = held.replica.shrinking(mono_ns)
             if proposal is not None:
+                self._replicas.note(held)
                 self.propose(held, proposal)
 
     def _answered(
@@ -89,4 +90,4 @@ class IsrChanges:
             result = next(iter(response.results), result)
         if held.replica.answered(proposal, result, mono_ns):
             self._again.append((mono_ns + _RETRY_NS, held, proposal))
-        self._replicas.has_moved = True
+        self._replicas.note(held)

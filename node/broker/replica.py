@@ -49,6 +49,7 @@ class Leading:
     """What a replica has while it leads, in one leader epoch."""
 
     epoch_start: Offset  # the end of its log when it began to
+    first_watermark: Offset  # its high watermark then
     followers: dict[NodeId, RemoteReplica]
     isr: Isr
 
@@ -99,6 +100,7 @@ class Replica:
         """Members of the ISR have as long as any to fetch for the first time."""
         self.leading = Leading(
             epoch_start=self.end,
+            first_watermark=self.high_watermark,
             followers={
                 broker: RemoteReplica(caught_up_ns=now_ns)
                 if broker in state.isr
@@ -147,6 +149,10 @@ class Replica:
         self.end = end
         if self.leading is not None:
             self._advance(now_ns)
+
+    def epoch_at(self, offset: Offset) -> int:
+        """Of the record there; NO_EPOCH where there is none."""
+        return self._epochs.at(offset) if offset < self.end else NO_EPOCH
 
     def end_of_epoch(self, epoch: Epoch) -> LogPosition:
         """The largest epoch <= `epoch` in the log, and the offset after it. That in which this

@@ -39,6 +39,10 @@ class LeaderEpochs:
         end = self.starts[after] if after < len(self.starts) else log_end
         return LogPosition(self.epochs[after - 1], end)
 
+    def at(self, offset: Offset) -> Epoch:
+        """Of the record there, which must be in the log."""
+        return self.epochs[bisect_right(self.starts, offset) - 1]
+
     def begin_at(self, start: Offset, end: Offset) -> bool:
         """The log is cut so that it begins at `start`, and ends at `end`: true if that is news.
 

@@ -7,6 +7,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
+from chaos.mutations.in_brokers import IN_BROKERS
 from chaos.selftest.kill_table import SuspectKind
 from chaos.selftest.suspects import SelftestArguments, suspects
 from chaos.selftest.trying import KEPT
@@ -15,6 +16,7 @@ SIMULATED_ONLY = {
     *("Q-VOTE-UNFLUSHED", "Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY"),
     *("V-NO-EPOCH-COMMIT", "V-TWO-PENDING", "V-NO-UNDO", "V-COMMIT-ONLY"),
     *("V-LAG", "V-BAD-ENDPOINT", "Q-HWM-DOWN"),
+    *(one.id for one in IN_BROKERS),
 }
 
 

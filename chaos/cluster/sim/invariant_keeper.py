@@ -8,12 +8,22 @@ from collections.abc import Iterable, Sequence
 from chaos.cluster.interface import BrokenInvariant, NodeId
 from chaos.cluster.sim.drive import LOG_DIRECTORY, Drive
 from chaos.cluster.sim.durable import DurableState
-from chaos.cluster.sim.invariants import CoreView, InvariantViolated, Watch, WatchedLife
+from chaos.cluster.sim.invariants import (
+    BrokerWatch,
+    CoreView,
+    InvariantViolated,
+    Watch,
+    WatchedBroker,
+    WatchedLife,
+)
 from chaos.cluster.sim.loop import VirtualLoop
+from node import ids
+from node.broker_node import BrokerNode
 from node.ids import Offset, ReplicaKey
 from node.node import Node
 from node.outbox import Output
 from node.server.recovered import Recovered
+from node.storage.partition_logs import PartitionLogs
 
 
 class InvariantKeeper:
@@ -23,13 +33,18 @@ class InvariantKeeper:
         self.broken: BrokenInvariant | None = None
         self._loop = loop
         self._watch: Watch | None = None
+        self._brokers: BrokerWatch | None = None
 
     def open(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int) -> None:
         self._watch = Watch(voters, fetch_timeout_ms)
 
+    def open_for_brokers(self, min_isr: int) -> None:
+        """`min_isr`: of topics that do not say themselves."""
+        self._brokers = BrokerWatch(min_isr)
+
     def close(self) -> None:
         """Where disks lie, nodes cannot keep what they promise, and no step proves a bug."""
-        self._watch = None
+        self._watch = self._brokers = None
 
     def begin(self, found: Recovered, node: Node, drive: Drive) -> "Post":
         """A process has opened its log, and has not started yet."""
@@ -43,16 +58,24 @@ class InvariantKeeper:
             self.tell(violated)
         return post
 
-    def unwatched(self) -> "Post":
-        """A process that no invariant is about."""
-        return Post(self)
+    def begin_broker(self, node: ids.NodeId, broker: BrokerNode, found: PartitionLogs) -> "Post":
+        """The same of a broker, with the logs of its replicas."""
+        post = Post(self)
+        try:
+            if self._brokers is not None:
+                post.broker = WatchedBroker.begin(
+                    self._brokers, node, broker.core, found, self.now_ns()
+                )
+        except InvariantViolated as violated:
+            self.tell(violated)
+        return post
 
     def now_ns(self) -> int:
         return self._loop.elapsed_ns()
 
     @property
     def is_open(self) -> bool:
-        return self._watch is not None
+        return self.broken is None and (self._watch is not None or self._brokers is not None)
 
     def tell(self, violated: InvariantViolated) -> None:
         """What follows from the first would only hide it."""
@@ -70,6 +93,7 @@ class Post:
 
     def __init__(self, keeper: InvariantKeeper) -> None:
         self.life: WatchedLife | None = None
+        self.broker: WatchedBroker | None = None
         self._keeper = keeper
 
     def before_truncation(self, end: Offset) -> None:
@@ -87,9 +111,10 @@ class Post:
 
     def after_step(self, outputs: Sequence[Output]) -> None:
         """All that the step asked for was done, but for frames."""
-        if self.life is None or not self._keeper.is_open:
+        watched = self.life or self.broker
+        if watched is None or not self._keeper.is_open:
             return
         try:
-            self.life.after_step(outputs, self._keeper.now_ns())
+            watched.after_step(outputs, self._keeper.now_ns())
         except InvariantViolated as violated:
             self._keeper.tell(violated)

@@ -146,6 +146,8 @@ class SimCluster(OfTarget[OwnNode]):
         first = (ReplicaKey(key.id) if is_listed else key for key, _ in voters)
         if not self._is_static:  # there a disk that was wiped breaks every promise of its node's
             self._keeper.open(first, self._fetch_timeout_ms)
+        if self._target.brokers.count:
+            self._keeper.open_for_brokers(self._target.brokers.min_isr)
 
     async def start_all(self) -> None:
         await asyncio.gather(*(self._boot(node) for node in self._nodes))

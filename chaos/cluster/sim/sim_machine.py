@@ -211,15 +211,14 @@ class Machine:
     def _node_on(
         self, found: Recovered, rng: random.Random, incarnation: UUID
     ) -> tuple[Node | BrokerNode, PartitionLogs | None, Post]:
-        """What goes on from the disk, with its replicas if it is a broker. The invariants are of
-        the quorum, and look at who may vote in it."""
+        """What goes on from the disk, with its replicas if it is a broker."""
         role, keeper = self._config.role, self._site.keeper
         if role is None:
             node = node_on(found, self._config, rng, incarnation, self._site.framing)
             return node, None, keeper.begin(found, node, self.drive)
         held = recover_replicas(role, self.drive.disk)
         broker = broker_on(found, held, self._config, role, rng, incarnation)
-        return broker, held.logs, keeper.unwatched()
+        return broker, held.logs, keeper.begin_broker(found.key.id, broker, held.logs)
 
     def _end_unasked(self, exit_code: int) -> None:
         self.unasked_ends.append(

@@ -8,9 +8,10 @@ import pytest
 
 import chaos.mutations
 from chaos.mutations.catalogue import MUTATIONS
+from chaos.mutations.in_brokers import IN_BROKERS
 from chaos.mutations.of_brokers import BROKER_MUTATIONS
 from chaos.mutations.planted import planted_by
-from chaos.scenarios import CONTROLLER_SCENARIOS
+from chaos.scenarios import CONTROLLER_SCENARIOS, SCENARIOS
 from checkers.suite import CHECKS
 
 
@@ -31,7 +32,8 @@ def test_each_replaces_a_decision_that_the_node_takes(mutation: str) -> None:
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS)
 def test_each_has_named_checks_and_a_scenario(mutation: object) -> None:
     entry = next(one for one in MUTATIONS.values() if one is mutation)
-    assert entry.scenario in CONTROLLER_SCENARIOS
+    scenarios = SCENARIOS if entry in IN_BROKERS else CONTROLLER_SCENARIOS
+    assert entry.scenario in scenarios
     assert entry.duration_s > 0
     assert entry.checks
     assert entry.tries >= 1

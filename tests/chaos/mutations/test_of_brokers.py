@@ -1,7 +1,7 @@
 """What is planted in the controller's decisions is found in the metadata log that comes of them.
 
-Nodes of the simulator are controllers alone, so brokers and operators are random ones, and the log
-is read off a disk and judged by the checks that judge every run.
+Brokers and operators are random ones, and the log is read off a disk and judged by the checks that
+judge every run.
 """
 
 from pathlib import Path

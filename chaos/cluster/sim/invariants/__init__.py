@@ -43,6 +43,20 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     durable-stays            a new life finds all that was durable
     committed-before-applied the controller shows and acknowledges what is committed only
 
+and of brokers, who keep the replicas of partitions (KIP-966):
+
+    P1    one broker leads in a leader epoch, in one of its lives      kept_partition.py
+    P6    an ISR that a leader goes by is committed                    watched_broker.py
+    P7    all of the committed ISR have what is below the high watermark  kept_partition.py
+    P8    a high watermark moves while the ISR has min ISR             watched_broker.py
+    P10   who begins to lead has all that was ever shown               kept_partition.py
+    P11   replicas agree, batch by batch; so does what leaders show    kept_partition.py
+    P12   a leader's high watermark rises, within its log              watched_broker.py
+    P16   no follower cuts off what was shown                          kept_partition.py
+
+P10 and P16 allow for what KIP-966 does not promise: an election from outside, min ISR brokers that
+forgot, no eligible leader replicas.
+
 They judge the node's decisions, and share none with it: what is a majority, what a role says and
 what follows from an election is decided here once more. Of the node they know the types of what it
 holds and sends, and the formats of its disk (an import contract).
@@ -57,6 +71,8 @@ The simulator makes one `Watch` a run, and
     life.after_sync()                            # a flush ended while no step was taken
     life.after_step(outputs, at_ns)              # all effects of a step were performed
 
+and a `BrokerWatch` beside it, for the lives of brokers (`WatchedBroker`).
+
 A life that ends needs no word, however it ends: what a kill or a power cut left is read off the
 disk when the next one begins. A node that dies amid a step gets no `after_step` for it. Outputs
 are those of `node.core` (`Node.decide`), before they become frames. `InvariantViolated` is to end
@@ -67,8 +83,19 @@ tree (`known_batches.py`). Only a new life reads its whole log.
 """
 
 from chaos.cluster.sim.invariants.broken import InvariantViolated
+from chaos.cluster.sim.invariants.broker_watch import BrokerWatch
 from chaos.cluster.sim.invariants.view import CoreView, Durable, View
 from chaos.cluster.sim.invariants.watch import Watch
+from chaos.cluster.sim.invariants.watched_broker import WatchedBroker
 from chaos.cluster.sim.invariants.watched_life import WatchedLife
 
-__all__ = ["CoreView", "Durable", "InvariantViolated", "View", "Watch", "WatchedLife"]
+__all__ = [
+    "BrokerWatch",
+    "CoreView",
+    "Durable",
+    "InvariantViolated",
+    "View",
+    "Watch",
+    "WatchedBroker",
+    "WatchedLife",
+]

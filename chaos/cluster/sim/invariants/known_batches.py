@@ -58,10 +58,11 @@ def majority_of(voting: Keys) -> int:
 
 
 class KnownBatches:
-    """All batches of all logs of a run; `first` vote until a batch says who does."""
+    """All batches of all logs of one name in a run; `first` vote until a batch says who does."""
 
-    def __init__(self, first: Keys) -> None:
+    def __init__(self, first: Keys, rule: str = "Q5-log-matching") -> None:
         self.first = first
+        self._rule = rule
         self._known: dict[tuple[Epoch, Offset], KnownBatch] = {}
         self._newest: dict[Epoch, KnownBatch] = {}
         self._starts: dict[Epoch, Offset] = {}
@@ -76,16 +77,16 @@ class KnownBatches:
         return self.first if naming is None or naming.names is None else naming.names
 
     def append(self, log: KnownBatch, header: BatchHeader, names: Keys | None = None) -> KnownBatch:
-        """The log with one batch more. Raises Broken (Q5) where no log may hold that there."""
+        """The log with one batch more. Raises Broken where no log may hold that there."""
         epoch, base = header.leader_epoch, header.base_offset
         known = self._known.get((epoch, base))
         if known is None:
             return self._begin(log, header, names)
         if (known.crc, known.end) != (header.crc, header.next_offset):
-            raise Broken("Q5-log-matching", f"{known} has other bytes in another log")
+            raise Broken(self._rule, f"{known} has other bytes in another log")
         if known.prefix is not log:
             raise Broken(
-                "Q5-log-matching",
+                self._rule,
                 f"{known} stands after {known.prefix} in another log, and after {log} in this one",
             )
         return known
@@ -96,7 +97,7 @@ class KnownBatches:
         newest = self._newest.get(epoch)
         if newest is not None and newest is not log:
             raise Broken(
-                "Q5-log-matching",
+                self._rule,
                 f"epoch {epoch} goes on at {base} after {log}, but its last is {newest}",
             )
         batch = KnownBatch(

@@ -1,0 +1,109 @@
+"""The watch over all brokers of a cluster: their replicas, by what they write and what they tell.
+
+What a replica holds follows from the writes that its broker asks for. Who leads, by which ISR, and
+how far a high watermark moved is what the broker tells in the same step (`node.trace`); whether
+that may be so is decided here once more, by the logs of the others and the newest metadata that any
+broker has replayed.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Logs, Promised
+from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch
+from node.broker_core import BrokerCore
+from node.controller.image import Image
+from node.ids import LogId, NodeId
+from node.storage.partition_logs import PartitionLogs
+
+_MIN_ISR = "min.insync.replicas"
+
+Key = tuple[UUID, int]
+
+
+@dataclass(eq=False, slots=True)
+class KeptReplicas:
+    """What one broker holds, in one life, and what of the metadata log it knows."""
+
+    node: NodeId
+    life: int  # which one of its
+    core: BrokerCore
+    logs: dict[Key, KnownBatch]
+    had: dict[Key, KnownBatch]  # in its last life, at the end
+
+    @property
+    def image(self) -> Image:
+        return self.core.broker.follower.image
+
+    @property
+    def applied(self) -> int:
+        """All below is in the image."""
+        return self.core.broker.follower.applied
+
+    @property
+    def epoch(self) -> int:
+        """The broker epoch of this life; -1 until it is registered."""
+        return self.core.broker.lifecycle.epoch
+
+
+class BrokerWatch:
+    """Of one run. `min_isr` is what topics have that do not say themselves."""
+
+    def __init__(self, min_isr: int) -> None:
+        self._min_isr = min_isr
+        self._partitions: dict[Key, KeptPartition] = {}
+        self._newest_lives: dict[NodeId, KeptReplicas] = {}
+
+    def begin(self, node: NodeId, core: BrokerCore) -> KeptReplicas:
+        """Another life of a broker."""
+        known = self._newest_lives.get(node)
+        life = 1 if known is None else known.life + 1
+        had = {} if known is None else known.logs
+        held = KeptReplicas(node=node, life=life, core=core, logs={}, had=had)
+        self._newest_lives[node] = held
+        return held
+
+    def find(self, held: KeptReplicas, found: PartitionLogs) -> None:
+        """What it found on its disk. Raises Broken where no log may hold that."""
+        for name in found:
+            key, log = key_of(name, found[name].topic), NOTHING
+            for header in found[name].headers():
+                log = self.partition(key).batches.append(log, header)
+            held.logs[key] = log
+        for key, had in held.had.items():
+            self.partition(key).come_back(held.node, had, held.logs.get(key, NOTHING))
+
+    def partition(self, key: Key) -> KeptPartition:
+        return self._partitions.setdefault(key, KeptPartition(f"{key[0]}-{key[1]}"))
+
+    def promised(self, key: Key, image: Image) -> Promised | None:
+        """As an image has it; None: it knows of no such partition."""
+        state, topic = image.topics.partition(*key), image.topics.find(key[0])
+        if state is None or topic is None:
+            return None
+        configured = image.topic_config(topic.name, _MIN_ISR)
+        min_isr = self._min_isr if configured is None else int(configured)
+        elr = image.has_elr
+        return Promised(state=state, min_isr=min(min_isr, len(state.replicas)), elr=elr)
+
+    def newest(self, key: Key) -> Promised | None:
+        """As whoever has replayed most has it."""
+        return self.promised(key, self._newest_image())
+
+    def logs(self, key: Key) -> Logs:
+        """Of who is registered as the life that it is. One that is off is as it was in its last
+        step: what it forgets then is not known before it comes back, and registers."""
+        brokers = self._newest_image().brokers
+        logs: Logs = {}
+        for node, held in self._newest_lives.items():
+            registered = brokers.find(node)
+            if registered is not None and registered.broker_epoch == held.epoch:
+                logs[node] = held.logs.get(key, NOTHING)
+        return logs
+
+    def _newest_image(self) -> Image:
+        return max(self._newest_lives.values(), key=lambda held: held.applied).image
+
+
+def key_of(log: LogId, topic: UUID) -> Key:
+    return topic, int(log.rpartition("-")[2])

@@ -1,0 +1,103 @@
+"""One partition, as all brokers together keep it: what was shown of it, and who may lead it."""
+
+from dataclasses import dataclass, field
+
+from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
+from node.controller.image.partition import RECOVERING, Partition
+from node.ids import NodeId, Offset
+
+Logs = dict[NodeId, KnownBatch]  # of brokers that are in the broker epoch that is committed
+BrokerLife = tuple[NodeId, int]  # which one of a broker's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promised:
+    """A partition as the metadata log has it, as far as some broker has replayed that."""
+
+    state: Partition
+    min_isr: int  # the effective one
+    elr: bool  # are there eligible leader replicas (KIP-966)?
+
+
+@dataclass(eq=False, slots=True)
+class KeptPartition:
+    """`shown` ends at the true high watermark, the highest that any leader ever published."""
+
+    name: str
+    batches: KnownBatches = field(
+        default_factory=lambda: KnownBatches(frozenset(), "P11-replicas-agree")
+    )
+    shown: KnownBatch = NOTHING
+    _leaders: dict[int, BrokerLife] = field(default_factory=dict)  # by leader epoch
+    _forgot: set[NodeId] = field(default_factory=set)  # since all replicas had all, in the ISR
+    _began: int = 0  # the leader epoch in which loss was allowed last
+
+    def lead(self, life: BrokerLife, epoch: int, log: KnownBatch, promised: Promised) -> None:
+        """A replica begins to lead: nobody else did in that epoch, nor another life of its own, and
+        it has all that was shown. Whoever hears late that it led once is not asked for that."""
+        known = self._leaders.setdefault(epoch, life)
+        if known != life:
+            what = f"n{life[0]} leads {self.name} in leader epoch {epoch}, as "
+            other = "it did in another life" if known[0] == life[0] else f"n{known[0]} did"
+            raise Broken("P1-one-leader-per-epoch", what + other)
+        if epoch < max(self._leaders) or holds(log, self.shown):
+            return
+        if not self._may_forget(promised):
+            what = f"n{life[0]} leads {self.name} in leader epoch {epoch}, and lacks {self.shown}"
+            raise Broken("P10-leaders-hold-acknowledged", f"{what}, which was shown to consumers")
+        self.shown, self._began = shared(log, self.shown), epoch
+
+    def show(self, node: NodeId, epoch: int, log: KnownBatch, mark: Offset) -> None:
+        """A leader publishes a high watermark; one that was deposed may do so late."""
+        if epoch < self._began:
+            return
+        batch = cut(log, mark)
+        lower, higher = sorted((batch, self.shown), key=lambda one: one.end)
+        if not holds(higher, lower):
+            what = f"n{node} shows {batch} of {self.name}, and {self.shown} was shown, which is "
+            raise Broken("P11-replicas-agree", f"{what}of another log")
+        self.shown = higher
+
+    def check_isr(self, leader: KnownBatch, mark: Offset, logs: Logs, promised: Promised) -> None:
+        """All of the ISR have what is below its leader's high watermark (HS StrongIsr)."""
+        batch = cut(leader, mark)
+        for broker in promised.state.isr:
+            log = logs.get(NodeId(broker))
+            if log is not None and not holds(log, batch):
+                what = f"the high watermark of {self.name} is {mark}, and n{broker}, which is in "
+                raise Broken("P7-maximal-isr-holds-all", f"{what}the ISR, lacks {batch}")
+
+    def truncate(self, node: NodeId, log: KnownBatch, end: Offset, promised: Promised) -> None:
+        """A follower cuts its log, but nothing that was shown."""
+        common = shared(log, self.shown)
+        if end < common.end and not self._may_forget(promised):
+            what = f"n{node} cuts its log of {self.name} at {end}, and had {common}"
+            raise Broken("P16-no-committed-record-cut", f"{what}, which was shown to consumers")
+
+    def come_back(self, node: NodeId, before: KnownBatch, log: KnownBatch) -> None:
+        """A new life found `log` on its disk, where its last one had `before`."""
+        if holds(before, self.shown) and not holds(log, self.shown):
+            self._forgot.add(node)
+
+    def recover(self, logs: Logs, promised: Promised) -> None:
+        """What all replicas have, in the ISR, counts as never lost."""
+        if set(promised.state.isr) == set(promised.state.replicas) and all(
+            holds(logs.get(NodeId(broker), NOTHING), self.shown) for broker in promised.state.isr
+        ):
+            self._forgot.clear()
+
+    def _may_forget(self, promised: Promised) -> bool:
+        """Data survives min ISR - 1 unclean shutdowns where there are eligible leader replicas, and
+        no leader is elected from outside (KIP-966)."""
+        is_unclean = promised.state.recovery == RECOVERING
+        return is_unclean or not promised.elr or len(self._forgot) >= promised.min_isr
+
+
+def shared(one: KnownBatch, other: KnownBatch) -> KnownBatch:
+    """The last batch that both logs hold."""
+    while one is not other:
+        longer, shorter = (one, other) if one.end >= other.end else (other, one)
+        assert longer.prefix is not None, "all logs begin alike"
+        one, other = longer.prefix, shorter
+    return one

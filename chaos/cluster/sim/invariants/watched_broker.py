@@ -1,0 +1,169 @@
+"""One life of one broker, followed step by step."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, NoReturn, Self
+from uuid import UUID
+
+from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
+from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas, Key, key_of
+from chaos.cluster.sim.invariants.known_batches import NOTHING, cut
+from node.broker_core import BrokerCore
+from node.effects import AppendBatches, CreateLog, RemoveLog, Trace, TraceValue, TruncateLog
+from node.ids import METADATA_LOG, LogId, NodeId, Offset, parse_uuid
+from node.outbox import Output
+from node.records.batch import read_header
+from node.storage.partition_logs import PartitionLogs
+
+_LOOKED_AT = frozenset((AppendBatches, CreateLog, RemoveLog, Trace, TruncateLog))
+
+
+class _Isr(NamedTuple):
+    """By which a replica leads, as it says."""
+
+    partition_epoch: int
+    committed: frozenset[int]
+    maximal: frozenset[int]
+
+
+class WatchedBroker:
+    def __init__(self, watch: BrokerWatch, held: KeptReplicas, names: Mapping[LogId, UUID]) -> None:
+        """`names`: the logs that there are, and of which topic."""
+        self._watch = watch
+        self._held = held
+        self._keys = {log: key_of(log, topic) for log, topic in names.items()}
+        self._isrs: dict[Key, _Isr] = {}
+        self._marks: dict[Key, int] = {}
+        self._steps = 0
+
+    @classmethod
+    def begin(
+        cls, watch: BrokerWatch, node: NodeId, core: BrokerCore, found: PartitionLogs, at_ns: int
+    ) -> Self:
+        """A process has opened its logs, and has not started yet. Raises InvariantViolated."""
+        held = watch.begin(node, core)
+        life = cls(watch, held, {log: found[log].topic for log in found})
+        try:
+            watch.find(held, found)
+        except Broken as broken:
+            life._blame(broken, at_ns)
+        return life
+
+    def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
+        """All that the step asked for was done. Raises InvariantViolated."""
+        self._steps += 1
+        try:
+            for output in outputs:
+                if type(output) in _LOOKED_AT:
+                    self._heed(output)
+        except Broken as broken:
+            self._blame(broken, at_ns)
+
+    def _blame(self, broken: Broken, at_ns: int) -> NoReturn:
+        held, step = self._held, self._steps
+        raise InvariantViolated(
+            broken, node=held.node, life=held.life, step=step, at_ns=at_ns
+        ) from broken
+
+    def _heed(self, output: Output) -> None:
+        match output:
+            case AppendBatches(log=log, data=data) if log != METADATA_LOG:
+                self._append(self._keys[log], data)
+            case TruncateLog(log=log, end=end) if log != METADATA_LOG:
+                self._truncate(self._keys[log], end)
+            case CreateLog(log=log, topic=topic):
+                self._keys[log] = key_of(log, topic)
+                self._held.logs[self._keys[log]] = NOTHING
+            case RemoveLog(log=log):
+                del self._held.logs[self._keys.pop(log)]
+            case Trace(event="p.role", fields=fields):
+                self._begin(fields)
+            case Trace(event="p.isr", fields=fields):
+                self._isrs[_key(fields)] = _isr(fields)
+            case Trace(event="p.hwm", fields=fields):
+                self._move(fields)
+            case _:
+                pass
+
+    # --- its logs ---
+
+    def _append(self, key: Key, data: bytes) -> None:
+        log, batches, position = self._held.logs[key], self._watch.partition(key).batches, 0
+        while position < len(data):
+            header = read_header(data, position)
+            log = batches.append(log, header)
+            position += header.size
+        self._held.logs[key] = log
+
+    def _truncate(self, key: Key, end: Offset) -> None:
+        log, promised = self._held.logs[key], self._watch.promised(key, self._held.image)
+        partition = self._watch.partition(key)
+        if promised is not None:
+            partition.truncate(self._held.node, log, end, promised)
+        self._held.logs[key] = cut(log, end)
+
+    # --- what it tells ---
+
+    def _begin(self, fields: Mapping[str, TraceValue]) -> None:
+        key = _key(fields)
+        self._isrs.pop(key, None)
+        self._marks[key] = _number(fields, "hwm")
+        promised = self._watch.promised(key, self._held.image)
+        if fields["role"] == "leader" and promised is not None:
+            life = (self._held.node, self._held.life)
+            log, epoch = self._held.logs[key], _number(fields, "epoch")
+            self._watch.partition(key).lead(life, epoch, log, promised)
+
+    def _move(self, fields: Mapping[str, TraceValue]) -> None:
+        """A leader's high watermark: P8 and P12 by itself, the others by those of all brokers."""
+        key, mark = _key(fields), Offset(_number(fields, "hwm"))
+        log, before, isr = self._held.logs[key], self._marks[key], self._isrs[key]
+        partition, node = self._watch.partition(key), self._held.node
+        self._marks[key] = mark
+        where = f"n{node} moves the high watermark of {partition.name} from {before} to {mark}"
+        if not before <= mark <= log.end:
+            raise Broken("P12-high-watermark-rises", f"{where}; its log ends at {log.end}")
+        own = self._watch.promised(key, self._held.image)
+        if own is not None and len(isr.committed) < own.min_isr:
+            isr_text = f"with the ISR {sorted(isr.committed)}, and min ISR is {own.min_isr}"
+            raise Broken("P8-moved-with-min-isr", f"{where} {isr_text}")
+        epoch = _number(fields, "epoch")
+        partition.show(node, epoch, log, mark)
+        self._compare_with_newest(key, epoch, isr, where)
+
+    def _compare_with_newest(self, key: Key, epoch: int, isr: _Isr, where: str) -> None:
+        """Where some broker knows as much of the ISR as this leader, and it leads still."""
+        newest, partition = self._watch.newest(key), self._watch.partition(key)
+        if newest is None or newest.state.leader_epoch != epoch:
+            return
+        known = newest.state.partition_epoch
+        if known < isr.partition_epoch:
+            return
+        is_so = isr.committed == {*newest.state.isr} if known == isr.partition_epoch else True
+        if not is_so or not isr.maximal >= {*newest.state.isr}:
+            what = f"{where} by the ISR {sorted(isr.committed)}, or as far as that may be, "
+            what += f"{sorted(isr.maximal)}; committed is {sorted(newest.state.isr)}"
+            raise Broken("P6-isr-as-committed", what)
+        logs = self._watch.logs(key)
+        partition.check_isr(self._held.logs[key], Offset(self._marks[key]), logs, newest)
+        partition.recover(logs, newest)
+
+
+def _isr(fields: Mapping[str, TraceValue]) -> _Isr:
+    epoch = _number(fields, "partition_epoch")
+    return _Isr(epoch, _ids(fields, "isr"), _ids(fields, "maximal"))
+
+
+def _key(fields: Mapping[str, TraceValue]) -> Key:
+    return parse_uuid(str(fields["topic"])), _number(fields, "index")
+
+
+def _number(fields: Mapping[str, TraceValue], name: str) -> int:
+    value = fields[name]
+    assert isinstance(value, int), f"{name} is {value!r}"
+    return value
+
+
+def _ids(fields: Mapping[str, TraceValue], name: str) -> frozenset[int]:
+    value = fields[name]
+    assert isinstance(value, list), f"{name} is {value!r}"
+    return frozenset(int(each["id"]) for each in value)

@@ -1,0 +1,78 @@
+"""What is planted in simulated clusters that have brokers, and who must find it: P partitions, E
+eligible leader replicas (KIP-966).
+
+Two stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
+one loses its power; and one in which the ISR shrinks and grows again and again.
+"""
+
+from chaos.mutations.mutation import Mutation
+from chaos.mutations.of_brokers import BROKER_MUTATIONS
+
+
+def _of_last_replica(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> Mutation:
+    return Mutation(
+        id=name,
+        wrong=wrong,
+        real=real,
+        checks=checks,
+        scenario="last-replica-standing",
+        duration_s=30.0,
+        settings={"elr": "on"},
+        simulated=True,
+    )
+
+
+def _of_controller(name: str) -> Mutation:
+    """One that the controller's own log shows as well."""
+    planted = BROKER_MUTATIONS[name]
+    return _of_last_replica(name, wrong=planted.wrong, real=planted.real, checks=planted.checks)
+
+
+def _of_storm(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> Mutation:
+    """Shown where brokers are cut off from their peers, or from the controllers, or paused."""
+    return Mutation(
+        id=name,
+        wrong=wrong,
+        real=real,
+        checks=checks,
+        scenario="isr-shrink-storm",
+        duration_s=24.0,
+        settings={"elr": "on"},
+        tries=4,
+        simulated=True,
+    )
+
+
+IN_BROKERS = (
+    _of_last_replica(
+        "P-HWM-MINISR",
+        wrong="a high watermark moves however few are in the ISR",
+        real="KAFKA-15583",
+        checks=("P8-moved-with-min-isr",),
+    ),
+    _of_storm(
+        "P-HWM-COMMITTED",
+        wrong="who lags is not waited for any more, though the controller has not let it go",
+        real="HS AsyncIsr",
+        checks=("P7-maximal-isr-holds-all",),
+    ),
+    _of_storm(
+        "P-HWM-DOWN",
+        wrong="a high watermark falls to where a follower is that was not heard of",
+        real="the rule of KIP-966, left out",
+        checks=("P12-high-watermark-rises",),
+    ),
+    _of_last_replica(
+        "P-ISR-HASTY",
+        wrong="a leader takes the ISR that it proposes for committed",
+        real="KIP-497, Motivation",
+        checks=("P6-isr-as-committed",),
+    ),
+    _of_last_replica(
+        "E-CLEAN-LIE",
+        wrong="the file that vouches for a clean shutdown is there before there is one",
+        real="the rule of KIP-966, left out",
+        checks=("E6-lost-bytes-are-not-clean",),
+    ),
+    _of_controller("E-NO-DETECT"),
+)

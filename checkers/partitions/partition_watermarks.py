@@ -1,0 +1,166 @@
+"""High watermarks, as their leaders tell how they move: P7, P8 and P12."""
+
+from collections.abc import Mapping
+
+import pyarrow.compute as pc
+
+from checkers.check import check
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.image import BROKER, TOPIC, Change
+from checkers.evidence.lives import gaps, witness
+from checkers.evidence.metadata_replay import MIN_ISR
+from checkers.evidence.planned import Kind
+from checkers.partitions.leaders import names
+from checkers.partitions.traced_replicas import (
+    METADATA,
+    MovedWatermark,
+    PartitionId,
+    histories,
+    told,
+    traced_partitions,
+)
+from checkers.verdict import CheckResult
+
+_UNIT = "moves of high watermarks"
+_History = Mapping[PartitionId, list[Change]]
+
+# --- P8 ---
+
+
+@check(
+    "P8-moved-with-min-isr",
+    applies=told,
+    source="KIP-966, Additional High Watermark advancement requirement; KAFKA-15583",
+    rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
+)
+def moved_with_min_isr(evidence: Evidence) -> CheckResult:
+    """P8: a high watermark rises only while the committed ISR has min.insync.replicas members.
+
+    Whatever acks the records came with. The ISR is what the leader called committed; the least
+    that the configuration ever asked for, or that there are replicas, is enough. (KIP-966)
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread(_UNIT, METADATA)
+    history, moves = histories(found), evidence.once(traced_partitions).moves
+    needed = {at: _least(evidence, changes) for at, changes in history.items()}
+    risen = [move for move in moves if move.event.hwm > move.before and move.partition in needed]
+    few = [move for move in risen if len(move.isr.committed) < needed[move.partition]]
+    return conclude(
+        looked_at=len(risen),
+        unit=_UNIT,
+        violations=[_too_few(move, needed[move.partition], history) for move in few],
+        needs=METADATA,
+        holds="the committed ISR had min ISR each time",
+        algorithm="p.hwm by the last p.isr, against the least min ISR of the metadata log",
+        gaps=gaps(evidence.lives),
+        nothing="no high watermark rose" if evidence.lives else "",
+    )
+
+
+def _least(evidence: Evidence, changes: list[Change]) -> int:
+    """The lowest effective min ISR that ever held, or was set, for a partition."""
+    topic = changes[0].partition.key.rpartition("-")[0]
+    rows = evidence.tables["log_records"]
+    rows = rows.filter(pc.equal(rows["name"], MIN_ISR))
+    ever = [
+        int(row["value"])
+        for row in rows.to_pylist()
+        if row["value"]
+        and (row["resource_type"], row["resource"]) in ((TOPIC, topic), (BROKER, ""))
+    ]
+    return min([*ever, *(change.min_isr for change in changes)])
+
+
+def _too_few(move: MovedWatermark, needed: int, history: _History) -> Violation:
+    text = f"{_where(move, history)} raised its high watermark from {move.before} to "
+    text += f"{move.event.hwm} with the ISR [{names(sorted(move.isr.committed))}], "
+    text += f"fewer than min ISR, {needed}"
+    return Violation(text, [witness(move.event, "moved")])
+
+
+def _where(move: MovedWatermark, history: _History) -> str:
+    key = history[move.partition][0].partition.key
+    return f"{key}: node {move.event.node}, leader of epoch {move.event.epoch},"
+
+
+# --- P7 ---
+
+
+@check(
+    "P7-maximal-isr-holds-all",
+    applies=told,
+    source="HS WeakIsr, KIP-966",
+    rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
+)
+def maximal_isr_holds_all(evidence: Evidence) -> CheckResult:
+    """P7: all below a high watermark that rises is on every replica that is in the ISR, or may be.
+
+    That is the maximal ISR: who is in the one that is committed or in the one that is proposed. By
+    the ends of their logs, as the leader knew them then. (HS WeakIsr, KIP-966)
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread(_UNIT, METADATA)
+    history, moves = histories(found), evidence.once(traced_partitions).moves
+    risen = [move for move in moves if move.event.hwm > move.before and move.partition in history]
+    violations = [
+        _short(move, node, history)
+        for move in risen
+        for node in sorted(move.isr.maximal)
+        if move.end(node) < move.event.hwm
+    ]
+    return conclude(
+        looked_at=len(risen),
+        unit=_UNIT,
+        violations=violations,
+        needs=METADATA,
+        holds="all who may be in the ISR had all below, each time",
+        algorithm="p.hwm by the last p.isr: ends of logs against the high watermark",
+        gaps=gaps(evidence.lives),
+        nothing="no high watermark rose" if evidence.lives else "",
+    )
+
+
+def _short(move: MovedWatermark, node: int, history: _History) -> Violation:
+    end = move.end(node)
+    knew = f"that it ends at {end}" if end >= 0 else "nothing of it"
+    text = f"{_where(move, history)} raised its high watermark to {move.event.hwm}, and of the log "
+    text += f"of node {node} it knew {knew}, "
+    text += f"which may be in the ISR [{names(sorted(move.isr.maximal))}]"
+    return Violation(text, [witness(move.event, "moved")])
+
+
+# --- P12 ---
+
+
+@check(
+    "P12-high-watermark-rises",
+    applies=told,
+    source="KIP-966, 6.4",
+    rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
+)
+def high_watermark_rises(evidence: Evidence) -> CheckResult:
+    """P12: within a leader epoch a high watermark never goes down, nor past the leader's log."""
+    found = evidence.timeline
+    if found is None:
+        return unread(_UNIT, METADATA)
+    history = histories(found)
+    moves = [move for move in evidence.once(traced_partitions).moves if move.partition in history]
+    violations = []
+    for move in moves:
+        if not move.before <= move.event.hwm <= move.event.log_end:
+            text = f"{_where(move, history)} moved its high watermark from {move.before} to "
+            text += f"{move.event.hwm}, and its log ends at {move.event.log_end}"
+            violations.append(Violation(text, [witness(move.event, "moved")]))
+    return conclude(
+        looked_at=len(moves),
+        unit=_UNIT,
+        violations=violations,
+        needs=METADATA,
+        holds="each rose, within its log",
+        algorithm="p.hwm of each leader, one after another",
+        gaps=gaps(evidence.lives),
+        nothing="no high watermark moved" if evidence.lives else "",
+    )

@@ -1,0 +1,119 @@
+"""What brokers' traces tell of replicas, and the metadata log of the same partitions.
+
+Each line of p.hwm is a move of a high watermark, with what its leader knew then: the ISR that it
+called committed, the maximal one (p.isr), and where the logs of the others end.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from checkers.check import of_brokers, traced
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.image import Change, Timeline
+from checkers.evidence.lives import NEED, NodeEvent, Process
+from checkers.history.sealed_run import RunInfo
+
+METADATA = f"{NEED} and the metadata log"
+
+PartitionId = tuple[str, int]  # id of the topic, index
+
+
+def told(info: RunInfo) -> bool:
+    """Applies where there are brokers, and they trace what they do with replicas."""
+    return of_brokers(info) and traced(info)
+
+
+class ToldIsr(NamedTuple):
+    """Of a leader, in a partition epoch."""
+
+    partition_epoch: int
+    committed: frozenset[int]
+    maximal: frozenset[int]  # who may be in it
+
+
+class MovedWatermark(NamedTuple):
+    """A high watermark as a leader published it."""
+
+    event: NodeEvent
+    partition: PartitionId
+    before: int  # that of the same leader epoch and process
+    isr: ToldIsr
+    ends: Mapping[int, int]  # of followers; -1: the leader does not know
+
+    def end(self, node: int) -> int:
+        """Of a replica's log, as the leader knew it; -1: it did not."""
+        return self.event.log_end if node == self.event.node else self.ends.get(node, -1)
+
+
+@dataclass
+class TracedPartitions:
+    """In the order of processes, and of the lines of each."""
+
+    moves: list[MovedWatermark] = field(default_factory=list)
+    isrs: list[NodeEvent] = field(default_factory=list)
+    cuts: list[NodeEvent] = field(default_factory=list)
+
+
+def traced_partitions(evidence: Evidence) -> TracedPartitions:
+    found = TracedPartitions()
+    for life in evidence.lives:
+        for process in life.processes:
+            _follow(process, found)
+    return found
+
+
+def partition_of(event: NodeEvent) -> PartitionId:
+    more: Mapping[str, Any] = event.more
+    return more["topic"], more["index"]
+
+
+def isr_of(event: NodeEvent) -> ToldIsr:
+    """Of a line of p.isr."""
+    more: Mapping[str, Any] = event.more
+    committed, maximal = ({one["id"] for one in more[name]} for name in ("isr", "maximal"))
+    return ToldIsr(more["partition_epoch"], frozenset(committed), frozenset(maximal))
+
+
+def epoch_of_cut(event: NodeEvent) -> int:
+    """Of the first record that is cut off, by a line of p.truncate; -1: there is none."""
+    more: Mapping[str, Any] = event.more
+    return int(more["cut_epoch"])
+
+
+def _follow(process: Process, found: TracedPartitions) -> None:
+    """A high watermark of which no line tells whose ISR it goes by is left out: lines are missing,
+    and the checks say so."""
+    marks: dict[PartitionId, int] = {}
+    isrs: dict[PartitionId, ToldIsr] = {}
+    for event in process.events("p.role", "p.isr", "p.hwm", "p.truncate"):
+        at = partition_of(event)
+        match event.event:
+            case "p.role":
+                marks[at] = event.hwm
+                isrs.pop(at, None)
+            case "p.isr":
+                isrs[at] = isr_of(event)
+                found.isrs.append(event)
+            case "p.truncate":
+                found.cuts.append(event)
+            case _ if at in isrs and at in marks:
+                found.moves.append(_move(event, at, marks[at], isrs[at]))
+                marks[at] = event.hwm
+
+
+def _move(event: NodeEvent, at: PartitionId, before: int, isr: ToldIsr) -> MovedWatermark:
+    more: Mapping[str, Any] = event.more
+    ends = {each["id"]: each["end"] for each in more["ends"]}
+    return MovedWatermark(event=event, partition=at, before=before, isr=isr, ends=ends)
+
+
+def histories(found: Timeline) -> Mapping[PartitionId, list[Change]]:
+    """All changes of each partition, also of topics that were deleted."""
+    changes: dict[PartitionId, list[Change]] = defaultdict(list)
+    for batch in found.batches:
+        for change in batch.changes:
+            one = change.partition
+            changes[one.topic_id, int(one.key.rpartition("-")[2])].append(change)
+    return changes

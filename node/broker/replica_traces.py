@@ -1,0 +1,103 @@
+"""What a broker tells of its replicas (`node.trace`): who leads, its ISR and its high watermark.
+
+A line says what is, not what was decided from it: the ends of followers as the leader knows them,
+and not whom it counted. So the judge can decide once more whether the high watermark might move.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from node.broker.replica import NO_EPOCH, Leading, Replica
+from node.ids import Offset, uuid_text
+from node.outbox import Outbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traced:
+    """What was told of a replica last; of its ISR and high watermark while it led."""
+
+    epoch: int = NO_EPOCH
+    leads: bool = False
+    isr: tuple[int, tuple[int, ...], tuple[int, ...]] | None = None  # partition epoch, both ISRs
+    high_watermark: Offset | None = None
+
+
+NOTHING = Traced()
+
+
+def trace_replica(
+    key: tuple[UUID, int], replica: Replica, before: Traced, outbox: Outbox
+) -> Traced:
+    """Tell what differs from what was told before; what is told now."""
+    leading = replica.leading
+    epoch, leads = replica.leader_epoch, leading is not None
+    if (epoch, leads) != (before.epoch, before.leads):
+        began = replica.high_watermark if leading is None else leading.first_watermark
+        _trace_role(key, replica, began, outbox)
+        before = Traced(epoch=epoch, leads=leads, high_watermark=began)
+    if leading is None:
+        return before
+    isr = _isr(replica, leading)
+    if isr != before.isr:
+        outbox.trace(
+            "p.isr",
+            topic=uuid_text(key[0]),
+            index=key[1],
+            epoch=epoch,
+            partition_epoch=isr[0],
+            isr=_ids(isr[1]),
+            maximal=_ids(isr[2]),
+        )
+    if replica.high_watermark != before.high_watermark:
+        outbox.trace(
+            "p.hwm",
+            topic=uuid_text(key[0]),
+            index=key[1],
+            epoch=epoch,
+            hwm=replica.high_watermark,
+            end=replica.end,
+            ends=_ends(leading),
+        )
+    return Traced(epoch=epoch, leads=True, isr=isr, high_watermark=replica.high_watermark)
+
+
+def trace_cut(key: tuple[UUID, int], replica: Replica, end: Offset, outbox: Outbox) -> None:
+    """Its log is about to be cut."""
+    outbox.trace(
+        "p.truncate",
+        topic=uuid_text(key[0]),
+        index=key[1],
+        end=end,
+        hwm=replica.high_watermark,
+        epoch=replica.leader_epoch,
+        cut_epoch=replica.epoch_at(end),
+    )
+
+
+def _trace_role(key: tuple[UUID, int], replica: Replica, began: Offset, outbox: Outbox) -> None:
+    outbox.trace(
+        "p.role",
+        topic=uuid_text(key[0]),
+        index=key[1],
+        role="follower" if replica.leading is None else "leader",
+        epoch=replica.leader_epoch,
+        end=replica.end,
+        hwm=began,
+    )
+
+
+def _isr(replica: Replica, leading: Leading) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    assert replica.state is not None, "who leads was told so"
+    isr = leading.isr
+    return replica.state.partition_epoch, isr.committed, tuple(sorted(isr.maximal))
+
+
+def _ids(brokers: tuple[int, ...]) -> list[dict[str, int | str]]:
+    return [{"id": broker} for broker in brokers]
+
+
+def _ends(leading: Leading) -> list[dict[str, int | str]]:
+    return [
+        {"id": broker, "end": -1 if follower.end is None else follower.end}
+        for broker, follower in leading.followers.items()
+    ]
