@@ -3,13 +3,18 @@
 from dataclasses import replace
 
 from chaos.mutations.planted import Planted
+from node.endpoint import Endpoint
+from node.ids import NodeId
+from node.raft.own_address import OwnAddress
+from node.raft.quorum import Quorum
 from node.raft.voter_forms import VoterChange, WholeSets
 from node.raft.voter_set import VoterSet
-from node.records.control import ControlRecord
+from node.records.control import ControlRecord, Voter
 from node.wire.raft_voters import AddVoterRequest
 
 _PORT = 1  # where nobody listens
 _as_it_should = WholeSets.change_record
+_as_told = Quorum.address_of
 
 
 def elsewhere(self: WholeSets, change: VoterChange, voters: VoterSet) -> ControlRecord:
@@ -20,4 +25,24 @@ def elsewhere(self: WholeSets, change: VoterChange, voters: VoterSet) -> Control
     return _as_it_should(self, change, voters)
 
 
-PLANTED = Planted(owner=WholeSets, decision="change_record", wrong=elsewhere)
+def believes_so(_self: OwnAddress, _voters: VoterSet) -> Voter | None:
+    """It advertises that address itself, and has nothing to tell its leader."""
+    return None
+
+
+def by_the_set(self: Quorum, node: NodeId) -> Endpoint | None:
+    """Nor does a leader say anything else."""
+    return self.voters.endpoint(node, self.listener) or _as_told(self, node)
+
+
+PLANTED = Planted(
+    owner=WholeSets,
+    decision="change_record",
+    wrong=elsewhere,
+    other=Planted(
+        owner=OwnAddress,
+        decision="_moved",
+        wrong=believes_so,
+        other=Planted(owner=Quorum, decision="address_of", wrong=by_the_set),
+    ),
+)

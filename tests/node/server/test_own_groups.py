@@ -1,7 +1,6 @@
 """Groups of foreign consumers at brokers of ours, as processes on loopback: librdkafka's and
 kafka-python's, unchanged."""
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -11,12 +10,11 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 from kafka import KafkaAdminClient, KafkaConsumer
 
+from tests.support.kafka_python import LEAVES_SOCKETS
 from tests.support.own_brokers import BROKER_PATIENCE_S, OwnCluster, own_cluster
 from tests.support.quorum_processes import wait_until
 
-# kafka-python leaves sockets behind by which it could not connect.
-_LEFT = "ignore:unclosed <socket:ResourceWarning"
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.filterwarnings(_LEFT)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), *LEAVES_SOCKETS]
 
 IDS = (4, 5, 6)
 PARTITIONS = 4
@@ -90,7 +88,6 @@ class KafkaPython:
 
     def close(self) -> None:
         self._consumer.close()
-        gc.collect()  # here they are known
 
 
 def produce(cluster: OwnCluster, numbers: range) -> None:
