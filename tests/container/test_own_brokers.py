@@ -20,6 +20,7 @@ OF_A_LOSS = {
     "P9-eligible-hold-all",
     "P10-leaders-hold-acknowledged",
     "P13-reads-are-stored",
+    "P16-no-committed-record-cut",
 }
 
 
