@@ -114,7 +114,7 @@ def _without_a_beginning(
 ) -> Iterator[Violation]:
     named = _SEGMENT.fullmatch(str(log[0]["segment"]))
     start = int(named[1]) if named else 0
-    if snapshot is None:
+    if snapshot is None or snapshot.end < start:
         if start > 0:
             text = f"node {node}: its log begins at {start}, and no whole snapshot reaches that far"
             yield Violation(text, [{"what": "the log's first batch", **log[0]}])

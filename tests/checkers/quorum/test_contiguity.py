@@ -109,9 +109,9 @@ def test_a_log_begins_within_a_snapshot(end: int) -> None:
     assert begun(*logs, records=snapshot(1, end))[0] is Verdict.VALID
 
 
-@pytest.mark.parametrize("records", [[], snapshot(1, 10, parts=2), snapshot(2, 10)])
+@pytest.mark.parametrize("records", [[], snapshot(1, 9), snapshot(1, 10, parts=2), snapshot(2, 10)])
 def test_a_log_that_lost_its_beginning(records: list[Row]) -> None:
-    """Also where the snapshot has no footer, or is another node's."""
+    """Also where the snapshot ends before it, has no footer, or is another node's."""
     verdict, message = begun(beginning(1, 10, 14), beginning(2, 0, 14), records=records)
     assert verdict is Verdict.INVALID
     assert message == "node 1: its log begins at 10, and no whole snapshot reaches that far"
