@@ -1,6 +1,7 @@
 """Coordinators of groups: who is in one, who reads which partitions, and how far they have come.
 
     group.py              a group, its members, and the rules that ask for no time
+    member_names.py       names that members are given, and which ones no answer has room for
     rebalancing.py        a generation of a group: who joins, who shares out, who is late
     group_log.py          a partition of `__consumer_offsets` that this broker leads, replayed
     led_groups.py         the groups of such a partition, and writes to it that wait

@@ -8,9 +8,9 @@ joined, says who gets what. That is written down before anybody hears of it.
 
 from random import Random
 from typing import Protocol
-from uuid import UUID
 
 from node.broker.coordinators.group import Group, GroupMember, GroupState, protocols_bytes
+from node.broker.coordinators.member_names import have_room, new_member_id
 from node.config import GroupSettings
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Now
@@ -52,7 +52,7 @@ class Rebalancing:
         elif request.member in group.members:
             self._join_again(group, group.members[request.member], connection, request, now)
         elif request.member == "" and request.needs_known_id:
-            member = self._new_id(request)
+            member = new_member_id(request, self._random)
             group.pending[member] = now.mono_ns + request.session_timeout_ms * MS
             self._refuse_join(connection, ErrorCode.MEMBER_ID_REQUIRED, member)
         else:
@@ -149,6 +149,8 @@ class Rebalancing:
     def _why_not_join(self, group: Group, request: JoinGroupRequest) -> ErrorCode:
         settings = self._settings
         is_known = request.member in group.members
+        if not have_room(request):
+            return ErrorCode.INVALID_REQUEST
         if not settings.session_min_ms <= request.session_timeout_ms <= settings.session_max_ms:
             return ErrorCode.INVALID_SESSION_TIMEOUT
         if not is_known and request.member not in ("", *group.pending):
@@ -166,10 +168,6 @@ class Rebalancing:
             return False
         return group.size_bytes() + added <= self._group_bytes
 
-    def _new_id(self, request: JoinGroupRequest) -> str:
-        number = UUID(int=self._random.getrandbits(128), version=4)
-        return f"{request.instance or request.client_id}-{number}"
-
     def _refuse_join(self, connection: ConnectionId, error: ErrorCode, member: str) -> None:
         self._host.answer(connection, JoinGroupResponse(error=error, member=member))
 
@@ -180,7 +178,7 @@ class Rebalancing:
             group.protocol_type = request.protocol_type
         group.pending.pop(request.member, None)
         member = GroupMember(
-            id=request.member or self._new_id(request),
+            id=request.member or new_member_id(request, self._random),
             client_id=request.client_id,
             instance=request.instance,
             session_ms=request.session_timeout_ms,

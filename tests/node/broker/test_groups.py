@@ -193,6 +193,46 @@ def test_who_may_not_join_is_told_why(error: ErrorCode, changes: dict[str, objec
     assert world.group.state is GroupState.STABLE
 
 
+_LONGEST = 2**15 - 1  # of a string in messages that are not flexible
+_ID_BYTES = 37  # what a member's name has behind the client's
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("group", _LONGEST),
+        ("protocol_type", _LONGEST),
+        ("client_id", _LONGEST - _ID_BYTES),
+        ("instance", _LONGEST - _ID_BYTES),
+    ],
+)
+def test_a_name_that_some_answer_has_no_room_for_is_refused(name: str, most: int) -> None:
+    """One member's would keep all others of the group from being answered."""
+    world = GroupMembers()
+    for longest in (
+        "n" * most,
+        "n" * (most % 2) + "\N{LATIN SMALL LETTER E WITH ACUTE}" * (most // 2),
+    ):
+        member = world.new_id(**{name: longest})
+        assert len(member.encode()) <= _LONGEST
+        refused = world.joined(world.join("", **{name: longest + "n"}))
+        assert (refused.error, refused.member) == (ErrorCode.INVALID_REQUEST, "")
+        assert world.leave(member) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("length", "error"),
+    [
+        (_LONGEST, ErrorCode.GROUP_MAX_SIZE_REACHED),  # of this group's record
+        (_LONGEST + 1, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_so_is_the_name_of_a_protocol(length: int, error: ErrorCode) -> None:
+    world = GroupMembers()
+    told = world.join(protocols=(JoinProtocol(name="n" * length, metadata=b""),))
+    assert world.joined(told).error is error
+
+
 @pytest.mark.parametrize("changes", [{"protocol_type": ""}, {"protocols": ()}])
 def test_an_empty_group_takes_any_protocol_but_none(changes: dict[str, object]) -> None:
     world = GroupMembers()
