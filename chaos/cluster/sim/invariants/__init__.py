@@ -59,7 +59,8 @@ forgot, no eligible leader replicas.
 
 They judge the node's decisions, and share none with it: what is a majority, what a role says and
 what follows from an election is decided here once more. Of the node they know the types of what it
-holds and sends, and the formats of its disk (an import contract).
+holds and sends, and the formats of its disk (an import contract). What the metadata log says of
+partitions they read as brokers replay it: whether that is right, the judge says by its own reader.
 
 The simulator makes one `Watch` a run, and
 
