@@ -53,15 +53,23 @@ def log_starts_at_a_snapshot(evidence: Evidence) -> CheckResult:
 
 
 def _starts(events: list[NodeEvent]) -> Iterator[Violation]:
-    """Of one process, which tells of all that it found before all else."""
+    """Of one process, which tells of all that it found before all else.
+
+    Of snapshots that went together, each has a line of its own. So nothing is said of the oldest
+    one before another line follows theirs.
+    """
     ends: set[int] = set()
     for event in events:
         start, what = event.more.get("start"), event.more.get("what")
         if what != _DELETED:
             ends.add(event.log_end)
-        if isinstance(start, int) and start > 0 and start not in ends:
-            text = f"the log of node {event.node} starts at {start}, where no snapshot ends"
-            yield Violation(text, [witness(event, f"{what}; the log starts at {start}")])
+        if isinstance(start, int) and start > 0:
+            text = f"the log of node {event.node} starts at {start}, "
+            shown = [witness(event, f"{what}; the log starts at {start}")]
+            if start not in ends:
+                yield Violation(text + "where no snapshot ends", shown)
+            elif what != _DELETED and min(ends) < start:
+                yield Violation(text + f"and its oldest snapshot ends at {min(ends)}", shown)
         if what == _DELETED:
             ends.discard(event.log_end)
 

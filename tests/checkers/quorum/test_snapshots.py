@@ -58,6 +58,21 @@ def test_a_log_that_starts_behind_its_snapshot() -> None:
     assert result.message == "the log of node 2 starts at 25, where no snapshot ends"
 
 
+def test_a_log_that_starts_behind_its_oldest_snapshot() -> None:
+    node = took(took(took(follower().hwm(40, 1), 10), 20), 30)
+    node.emit("q.snapshot", what="deleted", end=10, epoch=1, start=30)
+    result = judged(snapshots.log_starts_at_a_snapshot, took(node, 40, start=30))
+    assert result.verdict is INVALID
+    assert result.message == "the log of node 2 starts at 30, and its oldest snapshot ends at 20"
+
+
+def test_two_snapshots_that_go_together() -> None:
+    node = took(took(took(follower().hwm(40, 1), 10), 20), 30)
+    for end in (10, 20):
+        node.emit("q.snapshot", what="deleted", end=end, epoch=1, start=30)
+    assert judged(snapshots.log_starts_at_a_snapshot, took(node, 40, start=30)).verdict is VALID
+
+
 def test_a_log_that_starts_with_one_that_a_former_process_had() -> None:
     node = took(follower().hwm(20, 1), 20).restart(log_end=20, epoch=1)
     node.emit("q.snapshot", what="found", end=30, epoch=1, start=20)
