@@ -55,10 +55,11 @@ def log_starts_at_a_snapshot(evidence: Evidence) -> CheckResult:
 def _starts(events: list[NodeEvent]) -> Iterator[Violation]:
     """Of one process, which tells of all that it found before all else.
 
-    Of snapshots that went together, each has a line of its own. So nothing is said of the oldest
-    one before another line follows theirs.
+    What goes when a log is cut is told at the end of the next step, a line each. So nothing is said
+    of the oldest snapshot by those lines, nor by the first one that tells of a start.
     """
     ends: set[int] = set()
+    before: object = 0
     for event in events:
         start, what = event.more.get("start"), event.more.get("what")
         if what != _DELETED:
@@ -68,10 +69,11 @@ def _starts(events: list[NodeEvent]) -> Iterator[Violation]:
             shown = [witness(event, f"{what}; the log starts at {start}")]
             if start not in ends:
                 yield Violation(text + "where no snapshot ends", shown)
-            elif what != _DELETED and min(ends) < start:
+            elif what != _DELETED and start == before and min(ends) < start:
                 yield Violation(text + f"and its oldest snapshot ends at {min(ends)}", shown)
         if what == _DELETED:
             ends.discard(event.log_end)
+        before = start
 
 
 def _damaged(event: NodeEvent) -> Violation:

@@ -73,6 +73,14 @@ def test_two_snapshots_that_go_together() -> None:
     assert judged(snapshots.log_starts_at_a_snapshot, took(node, 40, start=30)).verdict is VALID
 
 
+def test_a_snapshot_that_is_fetched_before_it_is_told_what_the_last_cut_deleted() -> None:
+    node = took(took(follower().hwm(40, 1), 10), 20)
+    node.emit("q.snapshot", what="fetched", end=30, epoch=1, start=20)
+    node.emit("q.snapshot", what="deleted", end=10, epoch=1, start=20)
+    node.emit("q.snapshot", what="deleted", end=20, epoch=1, start=30)
+    assert judged(snapshots.log_starts_at_a_snapshot, node).verdict is VALID
+
+
 def test_a_log_that_starts_with_one_that_a_former_process_had() -> None:
     node = took(follower().hwm(20, 1), 20).restart(log_end=20, epoch=1)
     node.emit("q.snapshot", what="found", end=30, epoch=1, start=20)
