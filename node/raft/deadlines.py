@@ -14,6 +14,8 @@
     a parked Fetch                 as it asks             answered as it is (`fetch_leader`)
     a request      time-out        request T.             its connection is dropped (`peers`)
     a voter        back-off        20 ms and more         it may be asked again (`peers`)
+    two snapshots  retention       a minute               the oldest goes, if it is too old or all
+                                                          are too large (`local_snapshots`)
 
 An election that is decided moves its candidate at once. The election time-out is drawn anew with
 the role, but kept across an epoch bump; a leader's answer begins the fetch time-out anew; a
@@ -29,6 +31,9 @@ from node.ids import MS, NEVER_NS, ReplicaKey
 from node.raft.election import is_lost, is_won
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from node.raft.voter_set import VoterSet
+
+# How often a node looks whether old snapshots are to go (`RaftMetadataLogCleanerManager`).
+RETENTION_CHECK_NS = 60_000 * MS
 
 
 class Move(Enum):

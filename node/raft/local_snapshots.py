@@ -1,6 +1,8 @@
 """The node's own snapshots: writing one, as it is taken or fetched, and letting go of old ones.
 
-One is written at a time: who begins another drops what was written of the one before.
+One is written at a time: who begins another drops what was written of the one before. Which are to
+go is looked at when a node starts, when one came or went, and each minute: the oldest grows too old
+also where none comes, and the log grows between two of them (`KafkaRaftLog.maybeClean`).
 """
 
 from collections.abc import Sequence
@@ -8,8 +10,9 @@ from itertools import pairwise
 
 from node.config import SnapshotSettings
 from node.effects import CutLog, FinishSnapshot, WriteSnapshot
-from node.ids import METADATA_LOG, LogPosition
+from node.ids import METADATA_LOG, NEVER_NS, LogPosition, Now
 from node.outbox import Outbox
+from node.raft import deadlines
 from node.storage.snapshots import Snapshot
 from node.storage.view import LogView
 
@@ -64,6 +67,7 @@ class LocalSnapshots:
         self.writing: PieceWriter | None = None
         self._view = view
         self._known = [snapshot.id for snapshot in view.snapshots()]
+        self._due_ns = 0  # to look at what is to go, whatever came or went
 
     def newest(self) -> Snapshot | None:
         """As the log is seen in this step."""
@@ -79,20 +83,25 @@ class LocalSnapshots:
         self.writing = PieceWriter(id_, self)
         return self.writing
 
-    def poll(self, wall_ns: int) -> None:
-        """Where snapshots came or went: tell of those that are gone, and let go of more."""
+    def poll(self, now: Now) -> None:
+        """Tell of those that are gone, and let go of more."""
         snapshots = self._view.snapshots()
-        now = [snapshot.id for snapshot in snapshots]
-        if now == self._known:
+        ids = [snapshot.id for snapshot in snapshots]
+        if ids == self._known and now.mono_ns < self._due_ns:
             return
         for id_ in self._known:
-            if id_ not in now:
+            if id_ not in ids:
                 self.trace("deleted", id_)
-        self._known = now
-        settings = self.settings
-        id_to_keep = cut_point(snapshots, self._view.size(), wall_ns // 1_000_000, settings)
+        self._known = ids
+        self._due_ns = now.mono_ns + deadlines.RETENTION_CHECK_NS
+        wall_ms = now.wall_ns // 1_000_000
+        id_to_keep = cut_point(snapshots, self._view.size(), wall_ms, self.settings)
         if id_to_keep is not None:
             self.outbox.emit(CutLog(log=METADATA_LOG, snapshot=id_to_keep))
+
+    def deadline_ns(self) -> int:
+        """When `poll` looks again; never while there is only the newest one, which stays."""
+        return self._due_ns if len(self._known) > 1 else NEVER_NS
 
     def trace_loaded(self, id_: LogPosition) -> None:
         self.outbox.trace("q.loaded", end=id_.offset, epoch=id_.epoch)

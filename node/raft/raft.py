@@ -269,7 +269,7 @@ class Raft:
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
         while self._move(now):
             pass
-        self.snapshots.poll(now.wall_ns)
+        self.snapshots.poll(now)
         self._serving.poll(mono_ns)
         self._votes.send(mono_ns)
         self._epochs.send(mono_ns)
@@ -283,7 +283,7 @@ class Raft:
             self.quorum.role, polled_ns=self._polled_ns, elapsed_ns=self._elapsed_ns
         )
         waiting_ns = min(self._serving.deadline_ns(), self._changes.deadline_ns())
-        return min(of_role, self._peers.deadline_ns(), waiting_ns)
+        return min(of_role, self._peers.deadline_ns(), waiting_ns, self.snapshots.deadline_ns())
 
     def _move(self, now: Now) -> bool:
         """Take one transition that is due, if any (`node.raft.deadlines`)."""

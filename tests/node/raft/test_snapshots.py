@@ -9,7 +9,7 @@ from node.config import SnapshotSettings
 from node.controller.controller import Controller
 from node.effects import CutLog, FinishSnapshot, ReplaceLog, WriteSnapshot
 from node.errors import ErrorCode
-from node.ids import Epoch, LogPosition, NodeId, Offset
+from node.ids import NEVER_NS, Epoch, LogPosition, NodeId, Offset
 from node.raft.fetch_leader import snapshot_instead
 from node.raft.local_snapshots import cut_point
 from node.raft.roles import Follower, Prospective
@@ -23,7 +23,7 @@ from tests.support.batches import snapshot
 from tests.support.memory_log import MemoryLog
 from tests.support.quorum import SECOND, Quorum
 from tests.support.registers import Registers, assert_linearizable
-from tests.support.rig import CLUSTER, OTHER, QUIET, Rig, batch, fetch, log_of
+from tests.support.rig import CLUSTER, MS, OTHER, QUIET, Rig, batch, fetch, log_of
 
 ID = LogPosition(Epoch(1), Offset(5))
 WHOLE = snapshot(ID, 3, size=100)
@@ -284,7 +284,67 @@ def test_a_node_begins_with_its_newest_snapshot() -> None:
     assert not [it for it in rig.outputs if isinstance(it, CutLog | ReplaceLog)]
 
 
-# --- together ---
+NEWER = LogPosition(Epoch(1), Offset(6))
+TAKEN_NS = 1_700_000_000_005 * MS  # when the older one was
+
+
+def log_with_two_snapshots() -> MemoryLog:
+    """The log begins behind neither."""
+    log = log_of(*[1] * 6)
+    for id_ in (ID, NEWER):
+        keep(log, id_)
+    return log
+
+
+def rig_with_two_snapshots(settings: SnapshotSettings, now_ns: int) -> Rig:
+    log = log_with_two_snapshots()
+    return Rig(timeouts=QUIET, log=log, snapshots=settings, now_ns=now_ns)
+
+
+def deleted(rig: Rig) -> list[object]:
+    """Where the snapshots ended that are told to be gone."""
+    told = [line.fields for line in rig.traces if line.event == "q.snapshot"]
+    return [fields["end"] for fields in told if fields["what"] == "deleted"]
+
+
+def test_an_old_snapshot_goes_when_the_node_starts() -> None:
+    """The node was away while it grew too old."""
+    rig = rig_with_two_snapshots(SnapshotSettings(retention_ms=999), TAKEN_NS + SECOND)
+    assert [it for it in rig.outputs if isinstance(it, CutLog)]
+    rig.pass_ms(2000)
+    assert (deleted(rig), rig.log.start()) == ([5], 6)
+
+
+def test_a_snapshot_grows_too_old_while_no_other_comes() -> None:
+    rig = rig_with_two_snapshots(SnapshotSettings(retention_ms=90_000), TAKEN_NS)
+    rig.pass_ms(65_000)
+    assert (deleted(rig), rig.log.start()) == ([], 0)
+    rig.pass_ms(60_000)
+    assert (deleted(rig), rig.log.start()) == ([5], 6)
+    rig.pass_ms(600_000)
+    assert deleted(rig) == [5], "the newest one stays, however old"
+
+
+def test_the_log_grows_too_large_while_no_snapshot_comes() -> None:
+    log = log_with_two_snapshots()
+    room = log.size() + sum(it.size for it in log.snapshots())
+    rig = Rig(timeouts=QUIET, log=log, snapshots=SnapshotSettings(retention_bytes=room))
+    rig.follow()
+    rig.feed(batch(6, 1), hwm=7)
+    assert rig.log.start() == 0, "it is looked at each minute, and not at each record"
+    rig.pass_ms(65_000)
+    assert (deleted(rig), rig.log.start()) == ([5], 6)
+
+
+def test_where_nothing_could_go_nothing_is_looked_at() -> None:
+    """A node of which nothing is due sleeps."""
+    log = log_of(*[1] * 6)
+    keep(log, ID)
+    settings = SnapshotSettings(retention_ms=1)
+    rig = Rig(timeouts=QUIET, log=log, snapshots=settings, now_ns=TAKEN_NS)
+    assert rig.core.raft.snapshots.deadline_ns() == NEVER_NS
+    rig.pass_ms(120_000)
+    assert deleted(rig) == []
 
 
 # --- the writer ---
