@@ -275,6 +275,7 @@ PLANTED = [
     (VoterChanges, "is_pending", never, "V2-one-change-uncommitted"),
     (VoterChanges, "has_committed_epoch", always, "V3-epoch-committed-before-change"),
     (VoterChanges, "is_caught_up", always, "V10-added-when-caught-up"),
+    (VoterChanges, "_is_done", always, "V5-acknowledged-changes-stay"),
     (VoterChanges, "is_removed", never, "V9-removed-leader-resigns"),
     (VoterHistory, "truncated", keeps_what_was_truncated, "V4-voters-of-the-log"),
     (Replicas, "voter_ends", counts_itself, "Q9-committed-by-majority"),

@@ -4,18 +4,18 @@ Black-box checks see a bug once it has hurt somebody who was looking. These see 
 commits it, in whatever run it happens, and name that step. Numbers are those of
 `docs/invariants.md`, where there is such a check; what has none is called by what it says.
 
-    Q1    a replica's epoch never goes down, over all its lives        watched_life.py
+    Q1    a replica's epoch never goes down, over all its lives        watched_role.py
     Q2    one leader is known for an epoch, by anybody, ever           elections.py
     Q3    one vote an epoch, never forgotten: on disk, in a role, in an answer  elections.py
     Q4    a leader has the votes of a majority, as they were cast, and names them  elections.py
     Q5    one batch at (epoch, offset), and one prefix before it       known_batches.py
     Q6    a leader does not cut its log                                watched_life.py
-    Q8    a high watermark does not go down in a life, nor past the log  watched_life.py, commits.py
+    Q8    a high watermark does not go down in a life, nor past the log  watched_*.py, commits.py
     Q9    what is committed is durable on a majority, and stays so     commits.py
     Q10   no log is cut below its own high watermark                   watched_life.py
     Q11   a leader's log holds all that is committed                   commits.py
     Q12   all high watermarks speak of one log                         commits.py
-    Q13   a leader's high watermark lies above its LeaderChange        watched_life.py
+    Q13   a leader's high watermark lies above its LeaderChange        watched_role.py
     Q14   a log starts at 0, or where the oldest snapshot ends         watched_life.py
     Q15   a snapshot ends within what is committed                     commits.py
     Q16   a leader does not replace its log by a snapshot              watched_life.py
@@ -28,11 +28,14 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     V2    one change of an epoch is uncommitted at a time              voter_changes.py
     V3    voters change once the leader's epoch is committed           voter_changes.py
     V4    a node's voters are those that the last record of its log names  voter_changes.py
+    V5    no more changes are acknowledged than are committed          voter_changes.py
+    V6    as Q9: who votes is a node with its disk                     commits.py
     V7    a directory is one node's                                    watch.py
+    V8    as Q4 and Q9: a new disk has no vote, and counts for nothing  elections.py, commits.py
     V9    a leader that is no voter resigns once that is committed     voter_changes.py
     V10   who is added has all that its leader wrote                   voter_changes.py
     M2    a controller is active once it has replayed its LeaderChange   watched_life.py
-    M2    images of the same offset are equal, from log or snapshot    images.py
+    M2    images of the same offset are equal, from log or snapshot    equal_images.py
     epochs-have-an-origin    every epoch has a candidate, or a resignation before it
     asked-before-standing    who stands was prospective right before, in the epoch below
     heard-leader-is-kept     nobody leaves a leader that it heard 0.9 fetch time-outs ago or later

@@ -119,6 +119,31 @@ def check_removed(node: ReplicaKey, role: Leader, log: KnownBatch) -> None:
             raise Broken("V9-removed-leader-resigns", what)
 
 
+def check_acknowledged(
+    node: ReplicaKey,
+    role: Leader,
+    acknowledged: int,
+    log: KnownBatch,
+    committed: Offset,
+    batches: KnownBatches,
+) -> None:
+    """A leader says of no more changes that they are done than it made, in its epoch, and are
+    committed. (Nobody in the simulator asks to be told before that.)"""
+    done = sum(
+        naming.epoch == role.epoch and naming.end <= committed and _is_change(naming, batches)
+        for naming in _in_force(log, role.epoch)
+    )
+    if acknowledged > done:
+        what = f"n{node.id} says in epoch {role.epoch} that {acknowledged} changes of the voters "
+        raise Broken("V5-acknowledged-changes-stay", f"{what}are done, and {done} are committed")
+
+
+def _is_change(naming: KnownBatch, batches: KnownBatches) -> bool:
+    """Of who votes; not of where they listen, nor the first record that names who is listed."""
+    before = batches.first if naming.prefix is None else batches.voting(naming.prefix)
+    return not are_by_id(before) and naming.names != before
+
+
 def _in_force(log: KnownBatch, epoch: Epoch) -> Iterator[KnownBatch]:
     """What named the voters since that epoch began, and last before it; the newest first."""
     naming = log.naming

@@ -15,8 +15,9 @@ from chaos.cluster.sim.invariants.known_batches import (
     KnownBatches,
     holds,
 )
+from chaos.cluster.sim.invariants.ledgers import Ledgers, Replica
 from chaos.cluster.sim.invariants.view import View
-from chaos.cluster.sim.invariants.watched_life import Ledgers, Replica, WatchedLife
+from chaos.cluster.sim.invariants.watched_life import WatchedLife
 from node.ids import NodeId, ReplicaKey
 
 # Of a fetch time-out: nobody gives a leader up that was heard more lately. Less than one, for what

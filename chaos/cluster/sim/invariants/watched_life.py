@@ -1,26 +1,17 @@
 """One life of one node, followed step by step."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
-from chaos.cluster.sim.invariants.commits import Commits
-from chaos.cluster.sim.invariants.confirmed_reads import Arrivals, Fetches
-from chaos.cluster.sim.invariants.elections import Elections
-from chaos.cluster.sim.invariants.epoch_origins import FOUND, Origins, TakenState, check_asked
-from chaos.cluster.sim.invariants.equal_images import EqualImages
-from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
-from chaos.cluster.sim.invariants.role_told import in_words, say_same, told_by
+from chaos.cluster.sim.invariants.confirmed_reads import Arrivals
+from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, cut, holds
+from chaos.cluster.sim.invariants.ledgers import Ledgers, Replica
+from chaos.cluster.sim.invariants.trace_fields import number
 from chaos.cluster.sim.invariants.view import View
-from chaos.cluster.sim.invariants.voter_changes import (
-    check_belief,
-    check_change,
-    check_first_write,
-    check_removed,
-    check_stands,
-    named_in,
-)
+from chaos.cluster.sim.invariants.voter_changes import check_first_write, check_removed, named_in
+from chaos.cluster.sim.invariants.watched_role import WatchedRole
+from chaos.cluster.sim.invariants.watched_voters import WatchedVoters
 from node.effects import (
     AppendBatches,
     CutLog,
@@ -30,8 +21,8 @@ from node.effects import (
     TraceValue,
     TruncateLog,
 )
-from node.ids import METADATA_LOG, Epoch, LogPosition, NodeId, Offset, ReplicaKey, parse_uuid
-from node.outbox import Ask, Output
+from node.ids import METADATA_LOG, Epoch, LogPosition, Offset
+from node.outbox import Answer, Ask, Output
 from node.raft.roles import Leader, Role
 from node.records.batch import read_header, split_batches
 from node.records.control import LeaderChange, decode_control
@@ -44,31 +35,6 @@ _WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, CutLog))
 _CLAIMS = frozenset((Ask, Trace, FinishSnapshot))
 
 
-@dataclass(eq=False, slots=True)
-class Replica:
-    """A node with its disk, over all its lives. `durable` is a part of `log`."""
-
-    key: ReplicaKey
-    log: KnownBatch = NOTHING
-    durable: KnownBatch = NOTHING
-    epoch: Epoch = Epoch(0)  # the highest that it was in
-    lives: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ledgers:
-    """What all lives of all nodes are compared with."""
-
-    durable_of: Callable[[ReplicaKey], KnownBatch]
-    batches: KnownBatches
-    elections: Elections
-    origins: Origins
-    fetches: Fetches
-    commits: Commits
-    images: EqualImages
-    least_silent_ns: int  # a leader that was heard later than this is not given up
-
-
 class WatchedLife:
     """From the moment a process has opened its log. What breaks an invariant raises Broken there,
     and InvariantViolated from the methods that the simulator calls."""
@@ -79,14 +45,12 @@ class WatchedLife:
         self._ledgers = ledgers
         self._replica = replica
         self._view = view
-        self._role: Role | None = None
         self._committed: Offset | None = None
         self._applied = view.applied
         self._durable_end = Offset(-1)  # not known
         self._arrivals = Arrivals()
-        self._voters: Iterable[ReplicaKey] = ()
-        self._naming: KnownBatch | None = None
-        self._moved: TakenState = (FOUND, Epoch(0))
+        self._role = WatchedRole(ledgers, replica, view)
+        self._voters = WatchedVoters(ledgers, replica, view)
 
     def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
         """The node took a step, and all that it asked for was done, but for frames.
@@ -125,18 +89,8 @@ class WatchedLife:
 
     def find(self) -> None:
         """Compare the disk that this life begins with to what was known of it. Raises Broken."""
-        replica, stored = self._replica, self._view.disk.election
-        if stored.epoch < replica.epoch:
-            what = f"was in epoch {replica.epoch}, and its disk holds {stored.epoch}"
-            raise Broken("Q1-monotonic-epoch", f"n{replica.key.id} {what}")
-        self._moved = (FOUND, stored.epoch)
-        origins = self._ledgers.origins
-        if stored.voted == replica.key:
-            origins.stands(stored.epoch)
-        if stored.leader == replica.key.id:
-            origins.resigns(replica.key, stored.epoch)
-        origins.enters(replica.key, stored.epoch)
-        self._claim(stored.epoch, stored.leader, stored.voted)
+        self._role.find()
+        replica = self._replica
         start = self._start()
         log = self._whole_log(start)
         # A snapshot that is newer than what was durable stands for all that was committed of it.
@@ -185,22 +139,26 @@ class WatchedLife:
             if type(output) in _WRITES:
                 self._write(output)
             elif type(output) is Trace and output.event == "q.state":
-                self._move(output.fields)
+                self._voters.stand(str(output.fields["state"]))
+                self._role.move(output.fields)
         if view.disk.log_end != self._durable_end:
             self._follow_disk()
-        led, role, committed, applied = self._role, view.role, view.committed, view.applied
-        self._follow_voters()
+        led, role, committed, applied = self._role.role, view.role, view.committed, view.applied
+        leads = role if isinstance(role, Leader) else led
+        self._voters.believe()
         if role is not led:
-            self._enter(role)
+            self._role.enter(role)
             if isinstance(role, Leader):
                 check_removed(self._replica.key, role, self._replica.log)
         if committed != self._committed:
-            self._commit(committed, role if isinstance(role, Leader) else led)
+            self._commit(committed, leads)
         if applied != self._applied:
             self._apply(applied)
         for output in outputs:
             if type(output) in _CLAIMS:
                 self._heed(output)
+            elif type(output) is Answer:
+                self._voters.acknowledge(output, leads)
 
     def _write(self, output: Output) -> None:
         match output:
@@ -229,12 +187,12 @@ class WatchedLife:
             case Ask(request=VoteRequest(last_offset=offset)):
                 self._ask_for_vote(offset)
             case Trace(event="q.vote", fields=fields) if fields["granted"]:
-                self._answer_vote(fields)
+                self._role.answer_vote(fields)
             case Trace(event="c.active", fields=fields):
                 self._activate(fields)
             case Trace(event="c.read", fields=fields):
-                arrived = self._arrivals.of(_number(fields, "ticket"))
-                epoch = Epoch(_number(fields, "epoch"))
+                arrived = self._arrivals.of(number(fields, "ticket"))
+                epoch = Epoch(number(fields, "epoch"))
                 voting = self._ledgers.batches.voting(self._replica.log)
                 self._ledgers.fetches.confirm(self._replica.key, epoch, arrived, voting)
             case _:
@@ -283,7 +241,7 @@ class WatchedLife:
         """A leader wrote a batch."""
         if data and read_header(data).is_control:
             self._begin_epoch(data, before)
-            self._change_voters(before)
+            self._voters.change(before)
         ledgers = self._ledgers
         check_first_write(before, self._replica.log, ledgers.batches, ledgers.durable_of)
 
@@ -296,116 +254,7 @@ class WatchedLife:
                     epoch = batch.header.leader_epoch
                     self._ledgers.elections.names(self._replica.key.id, change, epoch, voting)
 
-    # --- who votes ---
-
-    def _change_voters(self, before: KnownBatch) -> None:
-        ledgers, committed = self._ledgers, self._view.committed or Offset(0)
-        check_change(before, self._replica.log, committed, ledgers.batches, ledgers.durable_of)
-
-    def _follow_voters(self) -> None:
-        log, voters = self._replica.log, self._view.voters
-        if voters is self._voters and log.naming is self._naming:
-            return
-        self._voters, self._naming = voters, log.naming
-        if log.naming is not None or self._replica.key in self._ledgers.batches.first:
-            check_belief(self._replica.key, voters, self._ledgers.batches.voting(log))
-
-    # --- its role ---
-
-    def _move(self, state: Mapping[str, TraceValue]) -> None:
-        """One of the transitions of a step, in which there may be several."""
-        key, origins = self._replica.key, self._ledgers.origins
-        epoch, silent_ns = Epoch(_number(state, "epoch")), _number(state, "silent_ns")
-        before, self._moved = self._moved, (str(state["state"]), epoch)
-        committed = self._view.committed or Offset(0)
-        check_stands(key, self._moved[0], self._replica.log, self._ledgers.batches, committed)
-        match state["state"]:
-            case "candidate":
-                check_asked(key, before, epoch)
-                origins.stands(epoch)
-            case "resigned":
-                origins.resigns(key, epoch)
-            case "prospective" if 0 <= silent_ns < self._ledgers.least_silent_ns:
-                what = f"n{key.id} gives up the leader of epoch {epoch}, which it heard "
-                what += f"{silent_ns / 1e9:.3f} s ago"
-                raise Broken("heard-leader-is-kept", what)
-            case _:
-                pass
-
-    def _enter(self, role: Role) -> None:
-        """The role is another object: mostly the same role with other details."""
-        before, self._role = self._role, role
-        same_epoch = before is not None and before.epoch == role.epoch
-        if isinstance(role, Leader):
-            if not (isinstance(before, Leader) and same_epoch):
-                self._lead(role)
-                before = None
-            if role.high_watermark is not None:
-                self._publish(role, before.high_watermark if isinstance(before, Leader) else None)
-        elif not (before is not None and same_epoch and say_same(before, role)):
-            self._speak(role)
-
-    def _speak(self, role: Role) -> None:
-        """It is in an epoch, knows a leader, has voted: every answer says so from now on."""
-        node, stored, said = self._replica.key.id, self._view.disk.election, told_by(role)
-        if role.epoch < self._replica.epoch:
-            what = f"n{node} goes from epoch {self._replica.epoch} back to {role.epoch}"
-            raise Broken("Q1-monotonic-epoch", what)
-        self._ledgers.origins.enters(self._replica.key, role.epoch)
-        self._ledgers.elections.remembers(self._replica.key, role)
-        self._claim(role.epoch, said.leader, said.voted)
-        if stored != said:
-            what = f"n{node} speaks of {in_words(said)}, and its disk is sure to hold "
-            raise Broken("durable-before-visible", what + in_words(stored))
-
-    def _lead(self, role: Leader) -> None:
-        self._speak(role)
-        ledgers, key = self._ledgers, self._replica.key
-        ledgers.elections.votes(key, key, role.epoch)
-        start = ledgers.batches.start_of(role.epoch)
-        log = self._replica.log if start is None else cut(self._replica.log, start)
-        ledgers.elections.reigns(key, self.number, role, ledgers.batches.voting(log))
-        ledgers.commits.elect(role.epoch, self._replica.log)
-
-    def _claim(self, epoch: Epoch, leader: NodeId, voted: ReplicaKey | None) -> None:
-        self._replica.epoch = epoch
-        self._ledgers.elections.leads(leader, epoch)
-        self._ledgers.elections.votes(self._replica.key, voted, epoch)
-
-    def _answer_vote(self, vote: Mapping[str, TraceValue]) -> None:
-        """A granted vote is in an answer: it is the one on the disk, unless that is further on."""
-        directory = parse_uuid(str(vote["candidate_dir"]))
-        candidate = ReplicaKey(NodeId(_number(vote, "candidate")), directory)
-        epoch, stored = Epoch(_number(vote, "epoch")), self._view.disk.election
-        key = self._replica.key
-        self._ledgers.elections.votes(key, candidate, epoch)
-        if stored.epoch < epoch or (stored.epoch == epoch and stored.voted != candidate):
-            what = f"n{key.id} grants n{candidate.id} its vote in epoch {epoch}, and its disk is "
-            raise Broken("durable-before-visible", f"{what}sure to hold {in_words(stored)}")
-        self._compare_with_own(candidate, (_number(vote, "log_epoch"), _number(vote, "log_end")))
-
-    def _compare_with_own(self, candidate: ReplicaKey, log: tuple[int, int]) -> None:
-        """Also where the vote is repeated: no candidate is excused for what it had once."""
-        own = self._replica.durable
-        if log < (own.epoch, own.end):
-            what = f"n{self._replica.key.id} grants n{candidate.id} its vote, whose log ends at "
-            what += f"{log[1]} in epoch {log[0]}, and holds {own} durably"
-            raise Broken("votes-for-newer-logs", what)
-
     # --- what is committed ---
-
-    def _publish(self, role: Leader, before: Offset | None) -> None:
-        """A leader's high watermark: never lower than it was, and above its LeaderChange."""
-        published, node = role.high_watermark, self._replica.key.id
-        if published is None or published == before:
-            return
-        if before is not None and published < before:
-            what = f"n{node}, leader of epoch {role.epoch}, lowers its high watermark from "
-            raise Broken("Q8-node-high-watermark", f"{what}{before} to {published}")
-        start = self._ledgers.batches.start_of(role.epoch)
-        if start is None or published <= start:
-            what = f"n{node} publishes {published} in epoch {role.epoch}, whose LeaderChange is at "
-            raise Broken("Q13-high-watermark-above-leader-change", f"{what}{start}")
 
     def _commit(self, committed: Offset | None, leads: Role | None) -> None:
         known, self._committed = self._committed, committed
@@ -424,15 +273,9 @@ class WatchedLife:
 
     def _activate(self, claim: Mapping[str, TraceValue]) -> None:
         """The controller decides from its image, which holds all that its log held before it."""
-        offset, epoch = _number(claim, "offset"), Epoch(_number(claim, "epoch"))
+        offset, epoch = number(claim, "offset"), Epoch(number(claim, "epoch"))
         start = self._ledgers.batches.start_of(epoch)
         if start is None or offset <= start:
             what = f"is active in epoch {epoch}, whose LeaderChange is at {start}, with an image "
             what += f"of what lies below {offset}"
             raise Broken("M2-active-after-replay", f"n{self._replica.key.id} {what}")
-
-
-def _number(fields: Mapping[str, TraceValue], name: str) -> int:
-    value = fields[name]
-    assert isinstance(value, int), f"{name} is {value!r}"
-    return value

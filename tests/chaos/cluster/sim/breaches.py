@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from node.effects import ElectionState, Trace
-from node.ids import Epoch, NodeId, Offset, ReplicaKey
+from node.ids import ConnectionId, Epoch, NodeId, Offset, ReplicaKey
+from node.outbox import Answer
 from node.records.batch import encode_batch
-from node.records.control import LeaderChange, encode_control
+from node.records.control import LeaderChange, Voter, Voters, encode_control
+from node.wire.raft_voters import VoterChangeResponse
 from tests.support.doctored import Doctored, granted, leader, moved, unattached
 from tests.support.rig import NO_OP, batch, key
 
@@ -304,6 +306,52 @@ def acknowledges_what_is_not_committed(three: Three) -> None:
     one.step()
 
 
+def named(offset: int, epoch: int, *nodes: int) -> bytes:
+    """A batch that says who votes."""
+    rows = tuple(Voter(key=key(node), endpoints=()) for node in nodes)
+    return encode_batch(
+        [encode_control(Voters(voters=rows))],
+        base_offset=Offset(offset),
+        leader_epoch=Epoch(epoch),
+        timestamp_ms=0,
+        control=True,
+    )
+
+
+def names(member: Doctored, offset: int, *nodes: int) -> Doctored:
+    """In epoch 1 its log names them, and it believes so."""
+    member.believes = frozenset(key(node) for node in nodes)
+    return member.append(named(offset, 1, *nodes))
+
+
+def says_done(member: Doctored) -> Doctored:
+    """To somebody who asked for a change of the voters."""
+    return member.step(Answer(connection=ConnectionId(1), response=VoterChangeResponse()))
+
+
+def acknowledges_a_change_that_is_not_committed(three: Three) -> None:
+    one, _, _ = elected(three)
+    says_done(names(one, 1, 1, 2))
+
+
+def acknowledges_two_changes_of_which_one_is_committed(three: Three) -> None:
+    one, two, _ = elected(three)
+    for member in (one, two):
+        names(member, 1, 1, 2)
+    says_done(says_done(one.publish(2)))
+
+
+def acknowledges_a_change_though_the_voters_are_the_same(three: Three) -> None:
+    one, two, _ = elected(three)
+    for member in (one, two):
+        names(member, 1, 1, 2, 3)
+    says_done(one.publish(2))
+
+
+def acknowledges_a_change_and_leads_nobody(three: Three) -> None:
+    says_done(elected(three)[1])
+
+
 BREACHES: list[tuple[str, Callable[[Three], None]]] = [
     ("Q1", goes_back_an_epoch),
     ("Q1", restarts_in_an_older_epoch),
@@ -342,6 +390,10 @@ BREACHES: list[tuple[str, Callable[[Three], None]]] = [
     ("durable-before-asked", asks_for_votes_with_what_is_not_flushed),
     ("votes-for-newer-logs", votes_for_an_older_log),
     ("votes-for-newer-logs", votes_again_for_less),
+    ("V5", acknowledges_a_change_that_is_not_committed),
+    ("V5", acknowledges_two_changes_of_which_one_is_committed),
+    ("V5", acknowledges_a_change_though_the_voters_are_the_same),
+    ("V5", acknowledges_a_change_and_leads_nobody),
     ("M2", is_active_before_its_leader_change),
     ("durable-before-visible", speaks_of_a_vote_that_is_not_on_its_disk),
     ("durable-before-visible", claims_to_lead_before_its_disk_says_so),

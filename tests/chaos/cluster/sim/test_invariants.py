@@ -10,7 +10,14 @@ from node.effects import AppendBatches, ElectionState
 from node.ids import METADATA_LOG, Epoch, Offset
 from node.raft.replicas import Replicas
 from node.raft.votes import Votes
-from tests.chaos.cluster.sim.breaches import BREACHES, Three, elected, votes_twice
+from tests.chaos.cluster.sim.breaches import (
+    BREACHES,
+    Three,
+    elected,
+    names,
+    says_done,
+    votes_twice,
+)
 from tests.node.raft.test_planted_bugs import ForgetsElections, believe_any_log, count_unflushed
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.doctored import Doctored, moved, unattached
@@ -57,6 +64,15 @@ def test_who_breaks_an_invariant_is_accused(
     with pytest.raises(InvariantViolated) as caught:
         breach(three)
     assert f"{caught.value.invariant}-".startswith(f"{invariant}-")
+
+
+def test_a_committed_change_of_the_voters_may_be_acknowledged(three: Three) -> None:
+    one, two, _ = elected(three)
+    for offset, nodes in ((1, (1, 2, 3)), (2, (1, 2))):
+        for member in (one, two):
+            names(member, offset, *nodes)
+        one.publish(offset + 1)
+    says_done(one)
 
 
 def test_a_resigned_leader_goes_on_in_the_next_epoch_by_itself(three: Three) -> None:

@@ -1,0 +1,69 @@
+"""Who votes, in one life of one node: what it believes, writes and acknowledges of it."""
+
+from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.known_batches import KnownBatch
+from chaos.cluster.sim.invariants.ledgers import Ledgers, Replica
+from chaos.cluster.sim.invariants.view import View
+from chaos.cluster.sim.invariants.voter_changes import (
+    check_acknowledged,
+    check_belief,
+    check_change,
+    check_stands,
+)
+from node.errors import ErrorCode
+from node.ids import Epoch, Offset
+from node.outbox import Answer
+from node.raft.roles import Leader, Role
+from node.wire.raft_voters import VoterChangeResponse
+
+
+class WatchedVoters:
+    """Raises Broken."""
+
+    def __init__(self, ledgers: Ledgers, replica: Replica, view: View) -> None:
+        self._ledgers = ledgers
+        self._replica = replica
+        self._view = view
+        self._voters: object = ()  # another one once its belief changes
+        self._naming: KnownBatch | None = None
+        self._acknowledged = (Epoch(0), 0)  # how many changes, as the leader of an epoch
+
+    def believe(self) -> None:
+        """Its log or its belief may be another one."""
+        log, voters = self._replica.log, self._view.voters
+        if voters is self._voters and log.naming is self._naming:
+            return
+        self._voters, self._naming = voters, log.naming
+        if log.naming is not None or self._replica.key in self._ledgers.batches.first:
+            check_belief(self._replica.key, voters, self._ledgers.batches.voting(log))
+
+    def stand(self, state: str) -> None:
+        """It is in this state now."""
+        check_stands(
+            self._replica.key, state, self._replica.log, self._ledgers.batches, self._committed
+        )
+
+    def change(self, before: KnownBatch) -> None:
+        """As the leader, it wrote a control batch after `before`."""
+        ledgers = self._ledgers
+        check_change(
+            before, self._replica.log, self._committed, ledgers.batches, ledgers.durable_of
+        )
+
+    def acknowledge(self, answer: Answer, leads: Role | None) -> None:
+        """It answers somebody, perhaps about the voters, in a step in which it led, or began to."""
+        response = answer.response
+        if not isinstance(response, VoterChangeResponse) or response.error is not ErrorCode.NONE:
+            return
+        if not isinstance(leads, Leader):
+            what = f"n{self._replica.key.id} says that the voters are changed, and leads nobody"
+            raise Broken("V5-acknowledged-changes-stay", what)
+        known, count = self._acknowledged
+        count = count + 1 if known == leads.epoch else 1
+        self._acknowledged = (leads.epoch, count)
+        log, batches = self._replica.log, self._ledgers.batches
+        check_acknowledged(self._replica.key, leads, count, log, self._committed, batches)
+
+    @property
+    def _committed(self) -> Offset:
+        return self._view.committed or Offset(0)
