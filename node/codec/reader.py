@@ -61,25 +61,48 @@ def read_whole(
 def whole_reader(
     message_class: Any, malformed: Any, version: int | None, may_be_followed: bool = False
 ) -> Callable[[bytes, int], Any]:
-    """What `read_whole` calls, for those who read many of a class: of bytes, from where on."""
-    read_struct = struct_reader(message_class, version)
+    """What `read_whole` calls, for those who read many of a class: of bytes, from where on.
 
-    def read(data: bytes, at: int) -> Any:
-        try:
-            message, end = read_struct(data, at, Budget())
-        except (struct.error, ValueError, IndexError) as error:
-            raise malformed(f"not a {message_class.__name__}: {error}") from error
-        if end != len(data) and not may_be_followed:
-            left = len(data) - end
-            raise malformed(f"{left} bytes left over after a {message_class.__name__}")
-        return message
-
+    One function with the reader of the class: a node that starts calls it for every record.
+    """
+    body, names = _compiled(message_class, version)
+    names["faults"] = (struct.error, ValueError, IndexError)
+    names["malformed"], names["Budget"] = malformed, Budget
+    what = message_class.__name__
+    lines = [
+        "def read(data, at):",
+        "    budget = Budget()",
+        "    try:",
+        *(f"    {line}" for line in body),
+        "    except faults as error:",
+        f"        raise malformed(f'not a {what}: {{error}}') from error",
+    ]
+    if not may_be_followed:
+        lines += [
+            "    if at != len(data):",
+            f"        raise malformed(f'{{len(data) - at}} bytes left over after a {what}')",
+        ]
+    read: Callable[[bytes, int], Any] = _defined([*lines, "    return message"], names)
     return read
 
 
 @cache
 def struct_reader(message_class: Any, version: int | None) -> Reader:
-    """A reader of one class in one version, compiled from the lines that one would write by hand.
+    """A reader of one class in one version."""
+    body, names = _compiled(message_class, version)
+    lines = ["def read(data, at, budget):", *body, "    return message, at"]
+    read: Reader = _defined(lines, names)
+    return read
+
+
+def _defined(lines: list[str], names: dict[str, Any]) -> Any:
+    exec("\n".join(lines), names)
+    return names["read"]
+
+
+def _compiled(message_class: Any, version: int | None) -> tuple[list[str], dict[str, Any]]:
+    """The lines that make a `message` of `data` from `at` on, as one would write them by hand, and
+    the names that they use.
 
     A loop over the fields takes twice as long, and followers read every record twice. Fields of
     fixed width that follow each other are unpacked at once, and values are set into their slots as
@@ -90,7 +113,7 @@ def struct_reader(message_class: Any, version: int | None) -> Reader:
     absent = lacking(message_class, version)
     tagged = [field for field in fields if field.tag is not None]
     names: dict[str, Any] = {"make": object.__new__, "cls": message_class, "read_tags": _read_tags}
-    lines = ["def read(data, at, budget):"]
+    lines: list[str] = []
     for run in runs(field for field in fields if field.tag is None):
         lines += _fixed(run, names) if run[0].is_fixed else _single(run[0], flexible, names)
     if flexible:
@@ -112,10 +135,7 @@ def struct_reader(message_class: Any, version: int | None) -> Reader:
         names[f"set_{name}"] = getattr(message_class, name).__set__
         names[f"absent_{name}"] = default
         lines.append(f"    set_{name}(message, absent_{name})")
-    lines.append("    return message, at")
-    exec("\n".join(lines), names)
-    reader: Reader = names["read"]
-    return reader
+    return lines, names
 
 
 def _fixed(run: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:

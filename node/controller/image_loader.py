@@ -13,8 +13,9 @@ class ImageLoader:
         """The image, with the last part; what came before a first part counts no more."""
         if part.is_first:
             self._loading = Image()
+        replay = self._loading.replay
         for value in part.values:
-            self._loading.replay(decode_metadata(value))
+            replay(decode_metadata(value))
         if not part.is_last:
             return None
         image, self._loading = self._loading, Image()

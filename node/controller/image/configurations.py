@@ -1,6 +1,7 @@
 """What was configured, by resource."""
 
 from collections.abc import Iterator
+from sys import intern
 
 from node.controller.image.digest import Digest
 from node.records.metadata import ConfigRecord
@@ -10,47 +11,52 @@ CLUSTER = (BROKER, "")
 Resource = tuple[int, str]  # type, name
 
 _UNSET: dict[str, str] = {}  # of a resource, nothing is
+_NONE: dict[str, dict[str, str]] = {}  # of a type, no resource
 
 
 class Configs:
     def __init__(self, digest: Digest) -> None:
         self._digest = digest
-        # The inner ones are replaced, never changed: copies of the image share them.
-        self._entries: dict[Resource, dict[str, str]] = {}
+        # By type and name. The inmost are replaced, never changed: copies of the image share them.
+        self._entries: dict[int, dict[str, dict[str, str]]] = {}
 
     def copy(self, digest: Digest) -> "Configs":
         copy = Configs(digest)
-        copy._entries = dict(self._entries)
+        copy._entries = {kind: dict(resources) for kind, resources in self._entries.items()}
         return copy
 
     def records(self) -> Iterator[ConfigRecord]:
-        for (kind, resource), entries in self._entries.items():
-            for name, value in entries.items():
-                yield ConfigRecord(
-                    resource_type=kind, resource_name=resource, name=name, value=value
-                )
+        for kind, resources in self._entries.items():
+            for resource, entries in resources.items():
+                for name, value in entries.items():
+                    yield ConfigRecord(
+                        resource_type=kind, resource_name=resource, name=name, value=value
+                    )
 
     def of(self, resource: Resource) -> dict[str, str]:
         """What was set, by key; empty when nothing was. Not to be changed by the caller."""
-        return self._entries.get(resource, {})
+        kind, name = resource
+        return self._entries.get(kind, _NONE).get(name, _UNSET)
 
     def resources(self, kind: int) -> list[str]:
         """The names of those of a type for which anything is set."""
-        return [name for found, name in self._entries if found == kind]
+        return list(self._entries.get(kind, _NONE))
 
     def replay(self, record: ConfigRecord) -> None:
-        kind, of = resource = record.resource_type, record.resource_name
-        name, value = record.name, record.value
-        before = self._entries.get(resource, _UNSET)
+        kind, of, value = record.resource_type, record.resource_name, record.value
+        name = intern(record.name)  # thousands of resources share a few
+        resources = self._entries.setdefault(kind, {})
+        before = resources.get(of, _UNSET)
         self._digest.count(kind, of, name, before.get(name), value)
         if value is not None:
-            self._entries[resource] = {**before, name: value}
+            resources[of] = {**before, name: value} if before else {name: value}
         elif before.keys() <= {name}:
-            self._entries.pop(resource, None)
+            resources.pop(of, None)
         else:
-            self._entries[resource] = {key: before[key] for key in before if key != name}
+            resources[of] = {key: before[key] for key in before if key != name}
 
     def remove(self, resource: Resource) -> None:
         """There is no such resource any more."""
-        for name, value in self._entries.pop(resource, {}).items():
-            self._digest.count(*resource, name, value, None)
+        kind, of = resource
+        for name, value in self._entries.get(kind, {}).pop(of, _UNSET).items():
+            self._digest.count(kind, of, name, value, None)

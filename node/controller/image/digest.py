@@ -4,7 +4,8 @@ from hashlib import blake2b
 from struct import Struct
 
 _DIGESTS = 1 << 62
-_HASH = blake2b(digest_size=8)  # copied for each entry: to make one takes as long as to use it
+# Copied for each entry: to make one takes as long as to use it.
+_new_hash = blake2b(digest_size=8).copy
 _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
 
 
@@ -26,7 +27,7 @@ class Digest:
 
 def _entry(kind: int, of: str, name: str, value: str) -> int:
     """Equal entries give the same; only zero bytes in names could make others look alike."""
-    found = _HASH.copy()
+    found = _new_hash()
     found.update(f"{kind}\0{of}\0{name}\0{value}".encode())
     number: int = _number(found.digest())[0]
     return number
