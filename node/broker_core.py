@@ -20,7 +20,11 @@ from node.raft.quorum_gauges import Gauge
 from node.raft.raft import Raft
 from node.raft.voter_history import VoterHistory
 from node.storage.view import LogView
-from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from node.wire.api_versions import (
+    SUPPORTED_FEATURES,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
 from node.wire.apis import BROKER_API_RANGES, BROKER_REQUESTS, Request, Response
 
 _FAILED = 1  # what the process exits with
@@ -191,6 +195,7 @@ class BrokerCore:
         return ApiVersionsResponse(
             error=error,
             apis=BROKER_API_RANGES,
+            supported=SUPPORTED_FEATURES,
             finalized=tuple(sorted(follower.image.feature_levels().items())),
             features_at=follower.applied - 1,
         )

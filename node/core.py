@@ -35,7 +35,11 @@ from node.records.metadata import MetadataRecord
 from node.storage.view import LogView
 from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api import ApiRange
-from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from node.wire.api_versions import (
+    SUPPORTED_FEATURES,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
 from node.wire.apis import DATA_REQUESTS, Request, Response
 from node.wire.assign_directories import AssignDirectoriesRequest
 from node.wire.broker_lifecycle import (
@@ -304,6 +308,7 @@ class Core:
         return ApiVersionsResponse(
             error=error,
             apis=self._apis,
+            supported=SUPPORTED_FEATURES,
             finalized=tuple(sorted(levels.items())),
             features_at=self.controller.applied - 1,
         )

@@ -9,16 +9,21 @@ from chaos.model_check.setting import (
     endpoint,
     name,
 )
+from node.errors import ErrorCode
 from node.ids import NodeId, ReplicaKey
 from node.outbox import Ask
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Role
 from node.raft.voter_forms import VoterChange
-from node.wire.apis import PeerRequest, Response
+from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsRequest, ApiVersionsResponse
+from node.wire.apis import API_RANGES, PeerRequest, Response
 from node.wire.fetch import FetchRequest
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
 from node.wire.vote import VoteRequest
 
+_AS_WE_SERVE = ApiVersionsResponse(
+    error=ErrorCode.NONE, apis=API_RANGES, supported=SUPPORTED_FEATURES
+)
 _WAITS = 6  # of a leader that was cut off, until it stands again
 _ROUNDS = 2  # of pre-votes, and of votes
 
@@ -156,6 +161,9 @@ class ChangeVoters:
         (leader,) = replicas
         before = len(leader.log.batches)
         leader.change(self._request())
+        for ask in leader.asks_of(self.voter.id):
+            if isinstance(ask.request, ApiVersionsRequest):
+                leader.respond(ask, _AS_WE_SERVE)
         return len(leader.log.batches) > before
 
     def _request(self) -> VoterChange:

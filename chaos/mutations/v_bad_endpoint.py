@@ -7,7 +7,7 @@ from node.endpoint import Endpoint
 from node.ids import NodeId
 from node.raft.own_address import OwnAddress
 from node.raft.quorum import Quorum
-from node.raft.voter_forms import VoterChange, WholeSets
+from node.raft.voter_forms import KRaftVersions, VoterChange, WholeSets
 from node.raft.voter_set import VoterSet
 from node.records.control import ControlRecord, Voter
 from node.wire.raft_voters import AddVoterRequest
@@ -17,12 +17,14 @@ _as_it_should = WholeSets.change_record
 _as_told = Quorum.address_of
 
 
-def elsewhere(self: WholeSets, change: VoterChange, voters: VoterSet) -> ControlRecord:
+def elsewhere(
+    self: WholeSets, change: VoterChange, voters: VoterSet, supported: KRaftVersions
+) -> ControlRecord:
     """It fetches from a leader that it knows. Once that is gone, nobody can ask it for its vote."""
     if isinstance(change, AddVoterRequest):
         moved = tuple(replace(at, port=_PORT) for at in change.endpoints)
         change = replace(change, endpoints=moved)
-    return _as_it_should(self, change, voters)
+    return _as_it_should(self, change, voters, supported)
 
 
 def believes_so(_self: OwnAddress, _voters: VoterSet) -> Voter | None:

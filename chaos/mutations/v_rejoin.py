@@ -25,7 +25,9 @@ def add_back(self: VoterChanges, now: Now) -> None:
         request = AddVoterRequest(
             cluster_id=None, voter=back.key, endpoints=back.endpoints, timeout_ms=0
         )
-        self._append(voters.form.change_record(request, voters.newest), leader, now)
+        supported = back.min_kraft_version, back.max_kraft_version
+        record = voters.form.change_record(request, voters.newest, supported)
+        self._append(record, leader, now)
 
 
 def _followers(changes: VoterChanges, leader: Leader) -> Iterator[Voter]:

@@ -1,9 +1,9 @@
 """Requests to other nodes: one connection each, so what is asked first is answered first.
 
-They go to voters, to a leader that is none of ours, and to the bootstrap servers, of which nobody
-knows who they are. A node is not asked the same twice while the answer is out. A Fetch may be
-parked at the other side; whatever is asked after it would wait behind it, so the connection is
-dropped instead.
+They go to voters and who is to become one, to a leader that is none of ours, and to the bootstrap
+servers, of which nobody knows who they are. A node is not asked the same twice while the answer is
+out. A Fetch may be parked at the other side; whatever is asked after it would wait behind it, so
+the connection is dropped instead.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,25 +14,28 @@ from node.endpoint import Endpoint
 from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, Epoch, NodeId, ReplicaKey
 from node.outbox import Ask, Outbox
 from node.raft.quorum import Quorum
+from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import PeerRequest
 from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest
 
 _MAX_BACKOFF_DOUBLINGS = 4  # 20 ms -> 320 ms between attempts to reach a dead node
 
-Kind = tuple[type[PeerRequest], bool, Epoch]
+Asked = PeerRequest | ApiVersionsRequest
+Kind = tuple[type[Asked], bool, Epoch | None]
 
 
-def kind_of(request: PeerRequest) -> Kind:
+def kind_of(request: Asked) -> Kind:
     """What makes two requests to one voter the same."""
-    return type(request), isinstance(request, VoteRequest) and request.pre_vote, request.epoch
+    epoch = None if isinstance(request, ApiVersionsRequest) else request.epoch
+    return type(request), isinstance(request, VoteRequest) and request.pre_vote, epoch
 
 
 @dataclass(slots=True, kw_only=True)
 class _Peer:
     key: ReplicaKey
     channel: ChannelId
-    outstanding: dict[int, PeerRequest] = field(default_factory=dict)
+    outstanding: dict[int, Asked] = field(default_factory=dict)
     deadlines_ns: dict[int, int] = field(default_factory=dict)
     ready_at_ns: int = 0  # 0: no back-off
     failures: int = 0  # in a row
@@ -62,7 +65,7 @@ class Peers:
         """Whom that channel leads to."""
         return self._by_channel[channel].key
 
-    def may_ask(self, key: ReplicaKey, request: PeerRequest) -> bool:
+    def may_ask(self, key: ReplicaKey, request: Asked) -> bool:
         peer = self._peer(key)
         kind = kind_of(request)
         return peer.ready_at_ns == 0 and all(
@@ -89,6 +92,12 @@ class Peers:
             if isinstance(request, FetchRequest)
         ]
 
+    def ask_at(self, key: ReplicaKey, at: Endpoint, request: Asked, mono_ns: int) -> None:
+        """Send to where somebody said that it is; over a new connection, for the one that there is
+        may lead to where somebody said before that it was."""
+        self.drop(key)
+        self._send(self._peer(key), at, request, mono_ns)
+
     def ask(self, key: ReplicaKey, request: PeerRequest, mono_ns: int) -> None:
         """Send; first drop a connection on which the answer would be late or mistaken."""
         peer = self._peer(key)
@@ -97,6 +106,9 @@ class Peers:
             if isinstance(other, FetchRequest) or kind_of(other)[:2] == (wanted, pre_vote):
                 self.drop(key)
                 break
+        self._send(peer, self._endpoint(key), request, mono_ns)
+
+    def _send(self, peer: _Peer, at: Endpoint, request: Asked, mono_ns: int) -> None:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) % 2**31
         peer.outstanding[correlation_id] = request
@@ -105,7 +117,7 @@ class Peers:
         self._outbox.emit(
             Ask(
                 channel=peer.channel,
-                endpoint=self._endpoint(key),
+                endpoint=at,
                 correlation_id=correlation_id,
                 request=request,
             )
@@ -123,7 +135,7 @@ class Peers:
         assert at is not None, f"{key} has no address"
         return at
 
-    def answered(self, channel: ChannelId, correlation_id: int) -> PeerRequest | None:
+    def answered(self, channel: ChannelId, correlation_id: int) -> Asked | None:
         """The request that this answers; None if it is of a connection since dropped."""
         peer = self._by_channel[channel]
         peer.deadlines_ns.pop(correlation_id, None)

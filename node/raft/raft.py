@@ -24,6 +24,7 @@ from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
 from node.raft.local_log import LocalLog
 from node.raft.local_snapshots import LocalSnapshots
+from node.raft.new_voters import NewVoters
 from node.raft.own_address import OwnAddress
 from node.raft.peers import Peers
 from node.raft.peers_only import refuse_to_others
@@ -40,6 +41,7 @@ from node.raft.votes import Votes
 from node.records.batch import BatchHeader, KeyValue
 from node.records.control import ControlRecord, LeaderChange, encode_control
 from node.storage.view import LogView
+from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import PeerRequest, Response
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from node.wire.describe_quorum import DescribeQuorumRequest
@@ -103,6 +105,7 @@ class Raft:
             self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
         )
         self._changes = VoterChanges(self.quorum, self.log, self._replicas, parking, cluster_id)
+        self._new_voters = NewVoters(self._peers, self._changes)
         self._own_address = OwnAddress(
             self.quorum, self.log, self._peers, self._changes, cluster_id, advertised[0]
         )
@@ -212,6 +215,8 @@ class Raft:
                 fault = self._fetching_snapshots.on_response(key, request, response, now.mono_ns)
             case (UpdateVoterRequest(), UpdateVoterResponse()):
                 self._own_address.on_response(response, now.mono_ns)
+            case (ApiVersionsRequest(), ApiVersionsResponse()):
+                self._new_voters.on_response(key, response)
             case _:
                 return  # of a connection that we have dropped since
         if fault is None:
@@ -272,6 +277,7 @@ class Raft:
         self.snapshots.poll(now)
         self._serving.poll(mono_ns)
         self._votes.send(mono_ns)
+        self._new_voters.send(mono_ns)
         self._epochs.send(mono_ns)
         self._own_address.send(mono_ns)
         self._fetching_snapshots.send(mono_ns)

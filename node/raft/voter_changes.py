@@ -10,22 +10,34 @@ written of it, is up to the form of the quorum (`node.raft.voter_forms`).
     waits for                                               then
     ------------------------------------------------------  --------------------------------------
     LeaderChange and the last change are committed           its errors: 126, 127, 42
+    (add) the node answers ApiVersions where it is to be     its errors: 42, 35
     (add) the replica's log ends where ours does             its record is appended, and in force
     the record is committed                                  success; a removed leader resigns
 """
 
 from dataclasses import dataclass, field
 
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Now, Offset
+from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Now, Offset, ReplicaKey
 from node.parking import Parking, Waiting
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
 from node.raft.replicas import Replicas, without_directories
 from node.raft.roles import Leader
-from node.raft.voter_forms import Refused, VoterChange, VoterForm, why_unreachable
+from node.raft.voter_forms import (
+    FEATURE,
+    STATIC,
+    KRaftVersions,
+    Refused,
+    VoterChange,
+    VoterForm,
+    why_unreachable,
+)
+from node.raft.voter_set import VoterSet
 from node.records.control import ControlRecord, Voter, encode_control
+from node.wire.api_versions import ApiVersionsResponse
 from node.wire.raft_voters import (
     AddVoterRequest,
     RemoveVoterRequest,
@@ -44,6 +56,7 @@ class _Waiting:
     request: VoterChange
     epoch: Epoch  # in which it arrived
     deadline_ns: int
+    told: ApiVersionsResponse | None = field(default=None)  # by whom is to be added
     offset: Offset | None = field(default=None)  # of its record, once it is appended
 
 
@@ -109,6 +122,33 @@ class VoterChanges:
         self._append(record, leader, now)
         return ErrorCode.NONE
 
+    def to_ask(self) -> dict[ReplicaKey, Endpoint]:
+        """Who is to be added, and did not say yet what it supports; and where it is, by whom asked
+        last. Only who fetches is asked anything: the others are too many to know."""
+        leader = self._quorum.role
+        if not self._waiting or not isinstance(leader, Leader):
+            return {}
+        return {
+            waiting.request.voter: at
+            for _, waiting in self._waiting.all()
+            if waiting.told is None and waiting.request.voter in leader.replicas
+            if waiting.request.voter not in self._log.voters.newest
+            if (at := self._address(waiting.request)) is not None
+        }
+
+    def on_versions(self, key: ReplicaKey, at: Endpoint, told: ApiVersionsResponse) -> None:
+        """It answered there."""
+        for _, waiting in self._waiting.all():
+            if waiting.request.voter == key and self._address(waiting.request) == at:
+                waiting.told = told
+
+    def _address(self, request: VoterChange) -> Endpoint | None:
+        """Where who is to be added is reached; None: nobody is."""
+        if not isinstance(request, AddVoterRequest):
+            return None
+        row = Voter(key=request.voter, endpoints=self._form.new_endpoints(request))
+        return VoterSet.of_rows([row]).endpoint(request.voter.id, self._quorum.listener)
+
     # --- what is due ---
 
     def poll(self, now: Now) -> None:
@@ -170,6 +210,7 @@ class VoterChanges:
             refused = (
                 self._malformed(request)
                 or _unsupported(leader, now)
+                or self._lacking(waiting)
                 or self._change(waiting, leader, now)
             )
             if refused is not None:
@@ -188,6 +229,12 @@ class VoterChanges:
         version = self._log.voters.kraft_version
         return _answered(self._form.refuses(request, version, self._quorum.listener))
 
+    def _lacking(self, waiting: _Waiting) -> VoterChangeResponse | None:
+        """What was told in another version than was asked for is an error, and names nothing."""
+        if waiting.told is None:
+            return None
+        return _answered(self._form.lacks(waiting.told, self._log.voters.kraft_version))
+
     def _change(self, waiting: _Waiting, leader: Leader, now: Now) -> VoterChangeResponse | None:
         """Append what was asked for, if nothing is in its way any more."""
         if not self.may_change(leader):
@@ -196,9 +243,12 @@ class VoterChanges:
         forbidden = _answered(self._form.forbids(request, voters))
         if forbidden is not None:
             return forbidden
-        if not isinstance(request, AddVoterRequest) or self.is_caught_up(leader, request):
-            record = self._form.change_record(request, voters)
-            waiting.offset = self._append(record, leader, now)
+        if isinstance(request, AddVoterRequest) and (
+            waiting.told is None or not self.is_caught_up(leader, request)
+        ):
+            return None
+        record = self._form.change_record(request, voters, _kraft_versions(waiting.told))
+        waiting.offset = self._append(record, leader, now)
         return None
 
     def _append(self, record: ControlRecord, leader: Leader, now: Now) -> Offset:
@@ -215,6 +265,10 @@ class VoterChanges:
             what = "another change, or the election of this leader, is not committed yet"
         elif request.voter not in leader.replicas:
             return _refused(ErrorCode.INVALID_REQUEST, "it is no observer: it does not fetch")
+        elif waiting.told is None:
+            at = self._address(request)
+            assert at is not None, "who is removed is waited for no longer"
+            what = f"it does not answer at {at.host}:{at.port}, where the others would ask it"
         else:
             end = leader.replicas[request.voter].end
             what = f"it has not caught up: its log ends at {end}, ours at {self._log.end.offset}"
@@ -233,6 +287,10 @@ def _unsupported(leader: Leader, now: Now) -> VoterChangeResponse | None:
         return None
     what = f"node {nodes[0]} fetches without a directory id: it knows no voters by directory"
     return _refused(ErrorCode.UNSUPPORTED_VERSION, f"{what}; upgrade it first")
+
+
+def _kraft_versions(told: ApiVersionsResponse | None) -> KRaftVersions:
+    return (STATIC, STATIC) if told is None else told.levels(FEATURE)
 
 
 def _supports(row: Voter, version: int) -> bool:

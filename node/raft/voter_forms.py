@@ -33,12 +33,38 @@ from node.records.control import (
     Voter,
     Voters,
 )
-from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
+from node.wire.api import Api
+from node.wire.api_versions import ApiVersionsResponse
+from node.wire.describe_quorum import DESCRIBE_QUORUM
+from node.wire.fetch import FETCH
+from node.wire.fetch_snapshot import FETCH_SNAPSHOT
+from node.wire.quorum_epoch import BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH
+from node.wire.raft_voters import (
+    ADD_RAFT_VOTER,
+    REMOVE_RAFT_VOTER,
+    AddVoterRequest,
+    RemoveVoterRequest,
+)
+from node.wire.vote import VOTE
 
-STATIC, DYNAMIC = 0, 1  # kraft.version: voters by configuration, or by records with directory ids
+FEATURE = "kraft.version"
+STATIC, DYNAMIC = 0, 1  # its levels: voters by configuration, or by records with directory ids
 
 VoterChange = AddVoterRequest | RemoveVoterRequest
 Refused = tuple[ErrorCode, str]
+KRaftVersions = tuple[int, int]  # the lowest and the highest that a voter supports
+
+# From which version on voters are told by their directories, or changed at all (KIP-856).
+_BY_DIRECTORY: Sequence[tuple[Api, int]] = (
+    (FETCH, 17),
+    (FETCH_SNAPSHOT, 1),
+    (VOTE, 1),
+    (BEGIN_QUORUM_EPOCH, 1),
+    (END_QUORUM_EPOCH, 1),
+    (DESCRIBE_QUORUM, 2),
+    (ADD_RAFT_VOTER, 0),
+    (REMOVE_RAFT_VOTER, 0),
+)
 
 
 class ForeignVoters(ValueError):
@@ -77,8 +103,16 @@ class VoterForm(Protocol):
     def forbids(self, change: VoterChange, voters: VoterSet) -> Refused | None:
         """What cannot be while these vote."""
 
-    def change_record(self, change: VoterChange, voters: VoterSet) -> ControlRecord:
-        """What is written of it."""
+    def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
+        """Where who is to be added is reached."""
+
+    def lacks(self, told: ApiVersionsResponse, kraft_version: int) -> Refused | None:
+        """What keeps one from being a voter that serves and supports this."""
+
+    def change_record(
+        self, change: VoterChange, voters: VoterSet, supported: KRaftVersions
+    ) -> ControlRecord:
+        """What is written of it; `supported`: by whom is added."""
 
     def update_record(
         self, row: Voter, voters: VoterSet, kraft_version: int
@@ -151,10 +185,29 @@ class WholeSets:
             case _:
                 return None
 
-    def change_record(self, change: VoterChange, voters: VoterSet) -> ControlRecord:
+    def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
+        return request.endpoints
+
+    def lacks(self, told: ApiVersionsResponse, kraft_version: int) -> Refused | None:
+        low, high = told.levels(FEATURE)
+        if low <= kraft_version <= high:
+            return None
+        what = f"it supports {FEATURE} {low} to {high}, and the quorum's is {kraft_version}"
+        return ErrorCode.INVALID_REQUEST, what
+
+    def change_record(
+        self, change: VoterChange, voters: VoterSet, supported: KRaftVersions
+    ) -> ControlRecord:
         match change:
             case AddVoterRequest():
-                voters = voters.plus(Voter(key=change.voter, endpoints=change.endpoints))
+                low, high = supported
+                row = Voter(
+                    key=change.voter,
+                    endpoints=change.endpoints,
+                    min_kraft_version=low,
+                    max_kraft_version=high,
+                )
+                voters = voters.plus(row)
             case RemoveVoterRequest():
                 voters = voters.minus(change.voter)
         return Voters(voters=tuple(voters.rows.values()))
@@ -247,8 +300,22 @@ class ListedNodes:
             case _:
                 return None
 
-    def change_record(self, change: VoterChange, voters: VoterSet) -> ControlRecord:
-        del voters
+    def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
+        return self.listed[request.voter.id]
+
+    def lacks(self, told: ApiVersionsResponse, kraft_version: int) -> Refused | None:
+        del kraft_version
+        newest = {api.api_key: api.max_version for api in told.apis}
+        for api, version in _BY_DIRECTORY:
+            if newest.get(api.key, -1) < version:
+                what = f"it does not serve {api.name} in version {version}: upgrade it first"
+                return ErrorCode.UNSUPPORTED_VERSION, what
+        return None
+
+    def change_record(
+        self, change: VoterChange, voters: VoterSet, supported: KRaftVersions
+    ) -> ControlRecord:
+        del voters, supported
         match change:
             case AddVoterRequest():
                 return AddVoter(key=change.voter)

@@ -26,12 +26,19 @@ class ApiVersionsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsResponse:
-    """`finalized`: the level of each feature, as of the record at `features_at`; -1 unknown."""
+    """`supported`: of each feature the lowest and the highest level; `finalized`: the level of each
+    feature, as of the record at `features_at`; -1 unknown."""
 
     error: ErrorCode
     apis: tuple[ApiRange, ...]
+    supported: tuple[tuple[str, int, int], ...] = ()
     finalized: tuple[tuple[str, int], ...] = ()
     features_at: int = -1
+
+    def levels(self, feature: str) -> tuple[int, int]:
+        """The lowest and the highest that is supported; 0 and 0 of a feature that is not known."""
+        found = ((low, high) for name, low, high in self.supported if name == feature)
+        return next(found, (0, 0))
 
 
 def _read_versions(_entity: Any) -> ApiVersionsRequest:
@@ -47,10 +54,12 @@ def _read_versions_response(entity: Any) -> ApiVersionsResponse:
         ApiRange(api_key=a.api_key, min_version=a.min_version, max_version=a.max_version)
         for a in entity.api_keys
     )
+    supported = getattr(entity, "supported_features", ())
     features = getattr(entity, "finalized_features", ())
     return ApiVersionsResponse(
         error=our_error(entity.error_code),
         apis=apis,
+        supported=tuple((f.name, f.min_version, f.max_version) for f in supported),
         finalized=tuple((f.name, f.max_version_level) for f in features),
         features_at=getattr(entity, "finalized_features_epoch", -1),
     )
@@ -65,7 +74,7 @@ def _write_versions_response(message: ApiVersionsResponse, kio: SimpleNamespace)
         error_code=message.error,
         api_keys=apis,
         throttle_time=NO_THROTTLE,
-        supported_features=_supported_features(kio),
+        supported_features=_supported_features(message, kio),
         finalized_features_epoch=message.features_at,
         finalized_features=tuple(
             kio.FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
@@ -74,12 +83,12 @@ def _write_versions_response(message: ApiVersionsResponse, kio: SimpleNamespace)
     )
 
 
-def _supported_features(kio: SimpleNamespace) -> tuple[Any, ...]:
+def _supported_features(message: ApiVersionsResponse, kio: SimpleNamespace) -> tuple[Any, ...]:
     """Clients before version 4 fail on a feature whose lowest level is 0: they are not told."""
     all_of_them = kio.version >= FIRST_VERSION_WITH_ZERO_FEATURES
     return tuple(
         kio.SupportedFeatureKey(name=name, min_version=low, max_version=high)
-        for name, low, high in SUPPORTED_FEATURES
+        for name, low, high in message.supported
         if low > 0 or all_of_them
     )
 

@@ -310,7 +310,9 @@ BrokerRequest = DataRequest | DescribeConfigsRequest | DescribeClusterRequest
 BROKER_REQUESTS = (*DATA_REQUESTS, DescribeConfigsRequest, DescribeClusterRequest)
 # What brokers ask of the active controller for themselves.
 ControllerRequest = NodeRequest | CreateTopicsRequest
-OutgoingRequest = PeerRequest | ControllerRequest | PartitionsFetchRequest | EnvelopeRequest
+OutgoingRequest = (
+    PeerRequest | ApiVersionsRequest | ControllerRequest | PartitionsFetchRequest | EnvelopeRequest
+)
 # What becomes records, if the active controller grants it.
 WriteRequest = (
     NodeRequest

@@ -10,6 +10,7 @@ from node.codec import (
     struct_writer,
     write_whole,
 )
+from node.errors import ErrorCode
 from node.wire.api import SIDES, Api, kio_class
 from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest
 from node.wire.apis import BY_KEY, BY_REQUEST, Request, Response
@@ -23,6 +24,9 @@ from node.wire.headers import (
 )
 from node.wire.malformed_frame import MalformedFrame
 
+# How an answer to ApiVersions begins, behind its header, of who does not know the version that it
+# was asked in: that answer is in version 0 (KIP-511).
+_NOT_THAT_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 # What the header of an ApiVersions request looks like is known even of versions that are not.
 _FIRST_FLEXIBLE_API_VERSIONS = 3
 
@@ -90,7 +94,10 @@ def encode_request(
 def decode_response(header: RequestHeader, frame: bytes) -> Response:
     """The answer to the request with this header. Raises MalformedFrame if it is not one."""
     api = BY_KEY[header.api_key] if header.asked is None else BY_REQUEST[header.asked]
-    response_class = kio_class(api.package, api.name, header.api_version, "response")
+    version = header.api_version
+    if api is API_VERSIONS and frame[4:6] == _NOT_THAT_VERSION:
+        version = 0
+    response_class = kio_class(api.package, api.name, version, "response")
     correlation_id, at = read_response_header(frame, tagged=_tagged(api, response_class))
     if correlation_id != header.correlation_id:
         raise MalformedFrame(

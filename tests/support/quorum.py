@@ -37,7 +37,7 @@ from node.raft.roles import Leader
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.storage.log_changes import perform
-from node.wire.apis import Request, Response
+from node.wire.apis import API_RANGES, Request, Response
 from tests.support.memory_log import BOOTSTRAP
 from tests.support.quorum_members import INNER, OUTER, Link, Member, Mischief, OnAnswer, TraceLine
 
@@ -206,7 +206,7 @@ class Quorum:
             rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
             bootstrap=BOOTSTRAP,
             incarnation=UUID(int=1 << 64),
-            apis=(),
+            apis=API_RANGES,
         )
         if self._watch is not None:
             view = CoreView(core=member.core, log=member.log, disk=member)

@@ -24,7 +24,7 @@ from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
 from node.storage.log_changes import perform
-from node.wire.apis import Request, Response
+from node.wire.apis import API_RANGES, Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from node.wire.vote import VoteRequest, VoteResponse
@@ -128,7 +128,7 @@ class Rig:
             rng=rng or random.Random(0),
             bootstrap=BOOTSTRAP,
             incarnation=UUID(int=1 << 64),
-            apis=(),
+            apis=API_RANGES,
         )
         self._do(self.core.start(self.now()))
 

@@ -273,7 +273,6 @@ def counts_itself(replicas: Replicas, leader: Leader) -> list[Offset]:
 
 PLANTED = [
     (VoterChanges, "is_pending", never, "V2-one-change-uncommitted"),
-    (VoterChanges, "has_committed_epoch", always, "V3-epoch-committed-before-change"),
     (VoterChanges, "is_caught_up", always, "V10-added-when-caught-up"),
     (VoterChanges, "_is_done", always, "V5-acknowledged-changes-stay"),
     (VoterChanges, "is_removed", never, "V9-removed-leader-resigns"),
@@ -293,6 +292,21 @@ def test_a_planted_bug_is_named(
 ) -> None:
     monkeypatch.setattr(owner, decision, wrong)
     assert accused() == invariant
+
+
+def test_a_change_before_anything_of_the_epoch_is_committed_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By a second leader, which nobody follows yet; the first one names the voters."""
+    monkeypatch.setattr(VoterChanges, "has_committed_epoch", always)
+    quorum, first = led(observers=0)
+    quorum.power_off(first)
+    assert quorum.run_until(lambda: bool(quorum.leaders()), 20 * SECOND)
+    (leader,) = quorum.leaders()
+    quorum.isolate(leader)
+    quorum.ask(leader, removal(quorum.members[first].key), lambda _: None)
+    with pytest.raises(InvariantViolated, match="V3-epoch-committed-before-change"):
+        quorum.run_for(SECOND)
 
 
 def may_change_though_removed(changes: VoterChanges, leader: Leader) -> bool:

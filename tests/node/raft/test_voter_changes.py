@@ -13,7 +13,8 @@ from node.raft.replicas import without_directories
 from node.raft.roles import Leader, Resigned
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
-from node.wire.apis import Response
+from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsRequest, ApiVersionsResponse
+from node.wire.apis import API_RANGES, Response
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from node.wire.raft_voters import (
     AddVoterRequest,
@@ -69,6 +70,28 @@ def fetches(rig: Rig, *nodes: int) -> None:
         rig.request(asked, connection=node)
 
 
+SERVED = ApiVersionsResponse(error=ErrorCode.NONE, apis=API_RANGES, supported=SUPPORTED_FEATURES)
+
+
+def operate(
+    rig: Rig, request: AddVoterRequest | RemoveVoterRequest, connection: int
+) -> Response | None:
+    """Ask; who is to be added is there, and answers what it serves. The answer if it came at
+    once."""
+    before = len(rig.answered(connection))
+    rig.request(request, connection)
+    if asked_what_it_serves(rig, request.voter.id):
+        rig.reply(request.voter.id, SERVED)
+    answers = rig.answered(connection)
+    return answers[-1] if len(answers) > before else None
+
+
+def asked_what_it_serves(rig: Rig, node: int) -> list[Endpoint]:
+    """Where that one was, which answers nothing yet."""
+    asked = [ask for ask in rig.asked if isinstance(ask.request, ApiVersionsRequest)]
+    return [ask.endpoint for ask in asked if asked_node(ask) == node]
+
+
 def voting(rig: Rig) -> list[int]:
     return [each.id for each in rig.core.raft.quorum.voters.keys]
 
@@ -81,7 +104,7 @@ def refusal(answer: Response | None) -> ErrorCode:
 def test_a_voter_is_added_in_steps() -> None:
     rig = led()
     fetches(rig, 4)
-    assert rig.request(add(4), OPERATOR) is None
+    assert operate(rig, add(4), OPERATOR) is None
     assert voting(rig) == [1, 2, 3, 4], "in force from its append"
     told = [asked_node(a) for a in rig.asked if isinstance(a.request, BeginQuorumEpochRequest)]
     assert told.count(NodeId(4)) == 1
@@ -94,10 +117,83 @@ def test_a_voter_is_added_in_steps() -> None:
 def test_it_waits_until_the_replica_has_caught_up() -> None:
     rig = led()
     rig.request(fetch(replica=key(4), offset=0, max_wait_ms=0), connection=4)
-    assert rig.request(add(4), OPERATOR) is None
+    assert operate(rig, add(4), OPERATOR) is None
     assert voting(rig) == [1, 2, 3]
     fetches(rig, 4)
     assert voting(rig) == [1, 2, 3, 4]
+
+
+def test_who_does_not_answer_where_it_is_to_be_asked_for_votes_is_not_added() -> None:
+    rig = led()
+    fetches(rig, 4)
+    assert rig.request(add(4, timeout_ms=5000), OPERATOR) is None
+    assert asked_what_it_serves(rig, 4) == [at(4)[0]]
+    rig.lose(4)
+    rig.pass_ms(100)
+    assert asked_what_it_serves(rig, 4) == 2 * [at(4)[0]], "it is asked again"
+    fetches(rig, 2, 4)
+    for _ in range(49):
+        rig.pass_ms(100)
+        fetches(rig, 2, 4)
+    (answer,) = rig.answered(OPERATOR)
+    assert refusal(answer) is ErrorCode.REQUEST_TIMED_OUT
+    assert isinstance(answer, VoterChangeResponse)
+    assert "does not answer at node-4:9104" in (answer.message or "")
+    assert voting(rig) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        replace(SERVED, supported=(("kraft.version", 0, 0),)),
+        replace(SERVED, supported=(("kraft.version", 2, 3),)),
+        replace(SERVED, supported=()),
+        ApiVersionsResponse(error=ErrorCode.UNSUPPORTED_VERSION, apis=()),
+    ],
+)
+def test_who_does_not_support_the_kraft_version_of_the_quorum_is_not_added(
+    told: ApiVersionsResponse,
+) -> None:
+    rig = led()
+    fetches(rig, 4)
+    rig.request(add(4), OPERATOR)
+    rig.reply(4, told)
+    (answer,) = rig.answered(OPERATOR)
+    assert refusal(answer) is ErrorCode.INVALID_REQUEST
+    assert voting(rig) == [1, 2, 3]
+
+
+def test_what_a_new_voter_supports_is_written() -> None:
+    rig = led()
+    fetches(rig, 4)
+    rig.request(add(4), OPERATOR)
+    rig.reply(4, replace(SERVED, supported=(("kraft.version", 1, 2),)))
+    row = rig.core.raft.quorum.voters.rows[key(4)]
+    assert (row.min_kraft_version, row.max_kraft_version) == (1, 2)
+
+
+def test_an_answer_from_where_it_is_not_counts_for_no_other_address() -> None:
+    """An operator who mistyped tries again while the first try still waits."""
+    rig = led()
+    fetches(rig, 4)
+    mistyped = replace(add(4), endpoints=at(9))
+    rig.request(mistyped, OPERATOR)
+    rig.lose(9)
+    rig.request(add(4), ANOTHER)
+    rig.pass_ms(100)
+    assert asked_what_it_serves(rig, 4) == [at(4)[0]]
+    rig.reply(4, SERVED)
+    assert rig.core.raft.quorum.voters.endpoints_of(key(4)) == at(4)
+
+
+def test_only_who_fetches_is_asked() -> None:
+    rig = led()
+    rig.request(add(4), OPERATOR)
+    rig.request(add(2), ANOTHER)
+    assert asked_what_it_serves(rig, 4) == asked_what_it_serves(rig, 2) == []
+    fetches(rig, 4)
+    assert asked_what_it_serves(rig, 4) == [at(4)[0]]
+    assert voting(rig) == [1, 2, 3], "that it fetches does not tell where it is reached"
 
 
 def test_it_waits_until_the_epoch_and_the_change_before_are_committed() -> None:
@@ -106,8 +202,9 @@ def test_it_waits_until_the_epoch_and_the_change_before_are_committed() -> None:
     assert voting(rig) == [1, 2, 3], "LeaderChange is not committed"
     fetches(rig, 2)
     assert voting(rig) == [1, 2]
-    assert rig.request(add(4), ANOTHER) is None
+    assert operate(rig, add(4), ANOTHER) is None
     fetches(rig, 4)
+    rig.reply(4, SERVED)
     assert voting(rig) == [1, 2], "the removal is not committed"
     fetches(rig, 2)
     assert rig.answered(OPERATOR) == [VoterChangeResponse()]
@@ -124,14 +221,14 @@ def test_nothing_changes_while_an_observer_knows_no_directories(
     fetches(rig, 4)
     without = fetch(replica=ReplicaKey(NodeId(7)), offset=0, max_wait_ms=0)
     rig.request(without, connection=7)
-    answer = rig.request(asked, OPERATOR)
+    answer = operate(rig, asked, OPERATOR)
     assert refusal(answer) is ErrorCode.UNSUPPORTED_VERSION
     assert isinstance(answer, VoterChangeResponse)
     assert "node 7" in (answer.message or "")
     assert voting(rig) == [1, 2, 3]
     rig.pass_ms(1)
     fetches(rig, 7)
-    assert refusal(rig.request(asked, OPERATOR) or VoterChangeResponse()) is ErrorCode.NONE
+    assert refusal(operate(rig, asked, OPERATOR) or VoterChangeResponse()) is ErrorCode.NONE
     assert voting(rig) != [1, 2, 3], "it was upgraded, and fetches with its directory id"
 
 
@@ -148,7 +245,7 @@ def test_an_observer_that_is_gone_is_in_nobodys_way() -> None:
 def test_whoever_asks_may_be_answered_at_the_append() -> None:
     rig = led()
     fetches(rig, 4)
-    assert rig.request(add(4, acks_append=True), OPERATOR) == VoterChangeResponse()
+    assert operate(rig, add(4, acks_append=True), OPERATOR) == VoterChangeResponse()
     assert voting(rig) == [1, 2, 3, 4]
 
 
@@ -171,22 +268,22 @@ def test_a_removed_leader_leads_on_until_its_removal_is_committed() -> None:
 def test_a_leader_that_loses_its_epoch_says_so() -> None:
     rig = led()
     fetches(rig, 4)
-    assert rig.request(add(4), OPERATOR) is None
+    assert operate(rig, add(4), OPERATOR) is None
     rig.follow(leader=2, epoch=9)
     assert refusal(rig.answered(OPERATOR)[0]) is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert refusal(rig.request(add(4), ANOTHER)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert refusal(operate(rig, add(4), ANOTHER)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_what_waits_too_long_is_told_for_what_it_waited() -> None:
     rig = led()
-    rig.request(add(5, timeout_ms=50), OPERATOR)
+    operate(rig, add(5, timeout_ms=50), OPERATOR)
     rig.request(fetch(replica=key(4), offset=0, max_wait_ms=0), connection=4)
-    rig.request(add(4, timeout_ms=60), ANOTHER)
+    operate(rig, add(4, timeout_ms=60), ANOTHER)
     rig.pass_ms(100)
     assert refusal(rig.answered(OPERATOR)[0]) is ErrorCode.INVALID_REQUEST, "it never fetched"
     assert refusal(rig.answered(ANOTHER)[0]) is ErrorCode.REQUEST_TIMED_OUT
     fetches(rig, 4)
-    rig.request(add(4, timeout_ms=50), ANOTHER)
+    operate(rig, add(4, timeout_ms=50), ANOTHER)
     rig.pass_ms(50)
     assert refusal(rig.answered(ANOTHER)[1]) is ErrorCode.REQUEST_TIMED_OUT
     assert voting(rig) == [1, 2, 3, 4], "what is written may still be committed"
@@ -278,7 +375,7 @@ def test_one_voter_becomes_two_and_one_again() -> None:
     rig = Rig(timeouts=QUIET, kraft_version=DYNAMIC, size=1)
     rig.pass_ms(10 * QUIET.fetch_ms)
     fetches(rig, 2)
-    rig.request(add(2), OPERATOR)
+    operate(rig, add(2), OPERATOR)
     rig.pass_ms(QUIET.fetch_ms)
     assert isinstance(rig.role, Leader), "the new voter has time to fetch"
     fetches(rig, 2)

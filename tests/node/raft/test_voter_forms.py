@@ -22,6 +22,8 @@ from node.records.control import (
     Voters,
     decode_control,
 )
+from node.wire.api_versions import ApiVersionsResponse
+from node.wire.apis import API_RANGES
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
 from tests.node.raft.test_voter_history import addresses, control_batch, row
 from tests.support.rig import ME, PORTS, batch, key
@@ -148,6 +150,26 @@ def test_who_may_be_added_and_removed(
     form, voters = ListedNodes(listing(1, 2, 3)), named().newest
     refused = form.refuses(change, 0, "CONTROLLER") or form.forbids(change, voters)
     assert (refused and refused[0]) == error
+
+
+ALL = ApiVersionsResponse(error=ErrorCode.NONE, apis=API_RANGES)
+
+
+@pytest.mark.parametrize("api_key", [1, 52, 53, 54, 55, 59, 80, 81])
+def test_a_voter_serves_what_tells_voters_by_their_directories(api_key: int) -> None:
+    """KIP-856, "Compatibility, Deprecation, and Migration Plan"."""
+    form = ListedNodes(listing(1, 2, 3))
+    assert form.lacks(ALL, 0) is None
+    others = tuple(api for api in API_RANGES if api.api_key != api_key)
+    (kept,) = (api for api in API_RANGES if api.api_key == api_key)
+    refused = form.lacks(replace(ALL, apis=others), 0)
+    assert refused is not None
+    assert refused[0] is ErrorCode.UNSUPPORTED_VERSION
+    least = {1: 17, 55: 2, 80: 0, 81: 0}.get(api_key, 1)
+    enough = (*others, replace(kept, max_version=least))
+    assert form.lacks(replace(ALL, apis=enough), 0) is None
+    too_old = (*others, replace(kept, max_version=least - 1))
+    assert form.lacks(replace(ALL, apis=too_old), 0) is not None
 
 
 # --- a history against a naive one ---

@@ -90,7 +90,9 @@ def response_in_version(message: Response, version: int) -> Response:
         case AlterReassignmentsResponse() if version == 0:
             return replace(message, may_resize=True)
         case ApiVersionsResponse() if version < 3:
-            return replace(message, finalized=(), features_at=-1)
+            return replace(message, supported=(), finalized=(), features_at=-1)
+        case ApiVersionsResponse(supported=supported) if version < 4:
+            return replace(message, supported=tuple(each for each in supported if each[1]))
         case DescribeQuorumResponse() if version < 2:
             return _older_description(message, version)
         case DescribeClusterResponse() if version < 2:

@@ -102,11 +102,12 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
         ApiVersionsResponse(
             error=ErrorCode.NONE,
             apis=(ApiRange(api_key=18, min_version=0, max_version=4),),
+            supported=(("kraft.version", 0, 1), ("metadata.version", 7, 30)),
             finalized=(("kraft.version", 1), ("metadata.version", 30)),
             features_at=2**40,
         ),
         ApiVersionsResponse(
-            error=ErrorCode.UNSUPPORTED_VERSION,
+            error=ErrorCode.INVALID_REQUEST,
             apis=(ApiRange(api_key=1, min_version=12, max_version=18),),
         ),
     ),

@@ -14,7 +14,7 @@ from node.wire import (
     encode_response,
 )
 from node.wire.api import Api, kio_class
-from node.wire.api_versions import ApiVersionsResponse
+from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsResponse
 from node.wire.apis import APIS, BY_REQUEST, Request, Response
 from node.wire.headers import RequestHeader
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
@@ -159,7 +159,10 @@ def test_answers_tell_where_the_leader_listens(api: Api, message: Response, vers
 @pytest.mark.parametrize("version", range(5))
 def test_only_clients_of_version_4_hear_of_features_that_begin_at_0(version: int) -> None:
     header = RequestHeader(api_key=18, api_version=version, correlation_id=1, client_id=None)
-    frame = encode_response(header, ApiVersionsResponse(error=ErrorCode.NONE, apis=API_RANGES))
+    answer = ApiVersionsResponse(
+        error=ErrorCode.NONE, apis=API_RANGES, supported=SUPPORTED_FEATURES
+    )
+    frame = encode_response(header, answer)
     response_class = kio_class("api_versions", "ApiVersions", version, "response")
     entity = read_whole(response_class, frame, 4)  # header v0 in every version
     features = {
@@ -182,7 +185,8 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0(version: in
     answer = encode_response(
         header, ApiVersionsResponse(error=ErrorCode.UNSUPPORTED_VERSION, apis=API_RANGES)
     )
-    as_version_0 = RequestHeader(api_key=18, api_version=0, correlation_id=7, client_id="c")
-    assert decode_response(as_version_0, answer) == ApiVersionsResponse(
-        error=ErrorCode.UNSUPPORTED_VERSION, apis=API_RANGES
-    )
+    for asked in (0, 4):
+        told = RequestHeader(api_key=18, api_version=asked, correlation_id=7, client_id="c")
+        assert decode_response(told, answer) == ApiVersionsResponse(
+            error=ErrorCode.UNSUPPORTED_VERSION, apis=API_RANGES
+        )
