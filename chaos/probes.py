@@ -67,6 +67,18 @@ class QuorumProbe:
             raise NoLeaderError(f"no node led the quorum within {within_s:g} s")
         return NodeId(found.node)
 
+    async def voters(self, within_s: float) -> tuple[NodeId, ...]:
+        """The nodes of all voters, as the leader tells it: one that votes by two disks is there
+        twice. Raises NoLeaderError."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within_s
+        while loop.time() < deadline:
+            claims = await self._finder.claims()
+            if leader := newest_leader(claims, self._nodes):
+                return tuple(NodeId(voter.node) for voter in claims[leader.node].voters)
+            await asyncio.sleep(_PAUSE_S)
+        raise NoLeaderError(f"no node led the quorum within {within_s:g} s")
+
     async def leader_after(self, epoch: int, within_s: float) -> Leader:
         """Who leads in a later epoch than this one. Raises NoLeaderError."""
         loop = asyncio.get_running_loop()

@@ -86,9 +86,30 @@ class Operator:
 
         return voters_of(await self._until(removed, within_s, f"{voter} still votes"))
 
-    async def add(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
+    async def leading(self, within_s: float) -> tuple[Voter | None, tuple[Voter, ...]]:
+        """As which voter the leader leads, if as one, and who votes. Of two disks of its own it has
+        the longer log. Raises NeverChangedError where nobody leads."""
+        claim = await self._until(_known, within_s, "nobody leads")
+        own = [each for each in claim.voters if each.node == claim.leader]
+        if not own:
+            return None, voters_of(claim)
+        longest = max(own, key=lambda each: each.log_end)
+        return Voter(longest.node, longest.directory_id), voters_of(claim)
+
+    async def led_without(self, node: int, within_s: float) -> tuple[int, tuple[Voter, ...]]:
+        """Which other node leads, once one does, and who votes then. Raises NeverChangedError."""
+
+        async def is_another(claim: LeaderClaim) -> bool:
+            return claim.leader != node
+
+        claim = await self._until(is_another, within_s, f"nobody leads but node {node}")
+        assert claim.leader is not None, claim
+        return claim.leader, voters_of(claim)
+
+    async def add(self, voter: Voter, within_s: float, *, alone: bool = True) -> tuple[Voter, ...]:
         """Until that is committed, and the leader tells that it is a voter that holds all that is
-        committed, and the only one of its node; who votes then. Raises NeverChangedError.
+        committed, and unless `alone` is false the only one of its node; who votes then. Raises
+        NeverChangedError.
 
         A voter of that node with another disk is removed: after the new one is added (KIP-856), or
         before, where the leader does not take two voters of one node (KIP-853).
@@ -98,7 +119,8 @@ class Operator:
         async def added(claim: LeaderClaim) -> bool:
             nonlocal acknowledged
             voters = voters_of(claim)
-            rivals = [each for each in voters if each.node == voter.node and each != voter]
+            others = [each for each in voters if each.node == voter.node and each != voter]
+            rivals = others if alone else []
             if acknowledged and rivals:
                 await self._ask(REMOVE_VOTER, rivals[0], claim)
             elif acknowledged:

@@ -1,6 +1,7 @@
 """Which nodes a victim is, at the moment in which a fault fires."""
 
 import random
+from collections import Counter
 from collections.abc import Collection
 from itertools import chain
 from typing import assert_never
@@ -22,6 +23,7 @@ from chaos.nemesis.victims import (
     RandomNode,
     SomeNodes,
     Victim,
+    VotersByOneDisk,
 )
 from chaos.probes import NoLeaderError, QuorumProbe
 
@@ -63,6 +65,8 @@ async def resolve(
             found = await _followers(cluster, probe, voters, patience_s)
         case AllVoters():
             found = await _leader_first(cluster, probe, voters, patience_s)
+        case VotersByOneDisk():
+            found = await _by_one_disk(probe, voters, patience_s)
         case RandomNode():
             found = _drawn(await _running(cluster, free), rng)
         case SomeNodes(count):
@@ -101,9 +105,13 @@ async def _partition_leader(lookout: ClusterView | None) -> NodeId:
 
 async def _leader(probe: QuorumProbe, patience_s: float | None) -> NodeId:
     try:
-        return await probe.leader(LEADER_WITHIN_S if patience_s is None else patience_s)
+        return await probe.leader(_patience(patience_s))
     except NoLeaderError as error:
         raise NobodyToHitError(str(error)) from error
+
+
+def _patience(patience_s: float | None) -> float:
+    return LEADER_WITHIN_S if patience_s is None else patience_s
 
 
 async def _followers(
@@ -111,6 +119,16 @@ async def _followers(
 ) -> list[NodeId]:
     leader = await _leader(probe, patience_s)
     return [node for node in await _running(cluster, voters) if node != leader]
+
+
+async def _by_one_disk(
+    probe: QuorumProbe, voters: list[NodeId], patience_s: float | None
+) -> list[NodeId]:
+    try:
+        disks = Counter(await probe.voters(_patience(patience_s)))
+    except NoLeaderError as error:
+        raise NobodyToHitError(str(error)) from error
+    return [node for node in voters if disks[node] == 1]
 
 
 async def _that_voted(

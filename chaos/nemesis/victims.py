@@ -46,6 +46,14 @@ class AllVoters:
 
 
 @dataclass(frozen=True, slots=True)
+class VotersByOneDisk:
+    """Every node that is one voter: who votes by two disks is left out (KIP-856)."""
+
+    def __str__(self) -> str:
+        return "voters-by-one-disk"
+
+
+@dataclass(frozen=True, slots=True)
 class RandomNode:
     def __str__(self) -> str:
         return "random"
@@ -107,6 +115,7 @@ Victim = (
     | FollowerThatVoted
     | AllFollowers
     | AllVoters
+    | VotersByOneDisk
     | RandomNode
     | SomeNodes
     | LeaderAnd

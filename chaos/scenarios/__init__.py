@@ -44,7 +44,7 @@ from chaos.scenarios.power_off import POWER_OFF
 from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKERS
 from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.reformat_ignored import REFORMAT_IGNORED
-from chaos.scenarios.remove_leader import REMOVE_LEADER
+from chaos.scenarios.remove_leader import REMOVE_LEADER, REMOVE_LEADER_DIRECTORY
 from chaos.scenarios.removed_candidate import REMOVED_CANDIDATE
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
@@ -81,6 +81,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         DISK_LOSS_MAJORITY,
         REFORMAT_IGNORED,
         REMOVE_LEADER,
+        REMOVE_LEADER_DIRECTORY,
         MEMBERSHIP_CHURN,
         UNINFORMED_VOTER,
         SWARM,

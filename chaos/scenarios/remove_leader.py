@@ -1,10 +1,16 @@
-"""Whoever leads is removed from the voters, and another leads."""
+"""Whoever leads is removed from the voters, and another leads; in both forms of a quorum.
+
+Where voters are listed (KIP-856) no node is without a vote for good: of a leader's node one
+directory is removed, that by which it leads, while another one is a voter.
+"""
 
 import random
 
-from chaos.nemesis.kinds.voters import RemoveVoter
+from chaos.nemesis.kinds.cuts import PartialPartition
+from chaos.nemesis.kinds.voters import LoseDisk, LostVoter, RemoveLeadingDirectory, RemoveVoter
 from chaos.nemesis.schedule import Schedule, spread
-from chaos.nemesis.victims import ControllerLeader
+from chaos.nemesis.script import Begin, End, Rest, Script, UntilLed
+from chaos.nemesis.victims import ControllerLeader, VotersByOneDisk
 from chaos.scenario import Scenario
 
 _SLOT_S = 10.0
@@ -29,4 +35,40 @@ REMOVE_LEADER = Scenario(
     faults=(_REMOVAL,),
     draw=_draw,
     settings={"quorum": "dynamic"},
+)
+
+_SCRIPT = Script(
+    steps=(
+        Rest(seconds=1.5),
+        Begin(name="lost", fault=LoseDisk(victim=ControllerLeader(), lost_voter=LostVoter.KEPT)),
+        Rest(seconds=1.0),
+        End(name="lost"),
+        UntilLed(),
+        # All others hear the node with two directories, not each other: it alone can be elected.
+        Begin(name="apart", fault=PartialPartition(victim=VotersByOneDisk())),
+        UntilLed(anew=True),
+        End(name="apart"),
+        Rest(seconds=1.0),
+        Begin(name="removed", fault=RemoveLeadingDirectory(victim=ControllerLeader())),
+        Rest(seconds=2.0),
+        End(name="removed"),
+        Rest(seconds=1.5),
+    )
+)
+
+REMOVE_LEADER_DIRECTORY = Scenario(
+    name="remove-leader-directory",
+    summary="the directory by which a node leads is removed, while another of its node stays",
+    description=(
+        "The leader's disk is lost. Its node comes back with a new one, which is made a voter "
+        "beside the lost one (KIP-856): one node is two voters. The others hear that node and not "
+        "each other until it leads. Then an operator asks it to remove the very directory by which "
+        "it leads. It writes that, does not count itself any more, though its node is a voter by "
+        "the lost disk, leads on until a majority of the others has the record, and resigns; "
+        "another is elected. Then the directory is added again and the lost one removed, and "
+        "nobody has lost a write."
+    ),
+    faults=_SCRIPT.faults,
+    script=_SCRIPT,
+    default_duration_s=20.0,
 )

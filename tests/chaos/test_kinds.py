@@ -30,7 +30,12 @@ from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SyncDisks
-from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter, RestartRemoved
+from chaos.nemesis.kinds.voters import (
+    LoseDisk,
+    RemoveLeadingDirectory,
+    RemoveVoter,
+    RestartRemoved,
+)
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import fault_as_json, fault_from
 from chaos.nemesis.victims import (
@@ -147,6 +152,7 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     *(PowerOff(victim=AllVoters(), disks=disks) for disks in DiskTrouble),
     LoseDisk(victim=RandomFollower()),
     RemoveVoter(victim=ControllerLeader()),
+    RemoveLeadingDirectory(victim=ControllerLeader()),
     SwitchProgram(victim=ControllerLeader()),
     SwitchVoter(victim=RandomFollower()),
     *(RestartRemoved(victim=FollowerThatVoted(voted)) for voted in Voted),

@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -29,6 +30,7 @@ from chaos.nemesis.victims import (
     RandomFollower,
     RandomNode,
     Victim,
+    VotersByOneDisk,
 )
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
@@ -237,6 +239,13 @@ def test_a_role_is_resolved_as_it_fires(tmp_path: Path, victim: Victim) -> None:
 def test_followers_are_all_that_do_not_lead(tmp_path: Path) -> None:
     (row,) = hurt(tmp_path, FakeCluster(), Kill(victim=AllFollowers()))
     assert row["nodes"] == [2, 3]
+
+
+def test_who_votes_by_two_disks_is_left_out(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.registers.voters.add((TWO, uuid4()))
+    (row,) = hurt(tmp_path, cluster, Kill(victim=VotersByOneDisk()))
+    assert row["nodes"] == [1, 3]
 
 
 class _Voters(FakeCluster):

@@ -43,6 +43,7 @@ KINDS: tuple[type[Fault], ...] = (
     upkeep.Readdress,
     switches.SwitchProgram,
     switches.SwitchVoter,
+    voters.RemoveLeadingDirectory,
     voters.RestartRemoved,
 )
 

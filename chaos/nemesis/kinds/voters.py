@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import ClassVar
 
 from chaos.cluster.interface import (
@@ -42,6 +43,13 @@ def _removed(rng: random.Random, nodes: int) -> Fault:
     return RemoveVoter(victim=SomeNodes(2) if two else one(rng, nodes))
 
 
+class LostVoter(StrEnum):
+    """What becomes of the voter that was there by the lost disk."""
+
+    REMOVED = "removed"
+    KEPT = "kept"  # beside the new one (KIP-856)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoseDisk:
     """A controller's disk is lost and replaced, and an operator makes its node a voter again
@@ -51,10 +59,12 @@ class LoseDisk:
     voters: a new directory id, and nothing else that the node knew. Cure: look whether each is
     still off, start all and wait until they answer. Then for one after the other: wait until the
     leader tells of it as an observer that holds all that is committed, add it to the voters, and
-    remove the voter that it was, before or after that as the quorum has it.
+    remove the voter that it was, before or after that as the quorum has it; with `lost_voter` kept,
+    leave it there.
 
     Evidence: as of `wipe`; and the leader told that the lost disk's replica was a voter, and told
-    at the end that it is none, and that the new one is and holds all that is committed.
+    at the end that it is none, or one still where it was to be kept, and that the new one is and
+    holds all that is committed.
 
     Limits: who loses more disks at once than a minority stays without a leader.
     """
@@ -70,6 +80,7 @@ class LoseDisk:
     harm: ClassVar[Harm] = OF_A_LOST_DISK
 
     victim: Victim
+    lost_voter: LostVoter = LostVoter.REMOVED
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         return await kill_and_wipe(cluster, hit.nodes)
@@ -87,9 +98,10 @@ class LoseDisk:
         facts = hit.evidence[node].facts
         lost = Voter(node, str(facts["directory_id_before"]))
         new = Voter(node, str(facts["directory_id_after"]))
+        is_kept = self.lost_voter is LostVoter.KEPT
         before = await operator.voters(_WITHIN_S)
-        after = await operator.add(new, _WITHIN_S)
-        return _of_change(before, after, gone=lost, come=new)
+        after = await operator.add(new, _WITHIN_S, alone=not is_kept)
+        return _of_change(before, after, gone=lost, come=new, stays=is_kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +170,70 @@ async def added(operator: Operator, voter: Voter) -> FaultEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveLeadingDirectory:
+    """An operator asks a leader to remove the directory by which it leads, while another directory
+    of its node stays a voter (KIP-856, "Removing Voters").
+
+    Steps: ask the victim to remove the voter as which it leads, until a leader tells that it is
+    none any more, and wait until another node leads. Cure: wait until the leader tells of the
+    removed one as an observer that holds all that is committed, add it, and remove the other one of
+    its node.
+
+    Evidence: the victim told that it led, and that two directories of its node were voters; then
+    another node told that it leads, and that one of the two is a voter still and the other none;
+    and at the end a leader told the reverse.
+
+    Limits: takes a node that votes by two disks, one of which is lost; nobody else can be asked to
+    remove a directory of a node by which it leads. All processes go on.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("removed-directory",)
+    kind: ClassVar[str] = "removed-directory"
+    aspect: ClassVar[Aspect] = Aspect.VOTERS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = ()
+    harm: ClassVar[Harm] = Harm(degrades=True)
+
+    victim: Victim
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        del cluster
+        operator = hit.operator
+        assert operator is not None, "nobody is there to change voters"
+        return await on_each(hit.nodes, lambda node: self._remove(operator, node))
+
+    async def _remove(self, operator: Operator, node: NodeId) -> FaultEvidence:
+        leading, before = await operator.leading(_WITHIN_S)
+        other = next((each for each in before if each.node == node and each != leading), None)
+        if leading is None or leading.node != node or other is None:
+            return FaultEvidence(bit=False, what="it did not lead, as one voter of two of its node")
+        await operator.remove(leading, _WITHIN_S)
+        leader, after = await operator.led_without(node, _WITHIN_S)
+        found = _of_change(before, after, gone=leading)
+        return FaultEvidence(
+            bit=found.bit and other in after,
+            what=f"it led as {leading}, and node {leader} leads; {found.what}",
+            facts={**found.facts, "removed": leading.directory_id, "left": other.directory_id},
+        )
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        del cluster
+        operator = hit.operator
+        assert operator is not None
+        come = await on_each(hit.nodes, lambda node: self._restore(operator, node, hit))
+        return of_both(of_nodes(hit.evidence, hit.nodes), of_nodes(come, hit.nodes))
+
+    async def _restore(self, operator: Operator, node: NodeId, hit: Hit) -> FaultEvidence:
+        facts = hit.evidence[node].facts
+        if "removed" not in facts:
+            return hit.evidence[node]
+        back, left = Voter(node, str(facts["removed"])), Voter(node, str(facts["left"]))
+        before = await operator.voters(_WITHIN_S)
+        return _of_change(before, await operator.add(back, _WITHIN_S), gone=left, come=back)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestartRemoved:
     """An operator removes a voter for good, and starts its node again.
 
@@ -208,9 +284,11 @@ def _of_change(
     *,
     gone: Voter | None = None,
     come: Voter | None = None,
+    stays: bool = False,
 ) -> FaultEvidence:
-    """Voters were changed when who was to go was one and is none, and the reverse."""
-    went = gone is None or (gone in before and gone not in after)
+    """Voters were changed when who was to go was one and is none, and the reverse; with `stays`,
+    when who would have to go is one still."""
+    went = gone is None or (gone in before and (gone in after) is stays)
     came = come is None or (come in after and come not in before)
     return FaultEvidence(
         bit=went and came,
