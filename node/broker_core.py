@@ -54,6 +54,7 @@ class BrokerCore:
         self.raft = Raft(
             cluster_id=cluster_id,
             key=key,
+            directory=directory,
             voters=voters,
             timeouts=config.timeouts,
             snapshots=config.snapshots,

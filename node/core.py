@@ -74,6 +74,7 @@ class Core:
         config: NodeConfig,
         cluster_id: str,
         key: ReplicaKey,
+        directory: UUID,
         voters: VoterHistory,
         election: ElectionState,
         log: LogView,
@@ -91,6 +92,7 @@ class Core:
         self.raft = Raft(
             cluster_id=cluster_id,
             key=key,
+            directory=directory,
             voters=voters,
             timeouts=config.timeouts,
             snapshots=config.snapshots,

@@ -58,6 +58,7 @@ class LiveReplica:
         self.raft = Raft(
             cluster_id=CLUSTER_ID,
             key=key,
+            directory=key.directory,
             voters=formation.voters_of(key),
             timeouts=TIMEOUTS,
             advertised=(endpoint(key.id),),

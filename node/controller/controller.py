@@ -216,6 +216,7 @@ class Controller:
             next_offset=self._raft.log_end() + self._accumulator.count(),
             now_ns=now.mono_ns,
             rng=self._rng,
+            voters_without=self._raft.voters_without,
         )
 
     def _after(self, request: WriteRequest, claim: Claim, now: Now) -> None:

@@ -1,7 +1,7 @@
 """What a request is decided from, and what is decided: records, and the answer once they hold."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from node import limits
 from node.config import BrokerSettings
 from node.controller.image import Image
 from node.errors import ErrorCode
+from node.ids import NodeId
 from node.records.metadata import MetadataRecord
 from node.wire.apis import Response
 
@@ -47,6 +48,8 @@ class Situation:
     next_offset: int
     now_ns: int
     rng: random.Random  # for topic ids and places
+    # Who did not say that it supports a kraft.version; None where voters do not say it.
+    voters_without: Callable[[int], Sequence[NodeId] | None]
 
     def after(self, records: Sequence[MetadataRecord]) -> "Situation":
         """What more is decided of the same request, once these are."""

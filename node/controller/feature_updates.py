@@ -4,13 +4,14 @@ An update is done whole or not at all. A level must be one that every registered
 metadata.version never goes below a level that knows more: what is written would be lost.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from node.controller.decision import Decision, RefusedError, Situation
 from node.controller.image import METADATA_VERSION, Image
 from node.controller.image.configurations import BROKER, CLUSTER
 from node.controller.replica_rules import MIN_ISR
 from node.errors import ErrorCode
+from node.ids import NodeId
 from node.records.metadata import (
     ClearElrRecord,
     ConfigRecord,
@@ -37,7 +38,7 @@ def update(situation: Situation, request: UpdateFeaturesRequest) -> Decision:
     levels = {**image.feature_levels(), **{each.name: each.level for each in request.updates}}
     records: list[MetadataRecord] = []
     for each in request.updates:
-        why = _why_not(image, each) or _why_not_together(each, levels)
+        why = _why_not(situation, each) or _why_not_together(each, levels)
         if why:
             raise RefusedError(
                 ErrorCode.INVALID_UPDATE_VERSION,
@@ -49,12 +50,13 @@ def update(situation: Situation, request: UpdateFeaturesRequest) -> Decision:
     return Decision(records=records, answer=answer, only_validated=request.validate_only)
 
 
-def _why_not(image: Image, update: FeatureUpdate) -> str:
+def _why_not(situation: Situation, update: FeatureUpdate) -> str:
+    image = situation.image
     now = image.feature_level(update.name)
     if update.kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
         return "The controller does not support the given upgrade type."
     if update.name == "kraft.version":
-        return "The quorum was formatted with its kraft.version."
+        return _why_not_by_voters(situation.voters_without(update.level))
     for who, low, high in _supported(image, update.name):
         if not low <= update.level <= high:
             return f"{who} only supports versions {low}-{high}"
@@ -65,6 +67,13 @@ def _why_not(image: Image, update: FeatureUpdate) -> str:
     if update.name == METADATA_VERSION and any(update.level < level <= now for level in CHANGED):
         return "The downgrade might delete metadata information."
     return ""
+
+
+def _why_not_by_voters(without: Sequence[NodeId] | None) -> str:
+    if not without:
+        return "The quorum was formatted with its kraft.version."
+    nodes = ", ".join(str(node) for node in without)
+    return f"Not all of the voters said that they support it; these did not: {nodes}."
 
 
 def _why_not_together(update: FeatureUpdate, levels: dict[str, int]) -> str:

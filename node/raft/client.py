@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from node.ids import NEVER_NS, Epoch, LogPosition, Now, Offset, ReplicaKey, Ticket
+from node.ids import NEVER_NS, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, Ticket
 from node.raft.local_snapshots import PieceWriter
 from node.raft.portion import portion
 from node.raft.raft import Raft
@@ -140,6 +140,10 @@ class RaftClient:
         encoder = SnapshotEncoder(self._epoch, self._timestamp_ms)
         controls = log.voters.records_at(id_.offset)
         return SnapshotWriter(self._raft.snapshots.begin(id_), encoder, controls)
+
+    def voters_without(self, kraft_version: int) -> Sequence[NodeId] | None:
+        """Who keeps this leader from raising it to that one; None where it cannot be raised."""
+        return self._raft.voters_without(kraft_version)
 
     def take_ticket(self) -> Ticket:
         """For a read that just arrived."""

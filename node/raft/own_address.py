@@ -1,15 +1,23 @@
-"""UpdateRaftVoter, as voters send it: one that listens elsewhere than the voter set says tells its
-leader (KIP-853).
+"""UpdateRaftVoter, as voters send it: what they tell their leader of themselves (KIP-853).
+
+One that listens elsewhere than the voter set says tells its leader.
 
 A voter is asked for its vote where the set says that it is. One that came back with another address
 would be asked by nobody any more once its leader is lost. So it tells the leader, who has the new
 set committed; and again after a while, as long as its own log has the old address: the leader takes
-one change at a time. A leader that moved tells itself. Where the configuration lists the voters, it
-says where they are, and nobody is told (KIP-856).
+one change at a time. A leader that moved tells itself.
+
+Where nothing is written of the voters (kraft.version 0), each tells every leader once from which
+disk it votes, where it listens, and that it knows no other kraft.version; for a leader that would
+raise it has to know that all could follow (KAFKA-16538). Where the configuration lists the voters
+of a quorum of KIP-856, it says where they are, and nobody is told.
 """
 
+from uuid import UUID
+
 from node.endpoint import Endpoint
-from node.ids import Now
+from node.errors import ErrorCode
+from node.ids import Epoch, Now, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed
 from node.raft.local_log import LocalLog
@@ -17,6 +25,7 @@ from node.raft.peers import Peers
 from node.raft.quorum import Quorum
 from node.raft.roles import Follower, Leader
 from node.raft.voter_changes import VoterChanges
+from node.raft.voter_forms import STATIC
 from node.raft.voter_set import VoterSet
 from node.records.control import Voter
 from node.wire.raft_voters import UpdateVoterRequest, UpdateVoterResponse
@@ -33,6 +42,7 @@ class OwnAddress:
         changes: VoterChanges,
         cluster_id: str,
         own: Endpoint,
+        directory: UUID,
     ) -> None:
         self._quorum = quorum
         self._log = log
@@ -40,6 +50,8 @@ class OwnAddress:
         self._changes = changes
         self._cluster_id = cluster_id
         self._own = own
+        self._disk = ReplicaKey(quorum.key.id, directory)
+        self._taken_in: Epoch | None = None  # when a leader took what it keeps in mind
         self._known_to: VoterSet | None = None  # the set that was looked at, and says so
         self._due_ns = 0
 
@@ -53,7 +65,7 @@ class OwnAddress:
         role = self._quorum.role
         if not isinstance(role, Follower) or not role.fetched:
             return
-        request = self._request()
+        request = self._request() or self._introduction()
         if request is None or mono_ns < self._due_ns:
             return
         leader = self._peers.leader(role.leader)
@@ -62,8 +74,11 @@ class OwnAddress:
             self._due_ns = mono_ns + deadlines.fetch_timeout_ns(self._quorum.timeouts)
 
     def on_response(self, response: UpdateVoterResponse, mono_ns: int) -> None:
-        """Whether it was taken is seen in the log."""
-        heed(self._quorum, response, mono_ns)
+        """Whether what is written was taken is seen in the log. A leader that knows nothing of
+        static voters that tell of themselves need not hear it again."""
+        is_taken = response.error in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION)
+        if heed(self._quorum, response, mono_ns) and is_taken:
+            self._taken_in = self._quorum.epoch
 
     def _request(self) -> UpdateVoterRequest | None:
         """None: there is nothing to tell."""
@@ -79,6 +94,22 @@ class OwnAddress:
             epoch=self._quorum.epoch,
             voter=row.key,
             endpoints=row.endpoints,
+        )
+
+    def _introduction(self) -> UpdateVoterRequest | None:
+        """None: this leader has it, or nobody is told; who is known by its disk has nothing to
+        add."""
+        history, quorum, epoch = self._log.voters, self._quorum, self._quorum.epoch
+        if self._taken_in == epoch or not history.form.tells_leaders(history.kraft_version):
+            return None
+        if quorum.key.known_directory is not None or not quorum.is_voter:
+            return None
+        return UpdateVoterRequest(
+            cluster_id=self._cluster_id,
+            epoch=epoch,
+            voter=self._disk,
+            endpoints=(self._own,),
+            max_kraft_version=STATIC,
         )
 
     def _moved(self, voters: VoterSet) -> Voter | None:

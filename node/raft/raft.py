@@ -8,6 +8,7 @@ to be remembered about a request that was lost; it is simply sent again.
 import random
 from collections.abc import Mapping, Sequence
 from typing import assert_never
+from uuid import UUID
 
 from node import limits
 from node.config import QuorumTimeouts, SnapshotSettings
@@ -69,6 +70,7 @@ class Raft:
         *,
         cluster_id: str,
         key: ReplicaKey,
+        directory: UUID,
         voters: VoterHistory,
         timeouts: QuorumTimeouts,
         advertised: tuple[Endpoint, ...],
@@ -80,6 +82,7 @@ class Raft:
         outbox: Outbox,
         parking: Parking,
     ) -> None:
+        """`directory`: of the disk that this node has, whether the quorum asks for that or not."""
         self.log = LocalLog(view, voters, outbox)
         self.quorum = Quorum(
             key=key,
@@ -107,7 +110,7 @@ class Raft:
         self._changes = VoterChanges(self.quorum, self.log, self._replicas, parking, cluster_id)
         self._new_voters = NewVoters(self._peers, self._changes)
         self._own_address = OwnAddress(
-            self.quorum, self.log, self._peers, self._changes, cluster_id, advertised[0]
+            self.quorum, self.log, self._peers, self._changes, cluster_id, advertised[0], directory
         )
         self.snapshots = LocalSnapshots(view, snapshots, outbox)
         self._serving_snapshots = LeaderSnapshots(self.quorum, self.log, self._replicas, cluster_id)
@@ -248,6 +251,10 @@ class Raft:
         """Is this the leader, and may more be written than what names the voters?"""
         leader = self.quorum.role
         return isinstance(leader, Leader) and self._replicas.may_write(leader)
+
+    def voters_without(self, kraft_version: int) -> Sequence[NodeId] | None:
+        """Voters that did not say that they support it (`VoterChanges.without`)."""
+        return self._changes.without(kraft_version)
 
     def append(self, records: Sequence[KeyValue], now: Now) -> BatchHeader:
         """Write a batch as the leader."""

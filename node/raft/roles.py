@@ -11,6 +11,7 @@ from node.endpoint import Endpoint
 from node.ids import NO_NODE, Epoch, NodeId, Offset, ReplicaKey
 from node.raft.election import Ballot
 from node.raft.progress import Progress
+from node.records.control import Voter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,8 @@ class Leader:
     granting: tuple[ReplicaKey, ...]
     replicas: Mapping[ReplicaKey, Progress]  # that fetched in this epoch
     begin_due_ns: Mapping[ReplicaKey, int]  # who is not to hear BeginQuorumEpoch before when
+    # What voters said of themselves (UpdateRaftVoter), where that is not written: kraft.version 0.
+    told: Mapping[NodeId, Voter] = field(default_factory=dict)
     fetched: frozenset[ReplicaKey] = frozenset()  # voters heard since check-quorum was renewed
     check_quorum_deadline_ns: int
 

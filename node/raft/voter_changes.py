@@ -15,11 +15,11 @@ written of it, is up to the form of the quorum (`node.raft.voter_forms`).
     the record is committed                                  success; a removed leader resigns
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Now, Offset, ReplicaKey
+from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.parking import Parking, Waiting
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
@@ -84,7 +84,7 @@ class VoterChanges:
         )
 
     def on_update(self, request: UpdateVoterRequest, now: Now) -> UpdateVoterResponse:
-        """Written at once, or to be sent again: nobody waits for where a voter listens."""
+        """Written or kept at once, or to be sent again: nobody waits for where a voter listens."""
         error = self._update(request, now)
         return UpdateVoterResponse(
             error=error,
@@ -112,8 +112,12 @@ class VoterChanges:
         version = self._log.voters.kraft_version
         if why_unreachable(row.endpoints, self._quorum.listener) or not _supports(row, version):
             return ErrorCode.INVALID_REQUEST
+        if row.key.known_directory is None:
+            return ErrorCode.INVALID_REQUEST
         if not voters.may_include(request.voter):  # of a static one its disk is not known
             return ErrorCode.VOTER_NOT_FOUND
+        if self._form.tells_leaders(version):
+            return self._keep(row, leader)
         record = self._form.update_record(row, voters, version)
         if record is None or voters.rows.get(request.voter) == row:
             return ErrorCode.NONE
@@ -121,6 +125,23 @@ class VoterChanges:
             return ErrorCode.REQUEST_TIMED_OUT
         self._append(record, leader, now)
         return ErrorCode.NONE
+
+    def _keep(self, row: Voter, leader: Leader) -> ErrorCode:
+        """In mind, once no leader before this one can have written of the voters (KAFKA-16538)."""
+        if not self.has_committed_epoch(leader):
+            return ErrorCode.REQUEST_TIMED_OUT
+        self._quorum.update(replace(leader, told={**leader.told, row.key.id: row}))
+        return ErrorCode.NONE
+
+    def without(self, kraft_version: int) -> list[NodeId] | None:
+        """Voters that did not tell this leader that they support it; None where they tell nothing,
+        for who votes is written, or listed. This node knows no other version than it was formatted
+        with."""
+        leader, voters = self._quorum.role, self._log.voters
+        if not self._form.tells_leaders(voters.kraft_version) or not isinstance(leader, Leader):
+            return None
+        supporting = {row.key.id for row in leader.told.values() if _supports(row, kraft_version)}
+        return sorted(set(voters.newest.by_id) - supporting)
 
     def to_ask(self) -> dict[ReplicaKey, Endpoint]:
         """Who is to be added, and did not say yet what it supports; and where it is, by whom asked

@@ -114,6 +114,9 @@ class VoterForm(Protocol):
     ) -> ControlRecord:
         """What is written of it; `supported`: by whom is added."""
 
+    def tells_leaders(self, kraft_version: int) -> bool:
+        """Does every voter tell each leader of itself, who keeps it in mind and writes nothing?"""
+
     def update_record(
         self, row: Voter, voters: VoterSet, kraft_version: int
     ) -> ControlRecord | None:
@@ -211,6 +214,9 @@ class WholeSets:
             case RemoveVoterRequest():
                 voters = voters.minus(change.voter)
         return Voters(voters=tuple(voters.rows.values()))
+
+    def tells_leaders(self, kraft_version: int) -> bool:
+        return kraft_version == STATIC
 
     def update_record(
         self, row: Voter, voters: VoterSet, kraft_version: int
@@ -321,6 +327,10 @@ class ListedNodes:
                 return AddVoter(key=change.voter)
             case RemoveVoterRequest():
                 return RemoveVoter(key=change.voter)
+
+    def tells_leaders(self, kraft_version: int) -> bool:
+        del kraft_version
+        return False
 
     def update_record(
         self, row: Voter, voters: VoterSet, kraft_version: int

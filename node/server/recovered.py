@@ -138,6 +138,7 @@ def node_on(
         config=config,
         cluster_id=found.meta.cluster_id,
         key=found.key,
+        directory=found.meta.directory_id,
         voters=found.voters,
         election=found.election,
         log=found.log,

@@ -45,6 +45,7 @@ class SteppedLeader:
             ),
             cluster_id="worst",
             key=key,
+            directory=key.directory,
             voters=VoterHistory.formatted(((key, (endpoint,)),), DYNAMIC),
             election=ElectionState(),
             log=self.log,

@@ -76,6 +76,7 @@ class Bench:
             ),
             cluster_id=CLUSTER,
             key=key,
+            directory=key.directory,
             voters=VoterHistory.formatted(
                 ((each, (endpoint(each.id),)) for each in keys), kraft_version
             ),

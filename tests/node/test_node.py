@@ -70,6 +70,7 @@ class Trio:
                 ),
                 cluster_id="a-cluster",
                 key=key,
+                directory=key.directory,
                 voters=VoterHistory.formatted(voters, DYNAMIC),
                 election=ElectionState(),
                 log=self.logs[key.id],

@@ -70,6 +70,7 @@ class Brokers:
             next_offset=self.offset,
             now_ns=self.now_ns,
             rng=self._rng,
+            voters_without=lambda _: None,
         )
 
     def apply(self, records: Sequence[MetadataRecord]) -> None:

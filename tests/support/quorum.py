@@ -200,6 +200,7 @@ class Quorum:
             ),
             cluster_id=CLUSTER_ID,
             key=member.key,
+            directory=member.key.directory,
             voters=self._first_voters(member.key),
             election=member.election,
             log=member.log,

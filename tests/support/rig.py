@@ -45,6 +45,7 @@ def key(node: int, directory: int | None = None) -> ReplicaKey:
 
 
 ME, OTHER = key(1), key(2)
+DISK = UUID(int=1001)  # where the quorum does not ask for it
 
 
 def batch(base: int, epoch: int, count: int = 1, text: bytes = NO_OP) -> bytes:
@@ -122,6 +123,7 @@ class Rig:
             ),
             cluster_id=CLUSTER,
             key=me,
+            directory=DISK if me.known_directory is None else me.directory,
             voters=voters or VoterHistory.formatted(inner.items(), kraft_version),
             election=self.election,
             log=self.log,

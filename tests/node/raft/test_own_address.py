@@ -3,9 +3,11 @@ leader, until its own log has it."""
 
 from dataclasses import replace
 
+import pytest
+
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import Epoch, NodeId, Offset
+from node.ids import ZERO_UUID, Epoch, NodeId, Offset, ReplicaKey
 from node.raft.roles import Follower
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
@@ -14,7 +16,7 @@ from node.records.control import Voter, Voters, encode_control
 from node.wire.fetch import FetchRequest
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from node.wire.raft_voters import UpdateVoterRequest, UpdateVoterResponse
-from tests.support.rig import CLUSTER, ME, PORTS, QUIET, Rig, asked_node, fetch, key
+from tests.support.rig import CLUSTER, DISK, ME, PORTS, QUIET, Rig, asked_node, fetch, key
 
 HERE = Endpoint(name="CONTROLLER", host="node-1", port=PORTS + 1)  # as a Rig advertises
 THERE = replace(HERE, host="where-it-was")
@@ -109,6 +111,65 @@ def test_a_leader_that_moved_writes_it_once_it_may() -> None:
     written = rig.core.raft.log.end.offset
     rig.pass_ms(100)
     assert rig.core.raft.log.end.offset == written == end.offset + 1
+
+
+def by_ids() -> VoterHistory:
+    """Of a static quorum: nobody knows the voters by their disks."""
+    listed = [(ReplicaKey(NodeId(node)), row(node).endpoints) for node in (1, 2, 3)]
+    return VoterHistory.formatted(listed, STATIC)
+
+
+def static() -> Rig:
+    """Node 1 of three; node 2 leads."""
+    rig = Rig(timeouts=QUIET, me=ReplicaKey(ME.id), voters=by_ids())
+    begins(rig, leader=2, epoch=1)
+    return rig
+
+
+def begins(rig: Rig, leader: int, epoch: int) -> None:
+    request = BeginQuorumEpochRequest(
+        cluster_id=CLUSTER,
+        voter=ME.id,
+        voter_directory=ZERO_UUID,
+        leader=NodeId(leader),
+        epoch=Epoch(epoch),
+    )
+    rig.request(request, connection=90)
+
+
+def test_each_leader_of_static_voters_is_told_once() -> None:
+    """`KafkaRaftClient.shouldSendUpdateVoteRequest` of 4.3."""
+    rig = static()
+    assert told(rig) == [], "nobody has said yet that it leads on"
+    rig.feed()
+    (first,) = told(rig)
+    assert (first.voter, first.endpoints) == (ReplicaKey(ME.id, DISK), (HERE,))
+    assert (first.min_kraft_version, first.max_kraft_version) == (0, 0), "it knows no other"
+    asked = [ask.request for ask in rig.asked if asked_node(ask) == 2]
+    assert isinstance(asked[-1], FetchRequest), "and fetched from, behind that"
+    taken(rig)
+    keep_following(rig, 3 * QUIET.fetch_ms)
+    assert len(told(rig)) == 1
+    begins(rig, leader=3, epoch=2)
+    rig.feed(leader=3, epoch=2)
+    assert [request.epoch for request in told(rig)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [
+        (ErrorCode.NONE, 1),
+        (ErrorCode.UNSUPPORTED_VERSION, 1),  # of one before KAFKA-16538
+        (ErrorCode.REQUEST_TIMED_OUT, 2),
+        (ErrorCode.INVALID_REQUEST, 2),
+    ],
+)
+def test_a_leader_that_did_not_take_it_is_told_again(error: ErrorCode, times: int) -> None:
+    rig = static()
+    rig.feed()
+    taken(rig, error)
+    keep_following(rig, QUIET.fetch_ms + 200)
+    assert len(told(rig)) == times
 
 
 def test_nobody_is_told_what_is_known_or_not_written() -> None:

@@ -34,6 +34,7 @@ def test_a_late_step_begins_no_election(tmp_path: Path) -> None:
         config=config,
         cluster_id="cluster",
         key=voters[0][0],
+        directory=voters[0][0].directory,
         voters=VoterHistory.formatted(voters, DYNAMIC),
         election=ElectionState(),
         log=log,
