@@ -75,7 +75,7 @@ bench: .venv/test.stamp
 FOUND = clean-stop-power-off clean-stop-then-lead moved-replica moved-replicas elr-wiped \
 	lone-controller fenced-last-leader lost-observer hanging-transaction lost-timestamps \
 	ghost-topic undeleted-records unreachable-voter unknown-operation bootstrap-race \
-	removed-candidate
+	removed-candidate removed-leader
 
 soak: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup

@@ -6,13 +6,20 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from chaos.cluster.interface import Advertised, MovedReplica, PowerCutMode, StoppedDisk, Voted
+from chaos.cluster.interface import (
+    Advertised,
+    MovedReplica,
+    PowerCutMode,
+    Removal,
+    StoppedDisk,
+    Voted,
+)
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
+from chaos.nemesis.kinds.removals import KillRemoved, RestartRemoved
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress
-from chaos.nemesis.kinds.voters import RestartRemoved
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.nemesis.victims import FollowerThatVoted
@@ -149,11 +156,12 @@ class ScenarioSetting:
 
 
 # What disks forget at power cuts, what becomes of the page cache of stopped nodes and of moved
-# replicas, where controllers say that they are, and whom a victim voted for. All other settings are
-# of the target.
+# replicas, where controllers say that they are, whom a victim voted for, and whether it was to
+# remove itself. All other settings are of the target.
 CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
 ADVERTISED = "advertised"
 VOTED = "voted"
+REMOVAL = "removal"
 SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
     CUT: ScenarioSetting(
         fault=PowerOff,
@@ -190,6 +198,13 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         made=FollowerThatVoted,
         scripted=True,
         unfit="starts no controller again that was removed from the voters",
+    ),
+    REMOVAL: ScenarioSetting(
+        fault=KillRemoved,
+        parameter="removal",
+        values=Removal,
+        scripted=True,
+        unfit="kills no leader that was asked to remove itself",
     ),
 }
 

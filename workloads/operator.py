@@ -106,6 +106,21 @@ class Operator:
         assert claim.leader is not None, claim
         return claim.leader, voters_of(claim)
 
+    async def ask_to_remove(self, voter: Voter) -> None:
+        """Once; what comes of it is in the history. Nobody is asked where nobody leads."""
+        claim = await self._look()
+        if claim is not None:
+            await self._ask(REMOVE_VOTER, voter, claim)
+
+    async def voters_without(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
+        """Who votes as soon as the leader tells that this one does not, be that committed or not.
+        Raises NeverChangedError."""
+
+        async def gone(claim: LeaderClaim) -> bool:
+            return voter not in voters_of(claim)
+
+        return voters_of(await self._until(gone, within_s, f"{voter} still votes"))
+
     async def add(self, voter: Voter, within_s: float, *, alone: bool = True) -> tuple[Voter, ...]:
         """Until that is committed, and the leader tells that it is a voter that holds all that is
         committed, and unless `alone` is false the only one of its node; who votes then. Raises

@@ -91,6 +91,13 @@ class Voted(StrEnum):
     LEADER = "leader"
 
 
+class Removal(StrEnum):
+    """Whether a leader that is killed was asked before to remove itself from the voters."""
+
+    ASKED = "asked"
+    UNASKED = "unasked"
+
+
 class DiskSickness(StrEnum):
     """What is wrong with a disk until it is mended."""
 

@@ -101,5 +101,11 @@ FINDINGS: Mapping[str, Finding] = {
             says=(r"must be in the set of voters", r"Completed transition to (Candidate|Leader)"),
             files=("__cluster_metadata-0/quorum-state",),
         ),
+        Finding(
+            section=20,
+            scenarios=("removed-leader",),
+            says=(r"Completed transition to (UnattachedState|ProspectiveState|Leader)",),
+            files=("__cluster_metadata-0/quorum-state",),
+        ),
     )
 }

@@ -46,6 +46,7 @@ from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.reformat_ignored import REFORMAT_IGNORED
 from chaos.scenarios.remove_leader import REMOVE_LEADER, REMOVE_LEADER_DIRECTORY
 from chaos.scenarios.removed_candidate import REMOVED_CANDIDATE
+from chaos.scenarios.removed_leader import REMOVED_LEADER
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
@@ -121,6 +122,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         UNREACHABLE_VOTER,
         BOOTSTRAP_RACE,
         REMOVED_CANDIDATE,
+        REMOVED_LEADER,
         AUTO_JOIN,
         UNWAITED_TOPICS,
     )

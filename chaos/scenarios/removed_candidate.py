@@ -3,7 +3,7 @@
 from chaos.cluster.interface import NodeId, Voted
 from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.links import SlowLinks
-from chaos.nemesis.kinds.voters import RestartRemoved
+from chaos.nemesis.kinds.removals import RestartRemoved
 from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import VOTED, Scenario, Side

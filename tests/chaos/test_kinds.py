@@ -17,6 +17,7 @@ from chaos.cluster.interface import (
     DiskTrouble,
     MovedReplica,
     NodeId,
+    Removal,
     StoppedDisk,
     Voted,
 )
@@ -28,14 +29,10 @@ from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.entrances import ShutOut
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.kinds.removals import KillRemoved, RemoveForGood, RestartRemoved
 from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SyncDisks
-from chaos.nemesis.kinds.voters import (
-    LoseDisk,
-    RemoveLeadingDirectory,
-    RemoveVoter,
-    RestartRemoved,
-)
+from chaos.nemesis.kinds.voters import LoseDisk, RemoveLeadingDirectory, RemoveVoter
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import fault_as_json, fault_from
 from chaos.nemesis.victims import (
@@ -156,6 +153,8 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     SwitchProgram(victim=ControllerLeader()),
     SwitchVoter(victim=RandomFollower()),
     *(RestartRemoved(victim=FollowerThatVoted(voted)) for voted in Voted),
+    RemoveForGood(victim=RandomFollower()),
+    *(KillRemoved(victim=ControllerLeader(), removal=removal) for removal in Removal),
 ]
 
 

@@ -137,7 +137,15 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
     assert set(FITTING["moved_replica"]) == {"moved-replica", "moved-replicas", "elr-wiped"}
     assert set(FITTING["advertised"]) == {"unreachable-voter"}
     assert set(FITTING["voted"]) == {"removed-candidate"}
-    assert list(FITTING) == ["cut", "stopped_disk", "moved_replica", "advertised", "voted"]
+    assert set(FITTING["removal"]) == {"removed-leader"}
+    assert list(FITTING) == [
+        "cut",
+        "stopped_disk",
+        "moved_replica",
+        "advertised",
+        "voted",
+        "removal",
+    ]
 
 
 @pytest.mark.parametrize("name", SCENARIO_SETTINGS)

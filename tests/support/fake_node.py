@@ -311,6 +311,8 @@ class FakeNode:
             error = ErrorCode.not_leader_or_follower
         elif (node, directory) not in self.registers.voters:
             error = ErrorCode.voter_not_found
+        elif self.misbehaviour is Misbehaviour.REFUSE:
+            error = ErrorCode.request_timed_out  # as while another change is pending
         else:
             self.registers.voters.remove((node, directory))
         return remove_response.RemoveRaftVoterResponse(

@@ -16,6 +16,7 @@ from chaos.nemesis.kinds import (
     links,
     power,
     processes,
+    removals,
     switches,
     upkeep,
     voters,
@@ -44,7 +45,9 @@ KINDS: tuple[type[Fault], ...] = (
     switches.SwitchProgram,
     switches.SwitchVoter,
     voters.RemoveLeadingDirectory,
-    voters.RestartRemoved,
+    removals.RestartRemoved,
+    removals.RemoveForGood,
+    removals.KillRemoved,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}

@@ -2,33 +2,26 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from chaos.cluster.interface import (
-    Cluster,
-    FaultEvidence,
-    NodeId,
-    NodeStatus,
-    Voted,
-    VoteTelling,
-)
+from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.drawing import one
 from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
 from chaos.nemesis.harm import Harm
 from chaos.nemesis.kinds.disks import OF_A_LOST_DISK, kill_and_wipe
-from chaos.nemesis.kinds.processes import stop
 from chaos.nemesis.proof import of_both, of_nodes
-from chaos.nemesis.victims import FollowerThatVoted, SomeNodes, Victim
+from chaos.nemesis.victims import SomeNodes, Victim
 from workloads.operator import Operator, Voter
 
 # Elections, and other faults that go on meanwhile, take their time: as long as a swarm's schedule,
 # and then half a minute.
-_WITHIN_S = 120.0
+WITHIN_S = 120.0
 _TWO_SHARE = 0.4
+NO_VOTER = FaultEvidence(bit=False, what="it was no voter")
 
 
 def _lost(rng: random.Random, nodes: int) -> Fault:
@@ -99,9 +92,9 @@ class LoseDisk:
         lost = Voter(node, str(facts["directory_id_before"]))
         new = Voter(node, str(facts["directory_id_after"]))
         is_kept = self.lost_voter is LostVoter.KEPT
-        before = await operator.voters(_WITHIN_S)
-        after = await operator.add(new, _WITHIN_S, alone=not is_kept)
-        return _of_change(before, after, gone=lost, come=new, stays=is_kept)
+        before = await operator.voters(WITHIN_S)
+        after = await operator.add(new, WITHIN_S, alone=not is_kept)
+        return of_change(before, after, gone=lost, come=new, stays=is_kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,21 +145,21 @@ class RemoveVoter:
 
 async def removed(operator: Operator, node: NodeId) -> FaultEvidence:
     """Have a node's voter removed; the fact `removed` is the directory id that it had."""
-    before = await operator.voters(_WITHIN_S)
-    voter = next((each for each in before if each.node == node), None)
+    before = await operator.voters(WITHIN_S)
+    voter = voter_of(node, before)
     if voter is None:
-        return FaultEvidence(bit=False, what="it was no voter")
-    after = await operator.remove(voter, _WITHIN_S)
-    found = _of_change(before, after, gone=voter)
+        return NO_VOTER
+    after = await operator.remove(voter, WITHIN_S)
+    found = of_change(before, after, gone=voter)
     facts = {**found.facts, "removed": voter.directory_id}
     return FaultEvidence(bit=found.bit, what=found.what, facts=facts)
 
 
 async def added(operator: Operator, voter: Voter) -> FaultEvidence:
     """Have a replica added to the voters, once it holds all that is committed."""
-    before = await operator.voters(_WITHIN_S)
-    after = await operator.add(voter, _WITHIN_S)
-    return _of_change(before, after, come=voter)
+    before = await operator.voters(WITHIN_S)
+    after = await operator.add(voter, WITHIN_S)
+    return of_change(before, after, come=voter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,13 +197,13 @@ class RemoveLeadingDirectory:
         return await on_each(hit.nodes, lambda node: self._remove(operator, node))
 
     async def _remove(self, operator: Operator, node: NodeId) -> FaultEvidence:
-        leading, before = await operator.leading(_WITHIN_S)
+        leading, before = await operator.leading(WITHIN_S)
         other = next((each for each in before if each.node == node and each != leading), None)
         if leading is None or leading.node != node or other is None:
             return FaultEvidence(bit=False, what="it did not lead, as one voter of two of its node")
-        await operator.remove(leading, _WITHIN_S)
-        leader, after = await operator.led_without(node, _WITHIN_S)
-        found = _of_change(before, after, gone=leading)
+        await operator.remove(leading, WITHIN_S)
+        leader, after = await operator.led_without(node, WITHIN_S)
+        found = of_change(before, after, gone=leading)
         return FaultEvidence(
             bit=found.bit and other in after,
             what=f"it led as {leading}, and node {leader} leads; {found.what}",
@@ -229,56 +222,15 @@ class RemoveLeadingDirectory:
         if "removed" not in facts:
             return hit.evidence[node]
         back, left = Voter(node, str(facts["removed"])), Voter(node, str(facts["left"]))
-        before = await operator.voters(_WITHIN_S)
-        return _of_change(before, await operator.add(back, _WITHIN_S), gone=left, come=back)
+        before = await operator.voters(WITHIN_S)
+        return of_change(before, await operator.add(back, WITHIN_S), gone=left, come=back)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartRemoved:
-    """An operator removes a voter for good, and starts its node again.
-
-    Steps: read from the victim's disk whom it voted for, ask the leader to remove it from the
-    voters until it tells that it is none, and stop it in good order. Cure: start it and wait until
-    it answers.
-
-    Evidence: the leader told that the victim was a voter, then that it was none; the process ran
-    before and does not run after, and was still off just before the cure. Whom it voted for is
-    told with that.
-
-    Limits: controllers of a dynamic quorum. It stays an observer. In containers only.
-    """
-
-    kinds: ClassVar[tuple[str, ...]] = ("restart-removed",)
-    kind: ClassVar[str] = "restart-removed"
-    aspect: ClassVar[Aspect] = Aspect.VOTERS
-    by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
-    needs: ClassVar[tuple[Ability, ...]] = (Ability.VOTES,)
-    harm: ClassVar[Harm] = Harm(ends_process=True, halts=True)
-
-    victim: Victim = FollowerThatVoted(Voted.ITSELF)
-
-    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
-        operator = hit.operator
-        assert operator is not None, "nobody is there to change voters"
-        gone = await on_each(hit.nodes, lambda node: self._remove(operator, cluster, node))
-        stopped = await on_each(hit.nodes, lambda node: stop(cluster, node))
-        return {node: of_both(gone[node], stopped[node]) for node in hit.nodes}
-
-    async def _remove(self, operator: Operator, cluster: Cluster, node: NodeId) -> FaultEvidence:
-        assert isinstance(cluster, VoteTelling)
-        vote = await cluster.vote(node)
-        found = await removed(operator, node)
-        what = f"it had voted for {'nobody' if vote is None else vote}; {found.what}"
-        return replace(found, what=what)
-
-    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
-        seen = await statuses(cluster, hit.nodes)
-        await start_all(cluster, hit.nodes)
-        return of_lasting(hit.evidence, seen, NodeStatus.OFF)
+def voter_of(node: NodeId, voters: Sequence[Voter]) -> Voter | None:
+    return next((each for each in voters if each.node == node), None)
 
 
-def _of_change(
+def of_change(
     before: Sequence[Voter],
     after: Sequence[Voter],
     *,

@@ -1,0 +1,171 @@
+"""Voters that are removed for good: they stay observers."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+from chaos.cluster.interface import (
+    Cluster,
+    FaultEvidence,
+    Killable,
+    NodeId,
+    NodeStatus,
+    Removal,
+    Voted,
+    VoteTelling,
+)
+from chaos.nemesis.abilities import Ability
+from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
+from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
+from chaos.nemesis.harm import Harm
+from chaos.nemesis.kinds.processes import stop
+from chaos.nemesis.kinds.voters import NO_VOTER, of_change, removed, voter_of
+from chaos.nemesis.parameters import always
+from chaos.nemesis.proof import of_both, of_nodes
+from chaos.nemesis.victims import FollowerThatVoted, Victim
+from workloads.operator import NeverChangedError, Operator
+
+# A leader that nobody follows any more resigns after 1.5 fetch time-outs.
+_STILL_LEADS_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartRemoved:
+    """An operator removes a voter for good, and starts its node again.
+
+    Steps: read from the victim's disk whom it voted for, ask the leader to remove it from the
+    voters until it tells that it is none, and stop it in good order. Cure: start it and wait until
+    it answers.
+
+    Evidence: the leader told that the victim was a voter, then that it was none; the process ran
+    before and does not run after, and was still off just before the cure. Whom it voted for is
+    told with that.
+
+    Limits: controllers of a dynamic quorum. It stays an observer. In containers only.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("restart-removed",)
+    kind: ClassVar[str] = "restart-removed"
+    aspect: ClassVar[Aspect] = Aspect.VOTERS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.VOTES,)
+    harm: ClassVar[Harm] = Harm(ends_process=True, halts=True)
+
+    victim: Victim = FollowerThatVoted(Voted.ITSELF)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        operator = hit.operator
+        assert operator is not None, "nobody is there to change voters"
+        gone = await on_each(hit.nodes, lambda node: self._remove(operator, cluster, node))
+        stopped = await on_each(hit.nodes, lambda node: stop(cluster, node))
+        return {node: of_both(gone[node], stopped[node]) for node in hit.nodes}
+
+    async def _remove(self, operator: Operator, cluster: Cluster, node: NodeId) -> FaultEvidence:
+        assert isinstance(cluster, VoteTelling)
+        vote = await cluster.vote(node)
+        found = await removed(operator, node)
+        what = f"it had voted for {'nobody' if vote is None else vote}; {found.what}"
+        return replace(found, what=what)
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        seen = await statuses(cluster, hit.nodes)
+        await start_all(cluster, hit.nodes)
+        return of_lasting(hit.evidence, seen, NodeStatus.OFF)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveForGood:
+    """An operator removes a voter, whose process goes on as an observer's.
+
+    Steps: ask the leader to remove the victim from the voters until it tells that it is none. Cure:
+    nothing, it stays an observer.
+
+    Evidence: the leader told that the victim was a voter, then that it was none.
+
+    Limits: where it was the leader's own, another one has to be elected.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("removed-for-good",)
+    kind: ClassVar[str] = "removed-for-good"
+    aspect: ClassVar[Aspect] = Aspect.VOTERS
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = ()
+    harm: ClassVar[Harm] = Harm(degrades=True)
+
+    victim: Victim
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        del cluster  # clients ask for it
+        operator = hit.operator
+        assert operator is not None, "nobody is there to change voters"
+        return await on_each(hit.nodes, partial(removed, operator))
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        del cluster  # there is nothing to undo
+        return of_nodes(hit.evidence, hit.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillRemoved:
+    """The leader is asked once to remove itself from the voters, and killed as soon as its own log
+    says that it is none; with `removal=unasked` it is killed, and nothing else.
+
+    Steps: ask the victim, which leads, and do not wait for the answer; look until it tells that it
+    is no voter, for two seconds at most, and kill it. Cure: look whether it is still off, start it
+    and wait until it answers.
+
+    Evidence: as of `kill`; and the victim told that it was a voter, and just before it was killed
+    that it was none: it goes by its log, committed or not.
+
+    Limits: that no other voter has the record by then is for another fault to see to, which keeps
+    the others from the leader. Whoever is cut off leads for seconds only: on a slow machine it may
+    have resigned before it is asked, and the fault has not bitten.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("kill-removed",)
+    kind: ClassVar[str] = "kill-removed"
+    aspect: ClassVar[Aspect] = Aspect.MACHINE
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL,)
+    harm: ClassVar[Harm] = Harm(ends_process=True, unclean=True, halts=True)
+
+    victim: Victim
+    removal: Removal = always(Removal.ASKED)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Killable)
+        if self.removal is Removal.UNASKED:
+            return await on_each(hit.nodes, cluster.kill)
+        operator = hit.operator
+        assert operator is not None, "nobody is there to change voters"
+        return await on_each(hit.nodes, partial(_kill_removed, operator, cluster))
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        seen = await statuses(cluster, hit.nodes)
+        await start_all(cluster, hit.nodes)
+        return of_lasting(hit.evidence, seen, NodeStatus.OFF)
+
+
+async def _kill_removed(operator: Operator, cluster: Killable, node: NodeId) -> FaultEvidence:
+    """Killed it is in any case: whether it was removed before, the evidence says."""
+    try:
+        before = await operator.voters(_STILL_LEADS_S)
+    except NeverChangedError as error:
+        gone = FaultEvidence(bit=False, what=str(error))
+        return of_both(gone, await cluster.kill(node))
+    voter = voter_of(node, before)
+    if voter is None:
+        return of_both(NO_VOTER, await cluster.kill(node))
+    asked = asyncio.create_task(operator.ask_to_remove(voter))
+    try:
+        after = await operator.voters_without(voter, _STILL_LEADS_S)
+    except NeverChangedError:
+        after = before
+    killed = await cluster.kill(node)
+    await asked  # its answer, if there is one, is lost by now
+    return of_both(of_change(before, after, gone=voter), killed)
