@@ -43,7 +43,10 @@ class ControllerLink:
 
     def poll(self, at: Endpoint | None, mono_ns: int) -> None:
         if at != self._at:
-            self._hang_up(mono_ns)
+            # Also where no answer is waited for: over a connection that is left open, what is asked
+            # next would go to who led before.
+            if self._at is not None:
+                self._hang_up(mono_ns)
             self._at = at
         if any(question.until_ns <= mono_ns for question in self._out.values()):
             self._hang_up(mono_ns)
@@ -70,8 +73,8 @@ class ControllerLink:
             question.answered(None, mono_ns)
 
     def _hang_up(self, mono_ns: int) -> None:
+        self._outbox.emit(DisconnectPeer(channel=CHANNEL))
         if self._out:
-            self._outbox.emit(DisconnectPeer(channel=CHANNEL))
             self.on_lost(mono_ns)
 
     def _send(self, question: _Question, at: Endpoint, mono_ns: int) -> None:
