@@ -59,7 +59,7 @@ EXPLAINED = (
     ),
     Explained(
         text="Unexpected error REQUEST_TIMED_OUT in UPDATE_RAFT_VOTER response",
-        why="another change of the voters was not committed yet; it is sent again",
+        why="LeaderChange, or another change of voters, was not committed yet; it is sent again",
     ),
 )
 
