@@ -28,6 +28,7 @@ _MODULES = (
     "quorum.log_matching",
     "quorum.watermarks",
     "quorum.snapshots",
+    "quorum.stored_snapshots",
     "quorum.voters_followed",
     "quorum.voter_sets",
     "quorum.without_majority",

@@ -1,24 +1,21 @@
 """`__cluster_metadata-0`: its batches, its records, and the snapshot that stands for its head."""
 
-import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from checkers.disk.batches import Batch, Scan, batches_of, read_batches, read_records, together
+from checkers.disk.batches import Batch, Scan, batches_of, read_batches, together
 from checkers.disk.columns import batch_columns, joined, table
+from checkers.disk.decoded_batches import DecodedBatches, RecordRow
 from checkers.disk.fields import DamagedError
-from checkers.disk.records import decode_control, decode_metadata
 from checkers.disk.segments import LogFiles
+from checkers.disk.snapshot_files import read_snapshots, snapshots_of, snapshots_table
 from checkers.history.tables import LOG_BATCHES, LOG_RECORDS
 
 METADATA_LOG = "__cluster_metadata-0"
-_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
-
-_Row = dict[str, int | str | bool | None]
 
 
 @dataclass(slots=True)
@@ -26,32 +23,12 @@ class MetadataLog:
     """As read off one node's disk."""
 
     node: int
-    known: "DecodedBatches"
+    known: DecodedBatches
     batches: pa.Table = field(default_factory=LOG_BATCHES.empty_table)
-    records: list[_Row] = field(default_factory=list)
+    records: list[RecordRow] = field(default_factory=list)
+    snapshots: list[RecordRow] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     end: int = 0
-
-
-class DecodedBatches:
-    """Batches that were decoded: the disks of a quorum mostly hold the same ones."""
-
-    def __init__(self) -> None:
-        self._rows: dict[Hashable, list[_Row]] = {}
-
-    def rows(self, batch: Batch) -> Iterator[_Row]:
-        """Of its records, but for the node. Raises DamagedError behind those that can be read."""
-        header = (batch.base_offset, batch.epoch, batch.control, batch.codec, batch.records)
-        key = (*header, batch.crc_ok, batch.data)
-        known = self._rows.get(key)
-        if known is None:
-            known = []
-            for row in _rows(batch):
-                known.append(row)
-                yield row
-            self._rows[key] = known
-        else:
-            yield from known
 
 
 def read_metadata_log(
@@ -69,6 +46,7 @@ def read_metadata_log(
     found.end = files.end
     if scans:
         found.batches = _batches(scans, node, directory_id)
+    found.snapshots = read_snapshots(directory, node, directory_id, found.known)
     if files.start > 0:
         _begin_with_snapshot(directory, files.start, found)
     return found
@@ -93,29 +71,9 @@ def _add(batch: Batch, where: str, found: MetadataLog, at: int | None = None) ->
         found.problems.append(f"{where}: {error}")
 
 
-def _rows(batch: Batch) -> Iterator[_Row]:
-    for record in read_records(batch):
-        decoded = decode_control(record) if batch.control else decode_metadata(record)
-        yield {
-            "offset": record.offset,
-            "epoch": batch.epoch,
-            "type": decoded.type,
-            "resource_type": decoded.resource_type,
-            "resource": decoded.resource,
-            "name": decoded.name,
-            "value": decoded.value,
-            "leader": decoded.leader,
-            "detail": decoded.detail,
-        }
-
-
 def _begin_with_snapshot(directory: Path, start: int, found: MetadataLog) -> None:
     """Put the oldest snapshot that reaches the log's first offset before the log."""
-    ends = {
-        int(match[1]): path
-        for path in directory.iterdir()
-        if (match := _SNAPSHOT.fullmatch(path.name)) and int(match[1]) >= start
-    }
+    ends = {end: path for end, _, path in snapshots_of(directory) if end >= start}
     if not ends:
         found.problems.append(f"the log begins at {start}, and no snapshot reaches that far")
         return
@@ -142,3 +100,7 @@ def batches_table(logs: list[MetadataLog]) -> pa.Table:
 
 def records_table(logs: list[MetadataLog]) -> pa.Table:
     return pa.Table.from_pylist([row for log in logs for row in log.records], schema=LOG_RECORDS)
+
+
+def snapshot_records_table(logs: list[MetadataLog]) -> pa.Table:
+    return snapshots_table([row for log in logs for row in log.snapshots])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from checkers.disk.decoded_batches import DecodedBatches
 from checkers.disk.fields import DamagedError
 from checkers.disk.files import (
     MetaProperties,
@@ -17,11 +18,11 @@ from checkers.disk.files import (
 )
 from checkers.disk.metadata_log import (
     METADATA_LOG,
-    DecodedBatches,
     MetadataLog,
     batches_table,
     read_metadata_log,
     records_table,
+    snapshot_records_table,
 )
 from checkers.disk.replicas import Replicas, read_replicas
 from checkers.history.tables import DISKS, LOST_RECORDS, NO_DIRECTORY
@@ -49,8 +50,9 @@ class _Disk:
 
 
 def read_disks(directory: Path) -> dict[str, pa.Table]:
-    """LOG_BATCHES, LOG_RECORDS, DISKS and REPLICAS with theirs, from the copies `node-N` below it;
-    of disks that were lost, from those below `lost`, what was in the metadata log.
+    """LOG_BATCHES, LOG_RECORDS, SNAPSHOT_RECORDS, DISKS and REPLICAS with theirs, from the copies
+    `node-N` below it; of disks that were lost, from those below `lost`, what was in the metadata
+    log.
 
     A disk that cannot be read has a row in DISKS that says why; no directory gives empty tables.
     """
@@ -64,6 +66,7 @@ def read_disks(directory: Path) -> dict[str, pa.Table]:
     return {
         "log_batches": batches_table(logs),
         "log_records": records_table(logs),
+        "snapshot_records": snapshot_records_table(logs),
         "disks": _table(disks),
         "lost_batches": batches_table([disk.log for disk in lost if disk.log is not None]),
         "lost_records": _lost_records(lost),

@@ -14,6 +14,8 @@ told_voters.py        sets of voters as nodes tell of them
 committed.py          what of it is committed
 metadata_replay.py    replays that, once, into a timeline
 image.py              the timeline: brokers and partitions, change by change
+replayed_image.py     what records of metadata make, thing by thing, be they of a log or a snapshot
+snapshot_images.py    the whole snapshots on the nodes' disks, and their images
 isr_history.py        the ISR of each partition over time, from that timeline and from probes
 partition_logs.py     what stands at which offset of a partition, on a disk or in the history
 restarts.py           how each broker's process ended before the next one registered

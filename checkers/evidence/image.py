@@ -6,7 +6,7 @@ do to the broker, others behind it. So who was active is asked before a record a
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from checkers.evidence.committed import CommittedLog
@@ -182,6 +182,52 @@ class Timeline:
     def elected_outside(self) -> frozenset[str]:
         """Partitions of which somebody led who was neither in the ISR nor in the ELR."""
         return frozenset(c.partition.key for _, c in self.changes() if c.elected_outside)
+
+
+def partition_of(key: str, detail: Detail) -> Partition:
+    """What a Partition record says."""
+    return Partition(
+        key=key,
+        topic_id=detail["topicId"],
+        replicas=tuple(detail["replicas"]),
+        isr=tuple(detail["isr"]),
+        elr=tuple(detail.get("eligibleLeaderReplicas") or ()),
+        last_known_elr=tuple(detail.get("lastKnownElr") or ()),
+        leader=detail["leader"],
+        recovering=detail.get("leaderRecoveryState", 0) == 1,
+        leader_epoch=detail["leaderEpoch"],
+        partition_epoch=detail["partitionEpoch"],
+        adding=tuple(detail.get("addingReplicas") or ()),
+        removing=tuple(detail.get("removingReplicas") or ()),
+    )
+
+
+def changed(before: Partition, detail: Detail) -> Partition:
+    """What a PartitionChange record makes of it: whoever is named as leader begins an epoch."""
+    return replace(
+        before,
+        replicas=tuple(detail.get("replicas") or before.replicas),
+        isr=_nodes(detail, "isr", before.isr),
+        elr=_nodes(detail, "eligibleLeaderReplicas", before.elr),
+        last_known_elr=_nodes(detail, "lastKnownElr", before.last_known_elr),
+        leader=detail.get("leader", before.leader),
+        recovering=detail.get("leaderRecoveryState", int(before.recovering)) == 1,
+        leader_epoch=before.leader_epoch + ("leader" in detail),
+        partition_epoch=before.partition_epoch + 1,
+        adding=_nodes(detail, "addingReplicas", before.adding),
+        removing=_nodes(detail, "removingReplicas", before.removing),
+    )
+
+
+def without_elr(before: Partition) -> Partition:
+    """What a ClearElr record makes of one that has any."""
+    epoch = before.partition_epoch + 1
+    return replace(before, elr=(), last_known_elr=(), partition_epoch=epoch)
+
+
+def _nodes(detail: Detail, name: str, otherwise: Nodes) -> Nodes:
+    told = detail.get(name)
+    return otherwise if told is None else tuple(told)
 
 
 def node_of(detail: Detail) -> int:

@@ -21,11 +21,13 @@ from checkers.evidence.image import (
     Change,
     Detail,
     MetadataBatch,
-    Nodes,
     Partition,
     Registration,
     Timeline,
+    changed,
     node_of,
+    partition_of,
+    without_elr,
 )
 
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -154,21 +156,7 @@ class _Replay:
 
     def _partition(self, offset: int, detail: Detail) -> None:
         key = f"{self.names.get(detail['topicId'], detail['topicId'])}-{detail['partitionId']}"
-        made = Partition(
-            key=key,
-            topic_id=detail["topicId"],
-            replicas=tuple(detail["replicas"]),
-            isr=tuple(detail["isr"]),
-            elr=tuple(detail.get("eligibleLeaderReplicas") or ()),
-            last_known_elr=tuple(detail.get("lastKnownElr") or ()),
-            leader=detail["leader"],
-            recovering=detail.get("leaderRecoveryState", 0) == 1,
-            leader_epoch=detail["leaderEpoch"],
-            partition_epoch=detail["partitionEpoch"],
-            adding=tuple(detail.get("addingReplicas") or ()),
-            removing=tuple(detail.get("removingReplicas") or ()),
-        )
-        self._note(offset, self.timeline.partitions.get(key), made)
+        self._note(offset, self.timeline.partitions.get(key), partition_of(key, detail))
 
     def _change(self, offset: int, detail: Detail) -> None:
         key = f"{self.names.get(detail['topicId'], detail['topicId'])}-{detail['partitionId']}"
@@ -176,21 +164,7 @@ class _Replay:
         if before is None:
             self.timeline.strays.append((offset, detail["topicId"]))
             return
-        named = "leader" in detail
-        after = replace(
-            before,
-            replicas=tuple(detail.get("replicas") or before.replicas),
-            isr=_nodes(detail, "isr", before.isr),
-            elr=_nodes(detail, "eligibleLeaderReplicas", before.elr),
-            last_known_elr=_nodes(detail, "lastKnownElr", before.last_known_elr),
-            leader=detail.get("leader", before.leader),
-            recovering=detail.get("leaderRecoveryState", int(before.recovering)) == 1,
-            leader_epoch=before.leader_epoch + named,
-            partition_epoch=before.partition_epoch + 1,
-            adding=_nodes(detail, "addingReplicas", before.adding),
-            removing=_nodes(detail, "removingReplicas", before.removing),
-        )
-        self._note(offset, before, after)
+        self._note(offset, before, changed(before, detail))
 
     def _remove(self, offset: int, topic_id: str) -> None:
         name = self.names.pop(topic_id, topic_id)
@@ -205,9 +179,7 @@ class _Replay:
         for before in list(self.timeline.partitions.values()):
             named = topic in ("", before.key.rpartition("-")[0])
             if named and (before.elr or before.last_known_elr):
-                epoch = before.partition_epoch + 1
-                after = replace(before, elr=(), last_known_elr=(), partition_epoch=epoch)
-                self._note(offset, before, after)
+                self._note(offset, before, without_elr(before))
 
     def _register(self, offset: int, detail: Detail) -> None:
         self.batch.broker_records.append((offset, "RegisterBroker", detail))
@@ -241,8 +213,3 @@ class _Replay:
                 stopping=known.stopping or detail.get("inControlledShutdown", 0) == 1,
             )
             self.brokers = {**self.brokers, node: after}
-
-
-def _nodes(detail: Detail, name: str, otherwise: Nodes) -> Nodes:
-    told = detail.get(name)
-    return otherwise if told is None else tuple(told)

@@ -27,6 +27,7 @@ _TABLES = {
     "log_errors": Kind.NODE_LOGS,
     "log_batches": Kind.METADATA_LOGS,
     "log_records": Kind.METADATA_LOGS,
+    "snapshot_records": Kind.METADATA_LOGS,
     "disks": Kind.METADATA_LOGS,
     "lost_batches": Kind.METADATA_LOGS,
     "lost_records": Kind.METADATA_LOGS,

@@ -200,6 +200,19 @@ LOG_RECORDS = pa.schema(
     ]
 )
 
+# One row a record in a snapshot of the metadata log, in their order, of every snapshot on a node's
+# disk; `end` and `epoch` are those of the snapshot's name. One that is damaged is read up to there,
+# and lacks its SnapshotFooter then.
+SNAPSHOT_RECORDS = pa.schema(
+    [
+        ("node", pa.int16()),
+        ("directory", pa.string()),
+        ("end", pa.int64()),  # the offset behind the last record that it stands for
+        ("epoch", pa.int32()),  # of that record
+        *((name, LOG_RECORDS.field(name).type) for name in LOG_RECORDS.names[3:]),
+    ]
+)
+
 # As LOG_BATCHES, for the logs of partitions.
 REPLICA_BATCHES = pa.schema(
     [
@@ -307,6 +320,7 @@ TABLES: dict[str, pa.Schema] = {
     "log_errors": LOG_ERRORS,
     "log_batches": LOG_BATCHES,
     "log_records": LOG_RECORDS,
+    "snapshot_records": SNAPSHOT_RECORDS,
     "disks": DISKS,
     "lost_batches": LOST_BATCHES,
     "lost_records": LOST_RECORDS,

@@ -10,6 +10,8 @@ contiguity.py          no holes on a disk, of the metadata or of partitions
 log_matching.py        Q5, Q11, Q12: logs agree where they must
 watermarks.py          Q6, Q7, Q8, Q10, Q13: high watermarks, and who cuts its log
 snapshots.py           Q14, Q15, Q16, M2: what snapshots stand for
+stored_snapshots.py    Q15 and M2 of any target: snapshots on disks, the log, and each other
+replayed_logs.py       metadata logs on disks, replayed up to where snapshots end
 voters_followed.py     V2, V3, V4, V6, V9, V10, Q19: voters that change, by traces
 voter_sets.py          V1, V5, V7: voters that change, by disks, as asked for and acknowledged
 new_disks.py           V8: a new disk elects nobody until it is added
