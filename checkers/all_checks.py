@@ -46,6 +46,7 @@ _MODULES = (
     "partitions.held",
     "partitions.partition_watermarks",
     "partitions.isr_and_cuts",
+    "partitions.joined_isr",
     "partitions.leaders",
     "partitions.eligible",
     "partitions.registrations",

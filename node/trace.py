@@ -75,6 +75,18 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # Of a leader: its ISR as committed ([{id}]), in a partition epoch, and the maximal one
     # (KIP-966), which has all that may be in it.
     "p.isr": ("topic", "index", "epoch", "partition_epoch", "isr", "maximal"),
+    # Of a leader: it proposes that a replica join the ISR of `partition_epoch`, which it knows to
+    # have all below `offset` by a Fetch in that broker epoch. hwm: its high watermark then.
+    "p.join": (
+        "topic",
+        "index",
+        "epoch",
+        "partition_epoch",
+        "replica",
+        "broker_epoch",
+        "offset",
+        "hwm",
+    ),
     # Of a leader: its high watermark, and where its log ends and those of the others ([{id, end}],
     # -1: not known yet).
     "p.hwm": ("topic", "index", "epoch", "hwm", "end", "ends"),

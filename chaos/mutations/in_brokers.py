@@ -1,8 +1,9 @@
 """What is planted in simulated clusters that have brokers, and who must find it: P partitions, E
 eligible leader replicas (KIP-966).
 
-Two stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
-one loses its power; and one in which the ISR shrinks and grows again and again.
+Three stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
+one loses its power; one in which the ISR shrinks and grows again and again; and one in which the
+brokers are restarted, one after another.
 """
 
 from chaos.mutations.mutation import Mutation
@@ -61,6 +62,28 @@ IN_BROKERS = (
         wrong="a high watermark falls to where a follower is that was not heard of",
         real="the rule of KIP-966, left out",
         checks=("P12-high-watermark-rises",),
+    ),
+    Mutation(
+        id="P-STALE-EPOCH",
+        wrong="a broker joins an ISR by what an earlier life of it had",
+        real="KIP-903, KAFKA-14617",
+        checks=("P4-joined-by-this-life",),
+        scenario="controlled-shutdown-roll",
+        duration_s=30.0,
+        settings={"elr": "on"},
+        simulated=True,
+    ),
+    _of_storm(
+        "P-ISR-SHORT",
+        wrong="a replica that lacks what is committed is proposed for the ISR",
+        real="the rule of KIP-966 and KIP-320, left out",
+        checks=("P5-joined-with-all",),
+    ),
+    _of_storm(
+        "P-TRUNC-HWM",
+        wrong="who follows another leader cuts its log at the high watermark that it knew",
+        real="KIP-101, Apache Kafka before 0.11",
+        checks=("P16-no-committed-record-cut",),
     ),
     _of_last_replica(
         "P-ISR-HASTY",

@@ -81,6 +81,7 @@ _REQUIRED = {
     "c.read": ("epoch",),
     "p.role": ("epoch", "hwm", "log_end"),
     "p.isr": ("epoch",),
+    "p.join": ("epoch", "replica", "offset", "hwm"),
     "p.hwm": ("epoch", "hwm", "log_end"),
     "p.truncate": ("epoch", "log_end"),
 }

@@ -44,6 +44,16 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "c.read": ("epoch", "ticket", "arrived", "heard"),
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
     "p.isr": ("topic", "index", "epoch", "partition_epoch", "isr", "maximal"),
+    "p.join": (
+        "topic",
+        "index",
+        "epoch",
+        "partition_epoch",
+        "replica",
+        "broker_epoch",
+        "offset",
+        "hwm",
+    ),
     "p.hwm": ("topic", "index", "epoch", "hwm", "end", "ends"),
     "p.truncate": ("topic", "index", "end", "hwm", "epoch", "cut_epoch"),
 }

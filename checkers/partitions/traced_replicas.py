@@ -47,12 +47,23 @@ class MovedWatermark(NamedTuple):
         return self.event.log_end if node == self.event.node else self.ends.get(node, -1)
 
 
+class Joining(NamedTuple):
+    """A replica that a leader proposes for the ISR (p.join)."""
+
+    event: NodeEvent
+    partition: PartitionId
+    partition_epoch: int  # that of the ISR which it is to join
+    broker_epoch: int  # in which it sent the Fetch that proves what it has
+    epoch_start: int  # where the leader's log ended as it began to lead
+
+
 @dataclass
 class TracedPartitions:
     """In the order of processes, and of the lines of each."""
 
     moves: list[MovedWatermark] = field(default_factory=list)
     isrs: list[NodeEvent] = field(default_factory=list)
+    joins: list[Joining] = field(default_factory=list)
     cuts: list[NodeEvent] = field(default_factory=list)
 
 
@@ -86,19 +97,22 @@ def _follow(process: Process, found: TracedPartitions) -> None:
     """A high watermark of which no line tells whose ISR it goes by is left out: lines are missing,
     and the checks say so."""
     marks: dict[PartitionId, int] = {}
+    starts: dict[PartitionId, int] = {}
     isrs: dict[PartitionId, ToldIsr] = {}
-    for event in process.events("p.role", "p.isr", "p.hwm", "p.truncate"):
+    for event in process.events("p.role", "p.isr", "p.join", "p.hwm", "p.truncate"):
         at = partition_of(event)
         match event.event:
             case "p.role":
-                marks[at] = event.hwm
+                marks[at], starts[at] = event.hwm, event.log_end
                 isrs.pop(at, None)
             case "p.isr":
                 isrs[at] = isr_of(event)
                 found.isrs.append(event)
+            case "p.join" if at in starts:
+                found.joins.append(_joining(event, at, starts[at]))
             case "p.truncate":
                 found.cuts.append(event)
-            case _ if at in isrs and at in marks:
+            case "p.hwm" if at in isrs and at in marks:
                 found.moves.append(_move(event, at, marks[at], isrs[at]))
                 marks[at] = event.hwm
 
@@ -107,6 +121,11 @@ def _move(event: NodeEvent, at: PartitionId, before: int, isr: ToldIsr) -> Moved
     more: Mapping[str, Any] = event.more
     ends = {each["id"]: each["end"] for each in more["ends"]}
     return MovedWatermark(event=event, partition=at, before=before, isr=isr, ends=ends)
+
+
+def _joining(event: NodeEvent, at: PartitionId, epoch_start: int) -> Joining:
+    more: Mapping[str, Any] = event.more
+    return Joining(event, at, more["partition_epoch"], more["broker_epoch"], epoch_start)
 
 
 def histories(found: Timeline) -> Mapping[PartitionId, list[Change]]:

@@ -7,8 +7,9 @@ and not whom it counted. So the judge can decide once more whether the high wate
 from dataclasses import dataclass
 from uuid import UUID
 
+from node.broker.remote_replica import RemoteReplica
 from node.broker.replica import NO_EPOCH, Leading, Replica
-from node.ids import Offset, uuid_text
+from node.ids import NodeId, Offset, uuid_text
 from node.outbox import Outbox
 
 
@@ -39,6 +40,7 @@ def trace_replica(
         return before
     isr = _isr(replica, leading)
     if isr != before.isr:
+        _trace_joining(key, replica, leading, outbox)
         outbox.trace(
             "p.isr",
             topic=uuid_text(key[0]),
@@ -86,6 +88,28 @@ def _trace_role(key: tuple[UUID, int], replica: Replica, began: Offset, outbox: 
     )
 
 
+def _trace_joining(
+    key: tuple[UUID, int], replica: Replica, leading: Leading, outbox: Outbox
+) -> None:
+    """Whom it proposes, with what it has proved."""
+    pending, committed = leading.isr.pending, leading.isr.committed
+    if pending is None:
+        return
+    for member in pending.isr:
+        if member.broker not in committed:
+            outbox.trace(
+                "p.join",
+                topic=uuid_text(key[0]),
+                index=key[1],
+                epoch=pending.leader_epoch,
+                partition_epoch=pending.partition_epoch,
+                replica=member.broker,
+                broker_epoch=member.epoch,
+                offset=_end(leading.followers[NodeId(member.broker)]),
+                hwm=replica.high_watermark,
+            )
+
+
 def _isr(replica: Replica, leading: Leading) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     assert replica.state is not None, "who leads was told so"
     isr = leading.isr
@@ -97,7 +121,9 @@ def _ids(brokers: tuple[int, ...]) -> list[dict[str, int | str]]:
 
 
 def _ends(leading: Leading) -> list[dict[str, int | str]]:
-    return [
-        {"id": broker, "end": -1 if follower.end is None else follower.end}
-        for broker, follower in leading.followers.items()
-    ]
+    return [{"id": broker, "end": _end(follower)} for broker, follower in leading.followers.items()]
+
+
+def _end(follower: RemoteReplica) -> int:
+    """Of its log; -1: not known yet."""
+    return -1 if follower.end is None else follower.end

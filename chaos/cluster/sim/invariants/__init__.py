@@ -49,6 +49,7 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
 and of brokers, who keep the replicas of partitions (KIP-966):
 
     P1    one broker leads in a leader epoch, in one of its lives      kept_partition.py
+    P5    who is to join an ISR has what it takes                      watched_broker.py
     P6    an ISR that a leader goes by is committed                    watched_broker.py
     P7    all of the committed ISR have what is below the high watermark  kept_partition.py
     P8    a high watermark moves while the ISR has min ISR             watched_broker.py

@@ -101,6 +101,13 @@ class BrokerWatch:
                 logs[node] = held.logs.get(key, NOTHING)
         return logs
 
+    def log_of(self, key: Key, node: NodeId, epoch: int) -> KnownBatch | None:
+        """Of a broker in that broker epoch; None: it is in another life by now."""
+        held = self._newest_lives.get(node)
+        if held is None or held.epoch != epoch:
+            return None
+        return held.logs.get(key, NOTHING)
+
     def _newest_image(self) -> Image:
         return max(self._newest_lives.values(), key=lambda held: held.applied).image
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas, Key, key_of
-from chaos.cluster.sim.invariants.known_batches import NOTHING, cut
+from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from node.broker_core import BrokerCore
 from node.effects import AppendBatches, CreateLog, RemoveLog, Trace, TraceValue, TruncateLog
 from node.ids import METADATA_LOG, LogId, NodeId, Offset, parse_uuid
@@ -33,6 +33,7 @@ class WatchedBroker:
         self._keys = {log: key_of(log, topic) for log, topic in names.items()}
         self._isrs: dict[Key, _Isr] = {}
         self._marks: dict[Key, int] = {}
+        self._starts: dict[Key, int] = {}  # where its log ended as it began to lead, or to follow
         self._steps = 0
 
     @classmethod
@@ -79,6 +80,8 @@ class WatchedBroker:
                 self._begin(fields)
             case Trace(event="p.isr", fields=fields):
                 self._isrs[_key(fields)] = _isr(fields)
+            case Trace(event="p.join", fields=fields):
+                self._join(fields)
             case Trace(event="p.hwm", fields=fields):
                 self._move(fields)
             case _:
@@ -106,12 +109,22 @@ class WatchedBroker:
     def _begin(self, fields: Mapping[str, TraceValue]) -> None:
         key = _key(fields)
         self._isrs.pop(key, None)
-        self._marks[key] = _number(fields, "hwm")
+        self._marks[key], self._starts[key] = _number(fields, "hwm"), _number(fields, "end")
         promised = self._watch.promised(key, self._held.image)
         if fields["role"] == "leader" and promised is not None:
             life = (self._held.node, self._held.life)
             log, epoch = self._held.logs[key], _number(fields, "epoch")
             self._watch.partition(key).lead(life, epoch, log, promised)
+
+    def _join(self, fields: Mapping[str, TraceValue]) -> None:
+        """By what the follower's log is, and not what its leader takes it for."""
+        key, broker = _key(fields), NodeId(_number(fields, "replica"))
+        log = self._watch.log_of(key, broker, _number(fields, "broker_epoch"))
+        needed = cut(self._held.logs[key], Offset(max(self._marks[key], self._starts[key])))
+        if log is not None and not holds(log, needed):
+            what = f"n{self._held.node} proposes n{broker} for the ISR of "
+            what += f"{self._watch.partition(key).name}, and its log is {log}, without {needed}"
+            raise Broken("P5-joined-with-all", what)
 
     def _move(self, fields: Mapping[str, TraceValue]) -> None:
         """A leader's high watermark: P8 and P12 by itself, the others by those of all brokers."""
