@@ -47,6 +47,7 @@ _MODULES = (
     "partitions.partition_watermarks",
     "partitions.isr_and_cuts",
     "partitions.joined_isr",
+    "partitions.vouched",
     "partitions.leaders",
     "partitions.eligible",
     "partitions.registrations",
@@ -60,6 +61,7 @@ _MODULES = (
     "run.recovery",
     "run.change_answers",
     "run.calm",
+    "run.let_in",
     "run.sufficiency",
     "run.evidence_complete",
 )

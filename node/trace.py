@@ -69,6 +69,12 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # [{id, dir, since}], the other voters that sent a Fetch of this epoch after an answer that left
     # at `since`. Both times are ns of the node's own clock, to be compared with each other only.
     "c.read": ("epoch", "ticket", "arrived", "heard"),
+    # A broker's life (KIP-631). state: starting, recovery, running, pending-controlled-shutdown or
+    # shutting-down; and vouching: its logs are flushed, and the file that says so is about to be
+    # written. epoch: its broker epoch, -1 until it is registered; previous: the one that such a
+    # file of the last process told, which the registration names; -1: none did. fenced: what the
+    # controller answered last.
+    "b.life": ("state", "epoch", "previous", "fenced"),
     # A broker's replica of a partition leads, or follows, in a leader epoch: so its log ends, and
     # its high watermark is, as it begins to. topic: an id.
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),

@@ -85,6 +85,12 @@ IN_BROKERS = (
         real="KIP-101, Apache Kafka before 0.11",
         checks=("P16-no-committed-record-cut",),
     ),
+    _of_storm(
+        "P-STAY-FENCED",
+        wrong="a fenced broker that has replicas is never unfenced",
+        real="the rule of KIP-631, left out",
+        checks=("P18-brokers-are-let-in",),
+    ),
     _of_last_replica(
         "P-ISR-HASTY",
         wrong="a leader takes the ISR that it proposes for committed",
@@ -95,7 +101,7 @@ IN_BROKERS = (
         "E-CLEAN-LIE",
         wrong="the file that vouches for a clean shutdown is there before there is one",
         real="the rule of KIP-966, left out",
-        checks=("E6-lost-bytes-are-not-clean",),
+        checks=("E6-clean-as-vouched", "E6-lost-bytes-are-not-clean"),
     ),
     _of_controller("E-NO-DETECT"),
 )

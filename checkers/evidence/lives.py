@@ -79,6 +79,7 @@ _REQUIRED = {
     "q.vote": ("replica", "epoch", "outcome"),
     "c.active": ("epoch",),
     "c.read": ("epoch",),
+    "b.life": ("state", "epoch"),
     "p.role": ("epoch", "hwm", "log_end"),
     "p.isr": ("epoch",),
     "p.join": ("epoch", "replica", "offset", "hwm"),

@@ -42,6 +42,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "c.unregistered": ("error",),
     "c.resign": ("epoch",),
     "c.read": ("epoch", "ticket", "arrived", "heard"),
+    "b.life": ("state", "epoch", "previous", "fenced"),
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
     "p.isr": ("topic", "index", "epoch", "partition_epoch", "isr", "maximal"),
     "p.join": (

@@ -3,6 +3,7 @@
 partition_watermarks.py  P7, P8, P12: how leaders' high watermarks move
 isr_and_cuts.py          P6, P16: the ISR that a leader goes by, and what followers cut off
 joined_isr.py            P4, P5: who joins an ISR, by what it has proved
+vouched.py               E6: who says that it was shut down cleanly had vouched for its logs
 traced_replicas.py       what brokers' traces tell of replicas, for these three
 leaders.py               P1, P2, P3: who leads, of whom
 eligible.py              E1-E4, E7-E9 and E11: who may lead

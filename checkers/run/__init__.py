@@ -5,6 +5,7 @@ sufficiency.py         clients got through, faults bit, the final reads succeede
 silence.py             the part of that in which clients hang
 answers.py             nodes answer by the protocol, and refuse what is wrong
 calm.py                what nobody disturbs is quick
+let_in.py              P18: a broker that is left in peace is unfenced
 kept_running.py        no process ended by itself
 complaints.py          two programs in one quorum: neither logs an error of the other
 recovery.py            a healed cluster goes on

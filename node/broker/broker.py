@@ -16,6 +16,7 @@ from node.broker.forwarding import Forwarding
 from node.broker.held_replicas import HeldReplicas, ReplicaLogs
 from node.broker.image_follower import ImageFollower
 from node.broker.isr_changes import IsrChanges
+from node.broker.life_traces import LifeTraces
 from node.broker.lifecycle import Lifecycle, LifeState
 from node.broker.offset_requests import ends_of_epochs, list_offsets
 from node.broker.partition_descriptions import describe_partitions
@@ -78,6 +79,7 @@ class Broker:
             role=role,
             link=self._link,
         )
+        self._life = LifeTraces(self.lifecycle, previous_epoch, outbox)
         self.replicas = HeldReplicas(me, logs, config.brokers, role, self.follower.may_join, outbox)
         self._checkpoint = HighWatermarkCheckpoint(self.replicas, outbox)
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
@@ -153,6 +155,8 @@ class Broker:
             self.replicas.follow(self.follower.image, mono_ns)
             self.groups.follow(now)
         self.lifecycle.poll(applied, mono_ns)
+        if not self.is_ended:
+            self._life.poll()
         self._changes.poll(mono_ns)
         if self._unflushed is None:
             self._fetchers.poll(live_brokers(self.follower.image, self._listener), mono_ns)
@@ -228,7 +232,7 @@ class Broker:
         assert self._unflushed is not None, f"{log} was flushed, and nobody asked"
         self._unflushed.discard(log)
         if not self._unflushed:
-            self._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))
+            self._vouch()
 
     def _go_on_ending(self, mono_ns: int) -> None:
         is_let_go = self.lifecycle.state is LifeState.SHUTTING_DOWN or mono_ns >= self._give_up_ns
@@ -239,4 +243,8 @@ class Broker:
             for log in sorted(self._unflushed):
                 self._outbox.emit(FlushLog(log=log))
             if not self._unflushed:
-                self._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))
+                self._vouch()
+
+    def _vouch(self) -> None:
+        self._life.vouch()
+        self._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))

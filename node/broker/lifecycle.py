@@ -69,6 +69,7 @@ class Lifecycle:
         self._due_ns = 0  # of the next request; NEVER_NS while one is out
         self.epoch = NO_BROKER_EPOCH  # that the controller gave this life
         self.state = LifeState.STARTING
+        self.is_fenced = True  # as the controller answered last
 
     def poll(self, applied: Offset, mono_ns: int) -> None:
         """Send what is due. `applied`: all below is replayed."""
@@ -110,6 +111,7 @@ class Lifecycle:
     def _heard(self, response: Response | None, mono_ns: int) -> None:
         self._due_ns = mono_ns + _RETRY_NS
         if isinstance(response, BrokerHeartbeatResponse) and response.error is ErrorCode.NONE:
+            self.is_fenced = response.is_fenced
             self._follow(response)
             is_settled = self.state is LifeState.RUNNING
             self._due_ns = mono_ns + (self._interval_ns if is_settled else _CATCHING_UP_NS)

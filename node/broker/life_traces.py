@@ -1,0 +1,36 @@
+"""What a broker tells of its own life (`node.trace`): how far it is, and what it is taken for."""
+
+from node.broker.lifecycle import Lifecycle
+from node.outbox import Outbox
+
+_VOUCHING = "vouching"
+
+
+class LifeTraces:
+    def __init__(self, lifecycle: Lifecycle, previous_epoch: int, outbox: Outbox) -> None:
+        self._lifecycle = lifecycle
+        self._previous_epoch = previous_epoch
+        self._outbox = outbox
+        self._told: tuple[str, int, bool] | None = None
+
+    def poll(self) -> None:
+        """Tell what has changed."""
+        self._tell(self._lifecycle.state.name.lower().replace("_", "-"))
+
+    def vouch(self) -> None:
+        """The file that vouches for this life's logs is about to be written."""
+        self._tell(_VOUCHING)
+
+    def _tell(self, state: str) -> None:
+        life = self._lifecycle
+        now = (state, life.epoch, life.is_fenced)
+        if now == self._told:
+            return
+        self._told = now
+        self._outbox.trace(
+            "b.life",
+            state=state,
+            epoch=life.epoch,
+            previous=self._previous_epoch,
+            fenced=life.is_fenced,
+        )
