@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from chaos.clock import Clock
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import Cluster, NodeStatus, Stepping
 from chaos.cluster.roles import brokers_of, controllers_of
@@ -19,7 +20,7 @@ from chaos.plan import RunPlan
 from chaos.probes import QuorumProbe, advertised, driver_for
 from chaos.recorder import Recorder
 from chaos.scenario import WHOLE_S
-from chaos.watches import PartitionWatch, QuorumWatch
+from chaos.watches import PartitionWatch, QuorumAnswers, QuorumWatch
 from checkers.counted import counted
 from checkers.evidence.planned import Kind
 from checkers.history.events import EventType
@@ -71,7 +72,7 @@ class Experiment:
         self._workload = _workload(plan, cluster, recorder)
         self._watch = _watch(plan, cluster, self._workload, recorder, phases)
         self._quorum_watch = _quorum_watch(cluster, recorder, phases)
-        self._operator = _operator(cluster, recorder, self._workload)
+        self._operator = _operator(cluster, recorder, self._workload, phases.clock)
         self._nemesis = Nemesis(
             cluster=cluster,
             probe=self._probe,
@@ -247,14 +248,15 @@ def _workload(plan: RunPlan, cluster: Cluster, recorder: Recorder) -> Workload:
     return kind.make(plan.load, access, recorder, plan.seed)
 
 
-def _operator(cluster: Cluster, recorder: Recorder, workload: Workload) -> Operator:
+def _operator(cluster: Cluster, recorder: Recorder, workload: Workload, clock: Clock) -> Operator:
     controllers = controllers_of(cluster)
     driver = driver_for(cluster, controllers, recorder.malformed)
     reached = {
         int(node): ClientEntry(host=host_name(node), port=controller_port(cluster, node))
         for node in controllers
     }
-    return Operator(driver, reached, recorder, workload.tally)
+    answers = QuorumAnswers(recorder, clock)
+    return Operator(driver, reached, recorder, workload.tally, answers)
 
 
 def _quorum_watch(cluster: Cluster, recorder: Recorder, phases: Phases) -> QuorumWatch | None:

@@ -1,7 +1,8 @@
 """Looks at the quorum and at partitions while a run goes on, each of them recorded."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chaos.clock import Clock
@@ -11,6 +12,7 @@ from chaos.probes import driver_for
 from chaos.recorder import EventFields, Recorder
 from workloads.connection import Driver
 from workloads.leader import LeaderFinder
+from workloads.operator import voters_of
 from workloads.survey import Survey
 from workloads.wire.describe_quorum import LeaderClaim
 from workloads.wire.header import Api
@@ -43,26 +45,39 @@ class LookCount:
         return {"looked": self.count, "longest_gap_ms": self.longest_gap_ns // 1_000_000}
 
 
+class QuorumAnswers:
+    """Records what controllers say of the quorum, whoever asks them."""
+
+    def __init__(self, recorder: Recorder, clock: Clock) -> None:
+        self._recorder = recorder
+        self._clock = clock
+
+    def now_ns(self) -> int:
+        return self._clock.now_ns()
+
+    def add(self, asked_ns: int, claims: Mapping[int, LeaderClaim]) -> None:
+        """All answers to one question, now; of nodes that lead by their own account."""
+        answered_ns = self._clock.now_ns()
+        for node, claim in claims.items():
+            if claim.leader is not None:
+                self._recorder.probe(_quorum_row(asked_ns, answered_ns, node, claim))
+
+
 class QuorumWatch:
     """Records again and again what controllers say of the quorum: of nodes that trace nothing, that
     is what the judge has of its course."""
 
     def __init__(self, driver: Driver, recorder: Recorder, clock: Clock) -> None:
         self._finder = LeaderFinder(driver)
-        self._recorder = recorder
-        self._clock = clock
+        self._answers = QuorumAnswers(recorder, clock)
         self.looks = LookCount()
 
     async def sample(self) -> None:
         """Until cancelled."""
         while True:
-            asked_ns = self._clock.now_ns()
+            asked_ns = self._answers.now_ns()
             self.looks.add(asked_ns)
-            claims = await self._finder.claims()
-            answered_ns = self._clock.now_ns()
-            for node, claim in claims.items():
-                if claim.leader is not None:
-                    self._recorder.probe(_quorum_row(asked_ns, answered_ns, node, claim))
+            self._answers.add(asked_ns, await self._finder.claims())
             await asyncio.sleep(_SAMPLE_S)
 
     async def close(self) -> None:
@@ -145,6 +160,7 @@ def _quorum_row(asked_ns: int, answered_ns: int, node: int, claim: LeaderClaim) 
         "leader": claim.leader,
         "epoch": claim.epoch,
         "high_watermark": claim.high_watermark,
+        "detail": json.dumps({"voters": [str(voter) for voter in voters_of(claim)]}),
     }
 
 

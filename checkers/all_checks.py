@@ -31,6 +31,7 @@ _MODULES = (
     "quorum.stored_snapshots",
     "quorum.voters_followed",
     "quorum.voter_sets",
+    "quorum.voters_told",
     "quorum.without_majority",
     "quorum.new_disks",
     "quorum.held_by_majority",

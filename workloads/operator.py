@@ -7,6 +7,7 @@ where the answer is lost, or the leader with it, look and ask again.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from checkers.counted import counted
 from checkers.history.events import EventType
@@ -51,12 +52,28 @@ class Voter:
         return f"{self.node}:{self.directory_id}"
 
 
+class QuorumRecord(Protocol):
+    """Where an operator writes down what controllers say of the quorum."""
+
+    def now_ns(self) -> int: ...
+
+    def add(self, asked_ns: int, claims: Mapping[int, LeaderClaim]) -> None:
+        """Answers by node, to a question that was asked then; they have just come."""
+
+
 class Operator:
-    """`reached`: where each controller is reached by the others."""
+    """`reached`: where each controller is reached by the others; `answers`: what they say to it of
+    the quorum."""
 
     def __init__(
-        self, driver: Driver, reached: Mapping[int, ClientEntry], history: History, tally: Tally
+        self,
+        driver: Driver,
+        reached: Mapping[int, ClientEntry],
+        history: History,
+        tally: Tally,
+        answers: QuorumRecord,
     ) -> None:
+        self._answers = answers
         self._driver = driver
         self._reached = reached
         self._history = history
@@ -165,8 +182,10 @@ class Operator:
     async def _look(self) -> LeaderClaim | None:
         """What the leader of the highest epoch says."""
         async with self._asking:  # a connection takes one question at a time
-            claims = (await self._survey.ask()).values()
-        leading = [each for each in claims if each.leader is not None]
+            asked_ns = self._answers.now_ns()
+            claims = await self._survey.ask()
+            self._answers.add(asked_ns, claims)
+        leading = [each for each in claims.values() if each.leader is not None]
         return max(leading, key=lambda claim: claim.epoch, default=None)
 
     async def _ask(self, f: str, voter: Voter, claim: LeaderClaim) -> int | None:

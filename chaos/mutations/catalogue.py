@@ -308,7 +308,7 @@ _CATALOGUE = (
         id="V-REJOIN",
         wrong="who was removed is a voter again, and nobody asked for it",
         real="KAFKA-19850",
-        checks=("voters-as-asked-for",),
+        checks=("voters-as-asked-for", "voters-as-told"),
         scenario="remove-leader",
         duration_s=30.0,
     ),

@@ -255,7 +255,8 @@ REPLICAS = pa.schema(
 )
 
 # One row a partition or quorum in an answer to a probe of the harness (DescribeTopicPartitions,
-# DescribeQuorum): what one node said, at some moment between t0 and t1.
+# DescribeQuorum), or to an operator who changes voters: what one node said, at some moment between
+# t0 and t1.
 PROBES = pa.schema(
     [
         ("t0", pa.int64()),
@@ -269,7 +270,7 @@ PROBES = pa.schema(
         ("isr", pa.list_(pa.int16())),
         ("elr", pa.list_(pa.int16())),
         ("last_known_elr", pa.list_(pa.int16())),
-        ("detail", pa.string()),  # JSON: log ends of voters and observers
+        ("detail", pa.string()),  # JSON, of a quorum: its `voters`, each as "3:<directory>"
     ]
 )
 

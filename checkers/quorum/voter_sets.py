@@ -19,7 +19,7 @@ from checkers.verdict import CheckResult, EventValue
 
 _Row = Mapping[str, Any]
 _ADD, _REMOVE = VOTER_CHANGES
-_AUTO_JOIN = "controller.quorum.auto.join.enable"  # a setting of Apache Kafka's controllers
+AUTO_JOIN = "controller.quorum.auto.join.enable"  # a setting of Apache Kafka's controllers
 
 
 @check(
@@ -145,7 +145,7 @@ def voters_as_asked_for(evidence: Evidence) -> CheckResult:
 
 def _asked_by_themselves(evidence: Evidence) -> frozenset[tuple[str, str]]:
     """What controllers may ask for that nobody tells them to, as often as it is needed."""
-    if evidence.info.settings.get(_AUTO_JOIN) != "true":
+    if evidence.info.settings.get(AUTO_JOIN) != "true":
         return frozenset()
     lost = {_key(disk.replica) for disk in evidence.lost_disks}
     there = {_key(replica) for replica in evidence.disks.values()}
@@ -185,13 +185,13 @@ def _contradicted(voters: VoterHistory, end: int, asked: Sequence[_Row]) -> list
     for replica in dict.fromkeys(row["key"] for row in hidden):
         more = known[_ADD, replica] - known[_REMOVE, replica]
         least = more - perhaps[_REMOVE, replica]
-        most = more + perhaps[_ADD, replica] + first.includes(_replica(replica))
+        most = more + perhaps[_ADD, replica] + first.includes(replica_of(replica))
         if not least <= (replica in there) <= most:
             found.append(_lost(next(row for row in hidden if row["key"] == replica)))
     return found
 
 
-def _replica(key: str) -> ReplicaKey:
+def replica_of(key: str) -> ReplicaKey:
     node, _, directory = key.partition(":")
     return ReplicaKey(int(node), directory)
 

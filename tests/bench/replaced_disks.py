@@ -20,6 +20,7 @@ from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.topology import host_name, inner_port
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
+from chaos.watches import QuorumAnswers
 from tests.bench.row import Row
 from workloads.connection import ClientEntry
 from workloads.operator import NeverChangedError, Operator, Voter
@@ -103,9 +104,10 @@ async def _add(cluster: Cluster, voter: Voter) -> None:
     }
     with (
         tempfile.TemporaryDirectory() as directory,
-        Recorder(Path(directory), MachineClock()) as recorder,
+        Recorder(Path(directory), clock := MachineClock()) as recorder,
     ):
-        operator = Operator(driver_for(cluster), reached, recorder, Tally())
+        answers = QuorumAnswers(recorder, clock)
+        operator = Operator(driver_for(cluster), reached, recorder, Tally(), answers)
         try:
             await operator.add(voter, _WITHIN_S)
         finally:

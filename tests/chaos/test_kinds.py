@@ -52,6 +52,7 @@ from chaos.nemesis.victims import (
 )
 from chaos.probes import driver_for
 from chaos.recorder import Recorder
+from chaos.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
 from tests.workloads.test_operator import REACHED
@@ -171,7 +172,9 @@ def test_a_fault_says_exactly_what_it_takes(
 
     async def hurt_and_cure(recorder: Recorder) -> None:
         await cluster.create()
-        operator = Operator(driver_for(cluster), REACHED, recorder, Tally())
+        operator = Operator(
+            driver_for(cluster), REACHED, recorder, Tally(), QuorumAnswers(recorder, HandClock())
+        )
         try:
             hit = await inject(cluster, fault, (NodeId(1), NodeId(2)), operator=operator)
             await cure(cluster, hit)

@@ -12,6 +12,7 @@ from chaos.nemesis.kinds.voters import RemoveLeadingDirectory
 from chaos.nemesis.victims import ControllerLeader
 from chaos.probes import driver_for
 from chaos.recorder import Recorder
+from chaos.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
 from tests.workloads.test_operator import REACHED, voter
@@ -33,7 +34,9 @@ def proved(
 
     async def main(recorder: Recorder) -> tuple[Hit, FaultEvidence]:
         await cluster.create()
-        operator = Operator(driver_for(cluster), REACHED, recorder, Tally())
+        operator = Operator(
+            driver_for(cluster), REACHED, recorder, Tally(), QuorumAnswers(recorder, HandClock())
+        )
         try:
             async with asyncio.TaskGroup() as group:
                 if meanwhile is not None:

@@ -12,6 +12,7 @@ from chaos.nemesis.victims import ControllerLeader
 from chaos.probes import driver_for
 from chaos.recorder import Recorder
 from chaos.seal import operations_table
+from chaos.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
@@ -35,7 +36,8 @@ def killed(
     async def main(recorder: Recorder) -> FaultEvidence:
         await cluster.create()
         cluster.registers.leader = leader
-        operator = Operator(driver_for(cluster), REACHED, recorder, Tally())
+        answers = QuorumAnswers(recorder, HandClock())
+        operator = Operator(driver_for(cluster), REACHED, recorder, Tally(), answers)
         fault = KillRemoved(victim=ControllerLeader(), removal=removal)
         try:
             hit = await inject(cluster, fault, (ONE,), operator=operator)

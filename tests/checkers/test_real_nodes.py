@@ -197,6 +197,7 @@ NOTHING_TO_JUDGE = {
     "V8-new-disk-is-no-voter",
     "V11-changes-come-to-an-end",
     "voters-as-asked-for",
+    "voters-as-told",
     "Q19-voters-stand-for-election",
 }
 # Whether a leader that was killed had written what the next one cut off.

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import uuid4
@@ -12,6 +13,7 @@ from chaos.cluster.interface import NodeId
 from chaos.probes import driver_for
 from chaos.recorder import Recorder
 from chaos.seal import operations_table
+from chaos.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
@@ -36,7 +38,9 @@ def operated(
 
     async def main(recorder: Recorder) -> None:
         await cluster.create()
-        operator = Operator(driver_for(cluster), REACHED, recorder, tally)
+        operator = Operator(
+            driver_for(cluster), REACHED, recorder, tally, QuorumAnswers(recorder, HandClock())
+        )
         try:
             await act(operator)
         finally:
@@ -80,6 +84,21 @@ def test_a_voter_goes_and_comes_back(tmp_path: Path) -> None:
         ("remove-voter", "ok"),
         ("add-voter", "ok"),
     ]
+
+
+def test_what_leaders_say_of_the_voters_is_recorded(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    three = voter(cluster, 3)
+    before = [str(voter(cluster, node)) for node in (1, 2, 3)]
+    operated(tmp_path, cluster, lambda operator: operator.remove(three, 10.0))
+    first, *_, last = [
+        line
+        for line in lines_of(tmp_path / "events-nemesis.jsonl.zst")
+        if line["type"] == "probe" and line["kind"] == "quorum"
+    ]
+    assert json.loads(str(first["detail"])) == {"voters": before}
+    assert json.loads(str(last["detail"])) == {"voters": before[:2]}
+    assert (first["node"], first["leader"]) == (1, 1)
 
 
 def test_what_seems_to_be_done_is_asked_for_once(tmp_path: Path) -> None:
