@@ -145,8 +145,8 @@ def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
     load, of_kafka = scenario.load, f"\n  try: --target {KAFKA}"
     if isinstance(load, AppendOptions) and (load.transactional or load.chores or choices.chores):
         raise UsageError(
-            f"{scenario.name}: brokers of our own have neither transactions nor consumer groups, "
-            f"and delete no records{of_kafka}"
+            f"{scenario.name}: its clients use transactions, or do more than put and read records, "
+            f"which is not known of brokers of our own{of_kafka}"
         )
     require_reachable(choices.runtime, choices.client, choices.topic_client)
 

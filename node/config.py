@@ -59,6 +59,10 @@ class BrokerRole:
     socket_ms: int = 30_000  # replica.socket.timeout.ms
     segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
     message_bytes: int = 1024 * 1024 + 12  # message.max.bytes
+    retention_ms: int = 604_800_000  # log.retention.ms; Kafka's, of its log.retention.hours
+    retention_bytes: int = -1  # log.retention.bytes
+    retention_check_ms: int = 300_000  # log.retention.check.interval.ms
+    retention_delay_ms: int = 30_000  # log.initial.task.delay.ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,8 +94,15 @@ class ReplaceLog:
     snapshot: LogPosition
 
 
+class OnReplicas:
+    """What is done with a broker's logs of replicas, as one thing with whatever stands beside them
+    on its disk; durable when it returns."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateLog:
+class CreateLog(OnReplicas):
     """An empty log of a replica, in the place of one of another topic of that name."""
 
     log: LogId
@@ -103,23 +110,37 @@ class CreateLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveLog:
+class RemoveLog(OnReplicas):
     """Of a replica that is no more this broker's."""
 
     log: LogId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaveCleanShutdown:
-    """All logs of replicas are durable, in the life of a broker that had this epoch; durable when
-    it returns."""
+class RaiseLogStarts(OnReplicas):
+    """Where logs of replicas begin from now on; each is in its log, or its end."""
+
+    starts: Mapping[LogId, Offset]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartLog(OnReplicas):
+    """Drop the whole log of a replica for one that begins, and ends, at `start`."""
+
+    log: LogId
+    start: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveCleanShutdown(OnReplicas):
+    """All logs of replicas are durable, in the life of a broker that had this epoch."""
 
     broker_epoch: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaveHighWatermarks:
-    """Of all replicas that a broker has; durable when it returns."""
+class SaveHighWatermarks(OnReplicas):
+    """Of all replicas that a broker has."""
 
     offsets: Mapping[LogId, Offset]
 
@@ -187,7 +208,9 @@ class Stop:
     reason: str
 
 
-ReplicaLogChange = CreateLog | RemoveLog | SaveCleanShutdown | SaveHighWatermarks
+ReplicaLogChange = (
+    CreateLog | RemoveLog | RaiseLogStarts | RestartLog | SaveCleanShutdown | SaveHighWatermarks
+)
 LogChange = AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | CutLog | ReplaceLog
 Effect = (
     PersistElectionState

@@ -22,18 +22,15 @@ from typing import Protocol, assert_never
 from node.effects import (
     AppendBatches,
     CloseConnection,
-    CreateLog,
     CutLog,
     DisconnectPeer,
     Effect,
     FinishSnapshot,
     FlushLog,
     NoReply,
+    OnReplicas,
     PersistElectionState,
-    RemoveLog,
     ReplaceLog,
-    SaveCleanShutdown,
-    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -158,7 +155,7 @@ class Turns:
                     yield effect
                 case WriteSnapshot() | FinishSnapshot() | CutLog():
                     yield effect
-                case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks():
+                case OnReplicas():
                     yield effect
                 case Stop():
                     stop = effect

@@ -14,6 +14,8 @@
     fetchers.py                how it follows other leaders: a Fetch at a time from each broker
     produce_requests.py        what a leader appends, and when it says so
     fetch_requests.py          what it gives to followers and consumers, and learns by that
+    deletions.py               records that nobody needs any more: logs that begin later
+    retention.py               old segments, and those of logs that have grown too large
     offset_requests.py         where logs and epochs end
     topic_descriptions.py      who is up, and who leads what
     partition_descriptions.py  how partitions stand, a page at a time

@@ -10,6 +10,7 @@ from node.broker import controller_link
 from node.broker.checkpoint import HighWatermarkCheckpoint
 from node.broker.controller_link import ControllerLink
 from node.broker.coordinators.group_coordinator import GroupCoordinator
+from node.broker.deletions import Deletions
 from node.broker.fetch_requests import FetchRequests
 from node.broker.fetchers import Fetchers
 from node.broker.forwarding import Forwarding
@@ -22,6 +23,7 @@ from node.broker.offset_requests import ends_of_epochs, list_offsets
 from node.broker.partition_descriptions import describe_partitions
 from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
+from node.broker.retention import Retention
 from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
@@ -33,6 +35,7 @@ from node.parking import Parking
 from node.raft.client import RaftClient
 from node.wire.apis import GROUP_REQUESTS, BrokerRequest, HandedOn, Response
 from node.wire.configs import DescribeConfigsRequest
+from node.wire.delete_records import DeleteRecordsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
 from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
 from node.wire.init_producer_id import InitProducerIdRequest
@@ -86,6 +89,8 @@ class Broker:
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
         self._produced = ProduceRequests(self.replicas, parking, role.message_bytes, outbox)
         self._fetched = FetchRequests(self.replicas, self._changes, parking)
+        self._deletions = Deletions(self.replicas, parking)
+        self._retention = Retention(self.replicas, role)
         self.groups = GroupCoordinator(
             config.groups,
             role.message_bytes,
@@ -116,6 +121,9 @@ class Broker:
                 return self._produced.append(connection, request, now.mono_ns)
             case PartitionsFetchRequest():
                 return self._fetched.fetch(connection, request, now.mono_ns)
+            case DeleteRecordsRequest():
+                image = self.follower.image
+                return self._deletions.delete(connection, request, image, now.mono_ns)
             case ListOffsetsRequest():
                 return list_offsets(self.replicas, request)
             case OffsetForLeaderEpochRequest():
@@ -160,6 +168,7 @@ class Broker:
         self._changes.poll(mono_ns)
         if self._unflushed is None:
             self._fetchers.poll(live_brokers(self.follower.image, self._listener), mono_ns)
+            self._retention.poll(self.follower.image, now)
         if self.replicas.moved or mono_ns >= self._waiting_until_ns():
             self.replicas.trace()
             self.replicas.moved.clear()
@@ -168,6 +177,8 @@ class Broker:
                 self.replicas.trace()
             self._produced.poll(mono_ns)
             self._fetched.poll(mono_ns)
+            self._deletions.poll(mono_ns)
+        self.replicas.raise_starts()
         self._checkpoint.poll(mono_ns)
         self._link.poll(controller, mono_ns)
         self._forwarding.poll(controller, mono_ns)
@@ -186,6 +197,7 @@ class Broker:
             self.lifecycle.deadline_ns(),
             self._changes.deadline_ns(),
             self._fetchers.deadline_ns(),
+            self._retention.deadline_ns(),
             self._checkpoint.deadline_ns(),
             self._waiting_until_ns(),
             self._link.deadline_ns(),
@@ -195,7 +207,12 @@ class Broker:
 
     def _waiting_until_ns(self) -> int:
         groups = self.groups.deadline_ns() if self._unflushed is None else NEVER_NS
-        return min(self._produced.deadline_ns(), self._fetched.deadline_ns(), groups)
+        return min(
+            self._produced.deadline_ns(),
+            self._fetched.deadline_ns(),
+            self._deletions.deadline_ns(),
+            groups,
+        )
 
     # --- what others answer ---
 

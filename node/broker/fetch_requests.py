@@ -2,7 +2,8 @@
 
 A follower that asks from an offset has all below; so a Fetch moves the high watermark, and the ISR
 (KIP-966, KIP-903). It gets all of the log; consumers get what is below the high watermark. One that
-finds too little waits: for records, and a follower for a newer high watermark as well.
+finds too little waits: for records, and a follower also for a newer high watermark, and to hear
+that the log begins later.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from node.parking import Parking, Waiting
 from node.records.batch import read_header
 from node.wire.partition_fetch import (
     CONSUMER,
+    NO_OFFSET,
     FetchedPartition,
     FetchedRecords,
     PartitionsFetchRequest,
@@ -33,7 +35,8 @@ class FetchRequests:
         self._replicas = replicas
         self._changes = changes
         self._waiting = Waiting[_Waiting](parking)
-        self._told: dict[tuple[int, Key], int] = {}  # to followers, of high watermarks
+        # To followers: of high watermarks, and of where logs begin.
+        self._told: dict[tuple[int, Key], tuple[int, int]] = {}
 
     def fetch(
         self, connection: ConnectionId, request: PartitionsFetchRequest, mono_ns: int
@@ -65,6 +68,7 @@ class FetchRequests:
             if held is None or self._refusal(request, each, held) is not ErrorCode.NONE:
                 continue
             replica = held.replica
+            replica.told_start(request.replica, Offset(each.log_start))
             if replica.divergence(each.last_epoch, Offset(each.offset)) is None:
                 proposal = replica.fetched_by(
                     request.replica, Offset(each.offset), request.broker_epoch, mono_ns
@@ -84,9 +88,9 @@ class FetchRequests:
         is_other = request.replica != CONSUMER and request.replica not in replica.leading.followers
         if is_other:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        is_in = 0 <= asked.offset <= replica.end
-        may_diverge = asked.offset >= 0 and asked.last_epoch >= 0
-        return ErrorCode.NONE if is_in or may_diverge else ErrorCode.OFFSET_OUT_OF_RANGE
+        is_in = replica.start <= asked.offset <= replica.end
+        is_fine = is_in or replica.divergence(asked.last_epoch, Offset(asked.offset)) is not None
+        return ErrorCode.NONE if is_fine else ErrorCode.OFFSET_OUT_OF_RANGE
 
     def _read(self, request: PartitionsFetchRequest) -> PartitionsFetchResponse:
         left, found = request.max_bytes, []
@@ -112,6 +116,7 @@ class FetchRequests:
                 error=error,
                 leader=replica.leader,
                 leader_epoch=replica.leader_epoch,
+                log_start=replica.start if error is ErrorCode.OFFSET_OUT_OF_RANGE else NO_OFFSET,
             )
         diverging = replica.divergence(asked.last_epoch, Offset(asked.offset))
         records = b""
@@ -122,6 +127,7 @@ class FetchRequests:
         return FetchedRecords(
             partition=at,
             high_watermark=replica.high_watermark,
+            log_start=replica.start,
             diverging=diverging,
             records=records,
         )
@@ -133,7 +139,7 @@ class FetchRequests:
         if size >= max(request.min_bytes, 1) or is_news or not found:
             return bool(found) or request.min_bytes == 0
         return request.replica != CONSUMER and any(
-            self._told.get(_told_key(request, each)) != each.high_watermark for each in found
+            self._told.get(_told_key(request, each)) != _news(each) for each in found
         )
 
     def _tell(
@@ -141,12 +147,16 @@ class FetchRequests:
     ) -> PartitionsFetchResponse:
         if request.replica != CONSUMER:
             for each in answer.partitions:
-                self._told[_told_key(request, each)] = each.high_watermark
+                self._told[_told_key(request, each)] = _news(each)
         return answer
 
 
 def _told_key(request: PartitionsFetchRequest, each: FetchedRecords) -> tuple[int, Key]:
     return request.replica, (each.partition.id, each.partition.index)
+
+
+def _news(each: FetchedRecords) -> tuple[int, int]:
+    return each.high_watermark, each.log_start
 
 
 def _below(data: bytes, limit: Offset) -> bytes:

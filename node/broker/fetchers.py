@@ -2,7 +2,8 @@
 
 What came back counts only for a replica that still follows in the epoch in which it asked, from the
 end that it asked from (KAFKA-18991). A leader that says where the logs part is believed first: the
-own log is cut, before anything is said of high watermarks (KAFKA-14704).
+own log is cut, before anything is said of high watermarks (KAFKA-14704). A log begins where its
+leader's does, and one that ends before that is dropped (KIP-107).
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, NodeId, Offset
 from node.outbox import Ask, Outbox
-from node.records.batch import DamagedBatch, split_batches
+from node.records.batch import HEADER_SIZE, DamagedBatch, read_header, split_batches
 from node.wire.apis import Response
 from node.wire.partition_fetch import (
     FetchedPartition,
@@ -137,7 +138,8 @@ class Fetchers:
                     partition=held.at,
                     offset=held.replica.end,
                     epoch=held.replica.leader_epoch,
-                    last_epoch=held.replica.position().epoch,
+                    last_epoch=held.replica.last_epoch,
+                    log_start=held.replica.start,
                     max_bytes=self._role.fetch_bytes,
                 )
                 for held in followed
@@ -164,6 +166,10 @@ class Fetchers:
         replica = held.replica
         if fetcher.asked.get(held.key) != (replica.leader_epoch, replica.end):
             return True
+        log_start = Offset(max(told.log_start, 0))
+        if told.error is ErrorCode.OFFSET_OUT_OF_RANGE and log_start > replica.end:
+            self._replicas.restart(held, log_start)
+            return True
         if told.error is not ErrorCode.NONE:
             return False
         if told.diverging is not None:
@@ -171,10 +177,13 @@ class Fetchers:
             return True
         is_sound = self._append(held, told.records, mono_ns)
         replica.told_high_watermark(Offset(max(told.high_watermark, 0)))
+        if replica.start < log_start <= replica.high_watermark:
+            self._replicas.begin_at(held, log_start)
         return is_sound
 
     def _append(self, held: Held, records: bytes, mono_ns: int) -> bool:
         """Whole batches that continue the log; False where others came."""
+        self._begin_with(held, records)
         replica, batches, end = held.replica, [], held.replica.end
         epoch = replica.position().epoch
         try:
@@ -191,6 +200,15 @@ class Fetchers:
             data = b"".join(batch.data for batch in batches)
             self._replicas.append(held, data, [batch.header for batch in batches], mono_ns)
         return bool(batches) or not records
+
+    def _begin_with(self, held: Held, records: bytes) -> None:
+        """An empty log begins where the leader's may, within a batch: it gets the whole batch
+        (`Partition.appendRecordsToFollowerOrFutureReplica`)."""
+        replica = held.replica
+        if replica.start == replica.end and len(records) >= HEADER_SIZE:
+            header = read_header(records)
+            if header.base_offset < replica.end < header.next_offset:
+                self._replicas.restart(held, header.base_offset)
 
 
 def _channel(leader: NodeId) -> ChannelId:

@@ -1,6 +1,6 @@
 """All replicas that a broker has: made, told and removed as the metadata log says."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -10,7 +10,14 @@ from node.broker.replica import MayJoin, Replica
 from node.broker.replica_traces import NOTHING, Traced, trace_cut, trace_replica
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image, Partition
-from node.effects import AppendBatches, CreateLog, RemoveLog, TruncateLog
+from node.effects import (
+    AppendBatches,
+    CreateLog,
+    RaiseLogStarts,
+    RemoveLog,
+    RestartLog,
+    TruncateLog,
+)
 from node.ids import MS, ZERO_UUID, Epoch, LogId, NodeId, Offset
 from node.outbox import Outbox
 from node.records.batch import BatchHeader
@@ -21,6 +28,14 @@ Key = tuple[UUID, int]
 _MIN_ISR = "min.insync.replicas"
 
 
+class KeptSegment(Protocol):
+    """See `node.storage.segment`."""
+
+    base: Offset
+    size: int
+    newest_ms: int  # -1: no batch in it has a timestamp
+
+
 class ReplicaLog(Protocol):
     """What is in it as of this step: of its own writes, which are effects, a core reads in the next
     one."""
@@ -29,10 +44,16 @@ class ReplicaLog(Protocol):
     def topic(self) -> UUID: ...
 
     @property
+    def start(self) -> Offset: ...
+
+    @property
     def next_offset(self) -> Offset: ...
 
     @property
     def epochs(self) -> LeaderEpochs: ...
+
+    @property
+    def segments(self) -> Sequence[KeptSegment]: ...
 
     def read(self, offset: Offset, max_bytes: int) -> bytes: ...
 
@@ -86,6 +107,7 @@ class HeldReplicas:
         self._outbox = outbox
         self._held: dict[Key, Held] = {}
         self._ids: dict[str, UUID] = {}  # of topics, by name
+        self._starts: dict[LogId, Offset] = {}  # raised in this step
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
         self.moved: dict[Key, Held] = {}
 
@@ -101,13 +123,19 @@ class HeldReplicas:
         return None if topic is None else self._held.get((topic, partition.index))
 
     def read(self, held: Held, offset: Offset, max_bytes: int) -> bytes:
-        """Nothing where the log was made in this step."""
+        """Nothing where the log was made, or made anew, in this step."""
         log = self._logs.find(held.log)
-        return b"" if log is None or log.next_offset < offset else log.read(offset, max_bytes)
+        is_there = log is not None and log.start <= offset <= log.next_offset
+        return log.read(offset, max_bytes) if log is not None and is_there else b""
 
     def headers(self, held: Held) -> Iterator[BatchHeader]:
         log = self._logs.find(held.log)
         return iter(()) if log is None or log.topic != held.key[0] else log.headers()
+
+    def segments(self, held: Held) -> Sequence[KeptSegment]:
+        """None where the log was made in this step."""
+        log = self._logs.find(held.log)
+        return () if log is None or log.topic != held.key[0] else log.segments
 
     def producers(self, held: Held) -> Producers:
         """Of a leader's log."""
@@ -126,6 +154,7 @@ class HeldReplicas:
                 self._tell(image, key, state, mono_ns)
         for key in [key for key in self._held if key not in wanted]:
             held = self._held.pop(key)
+            self._starts.pop(held.log, None)
             self._outbox.emit(RemoveLog(log=held.log))
             self.note(held)
         self._ids = {held.name: key[0] for key, held in self._held.items()}
@@ -150,12 +179,14 @@ class HeldReplicas:
         found = self._logs.find(log)
         if found is None or found.topic != key[0]:
             self._outbox.emit(CreateLog(log=log, topic=key[0]))
-            end, epochs = Offset(0), LeaderEpochs()
+            start = end = Offset(0)
+            epochs = LeaderEpochs()
         else:
-            end = found.next_offset
+            start, end = found.start, found.next_offset
             epochs = LeaderEpochs(list(found.epochs.epochs), list(found.epochs.starts))
         replica = Replica(
             self._me,
+            start=start,
             end=end,
             epochs=epochs,
             high_watermark=self._logs.high_watermarks.get(log, Offset(0)),
@@ -189,7 +220,30 @@ class HeldReplicas:
 
     def cut(self, held: Held, end: Offset) -> None:
         trace_cut(held.key, held.replica, end, self._outbox)
+        if end < held.replica.start:
+            self.restart(held, end)
+            return
         self._outbox.emit(TruncateLog(log=held.log, end=end))
         held.replica.truncated(end)
         held.producers = None
         self.note(held)
+
+    def begin_at(self, held: Held, start: Offset) -> None:
+        """Delete all below `start`, once `raise_starts` is called."""
+        self._starts[held.log] = start
+        held.replica.begins_at(start)
+        self.note(held)
+
+    def restart(self, held: Held, start: Offset) -> None:
+        """Of a follower whose log ends before its leader's begins, or the other way round."""
+        self._starts.pop(held.log, None)
+        self._outbox.emit(RestartLog(log=held.log, start=start))
+        held.replica.restarted(start)
+        held.producers = None
+        self.note(held)
+
+    def raise_starts(self) -> None:
+        """As one write for all that begin later since this step began."""
+        if self._starts:
+            self._outbox.emit(RaiseLogStarts(starts=self._starts))
+            self._starts = {}

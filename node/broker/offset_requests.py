@@ -1,7 +1,7 @@
 """ListOffsets and OffsetForLeaderEpoch: what a leader knows of its log's offsets."""
 
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 from node.broker.held_replicas import Held, HeldReplicas
 from node.errors import ErrorCode
@@ -82,14 +82,15 @@ def _is_known(timestamp_ms: int, version: int) -> bool:
 
 def _earliest(held: Held, sought: SoughtOffset) -> ListedOffset:
     """With the epoch of its record, if there is one."""
-    epoch = held.replica.first_epoch
-    return ListedOffset(partition=sought.partition, offset=0, epoch=-1 if epoch is None else epoch)
+    replica = held.replica
+    return ListedOffset(partition=sought.partition, offset=replica.start, epoch=replica.first_epoch)
 
 
 def _told(replicas: HeldReplicas, held: Held) -> Iterator[BatchHeader]:
     """Of the batches that consumers may read."""
-    limit = held.replica.high_watermark
-    return takewhile(lambda header: header.next_offset <= limit, replicas.headers(held))
+    start, limit = held.replica.start, held.replica.high_watermark
+    kept = dropwhile(lambda header: header.next_offset <= start, replicas.headers(held))
+    return takewhile(lambda header: header.next_offset <= limit, kept)
 
 
 def _of_latest_time(replicas: HeldReplicas, held: Held) -> BatchHeader | None:
@@ -111,10 +112,11 @@ def _at_time(
         is_known = held.replica.knows_its_high_watermark
         return ListedOffset(partition=sought.partition) if is_known else _not_available(sought)
     record = _record(replicas, held, header, time_ms)
+    first = max(header.base_offset, held.replica.start)
     return ListedOffset(
         partition=sought.partition,
         timestamp_ms=record.timestamp_ms if record else header.base_timestamp_ms,
-        offset=record.offset if record else header.base_offset,
+        offset=record.offset if record else first,
         epoch=header.leader_epoch,
     )
 
@@ -124,9 +126,17 @@ def _record(replicas: HeldReplicas, held: Held, header: BatchHeader, time_ms: in
     says: then the batch's first one stands for the one that is sought, which is not before it."""
     if header.codec != "none":
         return None
-    batch = next(split_batches(replicas.read(held, header.base_offset, header.size)))
+    first = max(header.base_offset, held.replica.start)
+    batch = next(split_batches(replicas.read(held, first, header.size)))
     try:
-        return next((each for each in batch.records() if each.timestamp_ms >= time_ms), None)
+        return next(
+            (
+                each
+                for each in batch.records()
+                if each.offset >= first and each.timestamp_ms >= time_ms
+            ),
+            None,
+        )
     except DamagedBatch:  # its writer's mistake, which consumers will find
         return None
 

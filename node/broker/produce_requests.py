@@ -121,7 +121,7 @@ class ProduceRequests:
             base, end = placed.base_offset, placed.next_offset
             self._replicas.append(held, _placed(records, placed), [placed], mono_ns)
             producers.appended(placed)
-        result = ProduceResult(partition=at, base_offset=base)
+        result = ProduceResult(partition=at, base_offset=base, log_start=replica.start)
         return _Appended(result=result, held=held, leader_epoch=replica.leader_epoch, end=end)
 
 

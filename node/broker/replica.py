@@ -22,6 +22,7 @@ from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset
 from node.storage.leader_epochs import LeaderEpochs
 from node.wire.alter_partition import IsrMember, PartitionResult
 
+_BEGIN = Offset(0)
 NO_EPOCH = -1  # of a request: whoever asks does not say in which
 
 # Is a broker active, in that broker epoch (-1: in any), as far as this one has heard?
@@ -55,12 +56,13 @@ class Leading:
 
 
 class Replica:
-    """Invariant: 0 <= high_watermark <= end."""
+    """Invariant: 0 <= start <= high_watermark <= end."""
 
     def __init__(
         self,
         me: NodeId,
         *,
+        start: Offset = _BEGIN,
         end: Offset,
         epochs: LeaderEpochs,
         high_watermark: Offset,
@@ -70,8 +72,9 @@ class Replica:
         self.me = me
         self.state: PartitionState | None = None  # None: nothing was told yet
         self.leading: Leading | None = None
+        self.start = start  # all below was deleted
         self.end = end
-        self.high_watermark = min(high_watermark, end)
+        self.high_watermark = max(start, min(high_watermark, end))
         self._epochs = epochs
         self._may_join = may_join
         self._lag_ns = lag_ns
@@ -135,9 +138,14 @@ class Replica:
         return NO_NODE if self.state is None else NodeId(self.state.leader)
 
     @property
-    def first_epoch(self) -> Epoch | None:
-        """Of the first record, if there is one."""
-        return self._epochs.epochs[0] if self._epochs.epochs else None
+    def first_epoch(self) -> int:
+        """Of the first record, if there is one; NO_EPOCH where none is known."""
+        return self._epochs.epochs[0] if self._epochs.epochs else NO_EPOCH
+
+    @property
+    def last_epoch(self) -> int:
+        """Of the last record; NO_EPOCH where none is known."""
+        return self._epochs.epochs[-1] if self._epochs.epochs else NO_EPOCH
 
     def position(self) -> LogPosition:
         return LogPosition(self._epochs.latest(), self.end)
@@ -159,7 +167,14 @@ class Replica:
         replica leads counts from its beginning."""
         if self.leading is not None and epoch >= self.leader_epoch:
             return LogPosition(Epoch(self.leader_epoch), self.end)
-        return self._epochs.end_of(epoch, LogPosition(Epoch(0), Offset(0)), self.end)
+        return self._end_of(epoch)
+
+    def _end_of(self, epoch: Epoch) -> LogPosition:
+        """An epoch that is older than all that are known has ended before the first of them
+        (`LeaderEpochFileCache.endOffsetFor`)."""
+        starts = self._epochs.starts
+        first = LogPosition(epoch, starts[0] if starts else self.end)
+        return self._epochs.end_of(epoch, first, self.end)
 
     def divergence(self, last_epoch: int, offset: Offset) -> LogPosition | None:
         """Where the log of a replica whose last record, below `offset`, is of `last_epoch` parts
@@ -174,7 +189,7 @@ class Replica:
 
         If epochs lie between the two, the next answer cuts it further (KIP-101, KIP-595).
         """
-        own = self._epochs.end_of(diverging.epoch, LogPosition(Epoch(0), Offset(0)), self.end)
+        own = self._end_of(diverging.epoch)
         both = own.epoch == diverging.epoch
         return min(own.offset, diverging.offset) if both else own.offset
 
@@ -186,10 +201,22 @@ class Replica:
         self.end = end
         self.high_watermark = min(self.high_watermark, end)
 
+    def begins_at(self, start: Offset) -> None:
+        """All below was deleted, and none of that is missing from what was shown."""
+        assert self.start <= start <= self.high_watermark, f"{start} after {self.high_watermark}"
+        self._epochs.raise_start(start)
+        self.start = start
+
+    def restarted(self, start: Offset) -> None:
+        """The log is empty now, and begins at `start`."""
+        assert self.leading is None, "a leader never drops its log"
+        self._epochs = LeaderEpochs()
+        self.start = self.end = self.high_watermark = start
+
     def told_high_watermark(self, of_leader: Offset) -> None:
         """A follower's may go down: its leader may know of less than the one before."""
         assert self.leading is None
-        self.high_watermark = max(Offset(0), min(of_leader, self.end))
+        self.high_watermark = max(self.start, min(of_leader, self.end))
 
     # --- what is asked of a leader ---
 
@@ -220,6 +247,17 @@ class Replica:
         """Is it that of this epoch? Else clients that know more are told nothing (KIP-207)."""
         return self.leading is not None and self.high_watermark >= self.leading.epoch_start
 
+    def low_watermark(self) -> Offset | None:
+        """What no replica has any more whose broker is up; None: one has not said yet (KIP-107)."""
+        assert self.leading is not None
+        lowest = self.start
+        for broker, follower in self.leading.followers.items():
+            if self._may_join(broker, NO_EPOCH):
+                if follower.start is None:
+                    return None
+                lowest = min(lowest, follower.start)
+        return lowest
+
     # --- the ISR ---
 
     def fetched_by(
@@ -233,6 +271,11 @@ class Replica:
         proposal = self._expansion(leading, broker)
         self._advance(now_ns)
         return proposal
+
+    def told_start(self, broker: NodeId, start: Offset) -> None:
+        """Where a follower's log begins."""
+        assert self.leading is not None, "only a leader is fetched from"
+        self.leading.followers[broker].start = start
 
     def shrinking(self, now_ns: int) -> Proposal | None:
         """The ISR without those who have not caught up for replica.lag.time.max.ms."""

@@ -36,7 +36,9 @@ MAY_BE_ZERO = {
     "metadata.max.idle.interval.ms",
     "metadata.log.max.snapshot.interval.ms",
     "group.initial.rebalance.delay.ms",
+    "log.initial.task.delay.ms",
 }
+MAY_BE_NONE = {"log.retention.ms", "log.retention.bytes"}  # -1: no limit
 # The same for SnapshotSettings.
 SNAPSHOT_KEYS = {
     "metadata.log.max.record.bytes.between.snapshots": "record_bytes",
@@ -72,6 +74,10 @@ ROLE_KEYS = {
     "replica.socket.timeout.ms": "socket_ms",
     "log.segment.bytes": "segment_bytes",
     "message.max.bytes": "message_bytes",
+    "log.retention.ms": "retention_ms",
+    "log.retention.bytes": "retention_bytes",
+    "log.retention.check.interval.ms": "retention_check_ms",
+    "log.initial.task.delay.ms": "retention_delay_ms",
 }
 # The same for GroupSettings.
 GROUP_KEYS = {
@@ -325,10 +331,14 @@ def _limits(values: Mapping[str, str]) -> ConnectionLimits:
 
 def _integers(values: Mapping[str, str], names: Mapping[str, str]) -> dict[str, int]:
     return {
-        name: _integer(values, key, low=0 if key in MAY_BE_ZERO else 1)
-        for key, name in names.items()
-        if key in values
+        name: _integer(values, key, low=_least(key)) for key, name in names.items() if key in values
     }
+
+
+def _least(key: str) -> int:
+    if key in MAY_BE_NONE:
+        return -1
+    return 0 if key in MAY_BE_ZERO else 1
 
 
 def _text(values: Mapping[str, str], key: str) -> str:

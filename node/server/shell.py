@@ -12,15 +12,12 @@ from typing import Protocol
 
 from node.effects import (
     CloseConnection,
-    CreateLog,
     DisconnectPeer,
     ElectionState,
     FlushLog,
     NoReply,
+    OnReplicas,
     PersistElectionState,
-    RemoveLog,
-    SaveCleanShutdown,
-    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -147,7 +144,7 @@ class Shell:
             case Stop():
                 self._stopped = True
                 self._stop(deed)
-            case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks():
+            case OnReplicas():
                 assert self._replicas is not None, "controllers keep no replicas"
                 perform_on_replicas(deed, self._replicas)
             case Beat.TRACES_LEAVE:

@@ -12,6 +12,8 @@
         partition.metadata           the topic's id
         0...0-0...0.checkpoint       the voter set that the quorum was formatted with
     orders-3/                        a replica's log: segments, epochs and topic id as above
+    replication-offset-checkpoint    how far those logs were known to be committed
+    log-start-offset-checkpoint      where those begin that do not begin at 0
     .kafka_cleanshutdown             those logs are whole, says the broker that shut down so
 
 `disk` is the seam: everything here runs over a real directory and over a simulated disk that

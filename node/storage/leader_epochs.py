@@ -23,10 +23,16 @@ class LeaderEpochs:
         return self.epochs[-1] if self.epochs else Epoch(0)
 
     def assign(self, epoch: Epoch, start: Offset) -> bool:
-        """A batch of `epoch` begins at `start`; true if it is the first of its epoch."""
+        """A batch of `epoch` begins at `start`; true if it is the first of its epoch.
+
+        An epoch of which no record is left (`raise_start`) is known until then.
+        """
         if self.epochs and epoch == self.epochs[-1]:
             return False
-        assert not self.epochs or (epoch > self.epochs[-1] and start > self.starts[-1])
+        assert not self.epochs or (epoch > self.epochs[-1] and start >= self.starts[-1])
+        if self.starts and start == self.starts[-1]:
+            self.epochs.pop()
+            self.starts.pop()
         self.epochs.append(epoch)
         self.starts.append(start)
         return True
@@ -46,15 +52,23 @@ class LeaderEpochs:
     def begin_at(self, start: Offset, end: Offset) -> bool:
         """The log is cut so that it begins at `start`, and ends at `end`: true if that is news.
 
-        The epoch of its first record then begins there (`LeaderEpochFileCache.truncateFromStart`).
+        Of no record that is left, no epoch is known.
+        """
+        is_raised = self.raise_start(start)
+        return self.truncate(end) or is_raised
+
+    def raise_start(self, start: Offset) -> bool:
+        """The log begins at `start`, which may be its end; true if that is news.
+
+        The epoch of its first record then begins there; that of the last one stays, also where none
+        is left (`LeaderEpochFileCache.truncateFromStartAsyncFlush`).
         """
         gone = bisect_right(self.starts, start) - 1
-        if gone < 0 or (gone == 0 and self.starts[0] == start < end):
+        if gone < 0 or (gone == 0 and self.starts[0] == start):
             return False
         del self.epochs[:gone]
         del self.starts[:gone]
         self.starts[0] = start
-        self.truncate(end)
         return True
 
     def truncate(self, end: Offset) -> bool:

@@ -10,9 +10,11 @@ from node.effects import (
     CutLog,
     FinishSnapshot,
     LogChange,
+    RaiseLogStarts,
     RemoveLog,
     ReplaceLog,
     ReplicaLogChange,
+    RestartLog,
     SaveCleanShutdown,
     SaveHighWatermarks,
     TruncateLog,
@@ -52,6 +54,10 @@ class ChangeableLogs(Protocol):
     def create(self, log: LogId, topic: UUID) -> None: ...
 
     def remove(self, log: LogId) -> None: ...
+
+    def raise_starts(self, starts: Mapping[LogId, Offset]) -> None: ...
+
+    def restart(self, log: LogId, start: Offset) -> None: ...
 
     def save_clean_shutdown(self, broker_epoch: int) -> None: ...
 
@@ -93,6 +99,10 @@ def perform_on_replicas(change: ReplicaLogChange, logs: ChangeableLogs) -> None:
             logs.create(log, topic)
         case RemoveLog(log=log):
             logs.remove(log)
+        case RaiseLogStarts(starts=starts):
+            logs.raise_starts(starts)
+        case RestartLog(log=log, start=start):
+            logs.restart(log, start)
         case SaveCleanShutdown(broker_epoch=epoch):
             logs.save_clean_shutdown(epoch)
         case SaveHighWatermarks(offsets=offsets):

@@ -5,7 +5,8 @@ several brokers (KIP-966 counts on that, and on no more). So a power cut takes w
 end, and recovery keeps what is whole, up to the first batch that is not (`LogLoader`). Whoever
 restarts like that says so, by not saying that it shut down cleanly (`clean_shutdown`).
 
-Nothing is removed from the beginning: a log starts at offset 0.
+A log begins at `start`: at 0, or where records were deleted up to (KIP-107, retention). What lies
+before it in its first segment is nobody's any more.
 """
 
 from bisect import bisect_right
@@ -18,12 +19,12 @@ from node.ids import Epoch, LogPosition, Offset, parse_uuid, uuid_text
 from node.records.batch import HEADER_SIZE, BatchHeader, DamagedBatch, read_header
 from node.storage.disk import Disk
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
-from node.storage.leader_epochs import LeaderEpochs, encode_epochs
+from node.storage.leader_epochs import LeaderEpochs, encode_epochs, parse_epochs
 from node.storage.scan import scan_batches
 from node.storage.segment import Segment, accept_batches, parse_segment_name, segment_name
 from node.storage.storage_errors import CorruptFile
 
-_BEGIN = LogPosition(Epoch(0), Offset(0))
+_BEGIN = Offset(0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class PartitionLog:
     segments: list[Segment]
     epochs: LeaderEpochs
     next_offset: Offset
+    start: Offset = Offset(0)
     cut_bytes: int = 0  # that recovery took off when the log was opened
     flushed: bool = False
 
@@ -59,9 +61,9 @@ class PartitionLog:
         )
 
     @classmethod
-    def open(cls, disk: Disk, directory: str, segment_bytes: int) -> Self:
-        """What is whole of the one that is there. Raises CorruptFile where nothing says whose it
-        is."""
+    def open(cls, disk: Disk, directory: str, segment_bytes: int, start: Offset = _BEGIN) -> Self:
+        """What is whole of the one that is there, which begins at `start` or later. Raises
+        CorruptFile where nothing says whose it is."""
         log = cls(
             disk=disk,
             directory=directory,
@@ -69,7 +71,8 @@ class PartitionLog:
             segment_bytes=segment_bytes,
             segments=[],
             epochs=LeaderEpochs(),
-            next_offset=Offset(0),
+            next_offset=start,
+            start=start,
         )
         log._recover()
         return log
@@ -81,19 +84,19 @@ class PartitionLog:
 
     def end_of_epoch(self, epoch: Epoch) -> LogPosition:
         """The largest epoch <= `epoch` in the log, and the offset after its last record."""
-        return self.epochs.end_of(epoch, _BEGIN, self.next_offset)
+        return self.epochs.end_of(epoch, LogPosition(Epoch(0), self.start), self.next_offset)
 
     def read(self, offset: Offset, max_bytes: int) -> bytes:
         """Whole batches from the one that holds `offset`, at least one if there is any; nothing at
         the log's end, and never across the end of a segment."""
-        assert 0 <= offset <= self.next_offset
+        assert self.start <= offset <= self.next_offset
         if offset == self.next_offset:
             return b""
         index = bisect_right(self.segments, offset, key=lambda segment: segment.base) - 1
         return self.segments[index].read(offset, max_bytes)
 
     def headers(self) -> Iterator[BatchHeader]:
-        """Of all batches."""
+        """Of all batches, also of the first one's segment that end before `start`."""
         for segment in self.segments:
             for position in segment.positions:
                 yield read_header(segment.file.read(position, HEADER_SIZE))
@@ -111,24 +114,47 @@ class PartitionLog:
                 self._write(data[written:position])
                 written = position
                 self._roll()
-            self.segments[-1].add(header.base_offset, header.size)
-            self.next_offset = header.next_offset
+            self._add(header)
             position += header.size
         self._write(data[written:position])
 
     def truncate(self, end: Offset) -> None:
         """Cut the log so that it ends at `end`, a batch's boundary."""
-        assert 0 <= end <= self.next_offset
+        assert self.start <= end <= self.next_offset
         if end == self.next_offset:
             return
         self.flushed = False
         while len(self.segments) > 1 and self.segments[-1].base >= end:
-            self._remove_last()
+            last = self.segments.pop()
+            self._remove(last)
+            self.next_offset = last.base
         if self.next_offset > end:
             self.segments[-1].cut(end)
         self.next_offset = end
         if self.epochs.truncate(end):
             self._save_epochs()
+
+    def raise_start(self, start: Offset) -> None:
+        """Nothing below `start` is in the log any more; whole segments of that go. The file of
+        epochs tells of former ones until it is written for another reason."""
+        assert self.start <= start <= self.next_offset
+        self.start = start
+        if start == self.next_offset > self.segments[-1].base:
+            self.segments.append(_segment(self.disk, self.directory, start))
+        while len(self.segments) > 1 and self.segments[1].base <= start:
+            self._remove(self.segments.pop(0))
+        self.epochs.raise_start(start)
+
+    def restart(self, start: Offset) -> None:
+        """Drop all of it for a log that begins, and ends, at `start`
+        (`truncateFullyAndStartAt`)."""
+        while self.segments:
+            self._remove(self.segments.pop())
+        self.segments.append(_segment(self.disk, self.directory, start))
+        self.start = self.next_offset = start
+        self.flushed = False
+        self.epochs = LeaderEpochs()
+        self._save_epochs()
 
     def flush(self) -> Offset:
         """Make all of it durable. The offset below which everything is."""
@@ -155,6 +181,7 @@ class PartitionLog:
         """Keep what is whole and continues; the rest, and all segments after it, go."""
         names = self.disk.names(self.directory)
         bases = sorted(base for base in map(parse_segment_name, names) if base is not None)
+        self.next_offset = bases[0] if bases else self.start
         for base in bases:
             if self.cut_bytes or base != self.next_offset:
                 path = f"{self.directory}/{segment_name(base)}"
@@ -162,9 +189,25 @@ class PartitionLog:
                 self.disk.remove(path)
             else:
                 self._recover_segment(_segment(self.disk, self.directory, base))
-        if not self.segments:
-            self.segments.append(_segment(self.disk, self.directory, Offset(0)))
+        epoch = self._epoch_before()
+        if not self.segments or self.next_offset < self.start:
+            self.restart(self.start)
+        self.start = max(self.start, self.segments[0].base)
+        if not self.epochs.epochs and epoch is not None:
+            self.epochs.assign(epoch, self.start)
+        self.epochs.raise_start(self.start)
         self._save_epochs()
+
+    def _epoch_before(self) -> Epoch | None:
+        """Of the last record before the start, as the file says: where no batch is left, nothing
+        else does."""
+        path = f"{self.directory}/{LEADER_EPOCHS}"
+        try:
+            known = parse_epochs(self.disk.read_all(path)) if self.disk.exists(path) else None
+        except ValueError:
+            return None
+        is_known = known is not None and known.starts[:1] <= [self.start] and known.epochs
+        return known.at(self.start) if known is not None and is_known else None
 
     def _recover_segment(self, segment: Segment) -> None:
         self.segments.append(segment)
@@ -174,8 +217,7 @@ class PartitionLog:
                 if not is_next or header.leader_epoch < self.epochs.latest():
                     raise DamagedBatch(position, "it does not continue the log")
                 self.epochs.assign(header.leader_epoch, header.base_offset)
-                segment.add(header.base_offset, header.size)
-                self.next_offset = header.next_offset
+                self._add(header)
         except DamagedBatch:
             self.cut_bytes += segment.file.size() - segment.size
             segment.file.truncate(segment.size)
@@ -187,11 +229,16 @@ class PartitionLog:
         self.segments[-1].file.flush()
         self.segments.append(_segment(self.disk, self.directory, self.next_offset))
 
-    def _remove_last(self) -> None:
-        last = self.segments.pop()
-        last.file.close()
-        self.disk.remove(last.path)
-        self.next_offset = last.base
+    def _remove(self, segment: Segment) -> None:
+        segment.file.close()
+        self.disk.remove(segment.path)
+
+    def _add(self, header: BatchHeader) -> None:
+        """The next batch is in the last segment, or is about to be."""
+        segment = self.segments[-1]
+        segment.add(header.base_offset, header.size)
+        segment.newest_ms = max(segment.newest_ms, header.max_timestamp_ms)
+        self.next_offset = header.next_offset
 
     def _write(self, data: bytes) -> None:
         if data:

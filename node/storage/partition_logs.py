@@ -9,8 +9,13 @@ from uuid import UUID
 from node.ids import METADATA_LOG, LogId, Offset
 from node.storage.clean_shutdown import save_clean_shutdown
 from node.storage.disk import Disk
-from node.storage.high_watermarks import load_high_watermarks, save_high_watermarks
 from node.storage.layout import PARTITION_METADATA
+from node.storage.offset_checkpoints import (
+    HIGH_WATERMARKS,
+    LOG_STARTS,
+    load_offsets,
+    save_offsets,
+)
 from node.storage.partition_log import PartitionLog
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
@@ -22,18 +27,24 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
     segment_bytes: int
     cut_bytes: int = 0  # that recovery took off all of them
     high_watermarks: Mapping[LogId, Offset] = field(default_factory=dict)  # of the last life
+    _starts: dict[LogId, Offset] = field(default_factory=dict)  # as they are saved
     _logs: dict[LogId, PartitionLog] = field(default_factory=dict)
 
     @classmethod
     def open(cls, disk: Disk, segment_bytes: int) -> Self:
         """Those that are there. A directory that does not say whose it is was being made, or being
         removed: it is none."""
-        known = load_high_watermarks(disk)
-        logs = cls(disk=disk, segment_bytes=segment_bytes, high_watermarks=known)
+        logs = cls(
+            disk=disk,
+            segment_bytes=segment_bytes,
+            high_watermarks=load_offsets(disk, HIGH_WATERMARKS),
+            _starts=load_offsets(disk, LOG_STARTS),
+        )
         for name in disk.names(""):
             is_one = _NAME.fullmatch(name) and disk.exists(f"{name}/{PARTITION_METADATA}")
             if is_one and name != METADATA_LOG:
-                log = PartitionLog.open(disk, name, segment_bytes)
+                start = logs._starts.get(LogId(name), Offset(0))
+                log = PartitionLog.open(disk, name, segment_bytes, start)
                 logs._logs[LogId(name)] = log
                 logs.cut_bytes += log.cut_bytes
         return logs
@@ -58,10 +69,21 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         """An empty one, in the place of one of another topic of that name."""
         if log in self._logs:
             self._logs.pop(log).close()
+        if self._starts.pop(log, None) is not None:
+            save_offsets(self.disk, LOG_STARTS, self._starts)
         self._logs[log] = PartitionLog.create(self.disk, log, topic, self.segment_bytes)
 
     def remove(self, log: LogId) -> None:
         self._logs.pop(log).remove()
+
+    def raise_starts(self, starts: Mapping[LogId, Offset]) -> None:
+        self._save_starts(starts)
+        for log, start in starts.items():
+            self._logs[log].raise_start(start)
+
+    def restart(self, log: LogId, start: Offset) -> None:
+        self._save_starts({log: start})
+        self._logs[log].restart(start)
 
     def save_clean_shutdown(self, broker_epoch: int) -> None:
         """All of them were flushed before this call."""
@@ -69,4 +91,9 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         save_clean_shutdown(self.disk, broker_epoch)
 
     def save_high_watermarks(self, offsets: Mapping[LogId, Offset]) -> None:
-        save_high_watermarks(self.disk, offsets)
+        save_offsets(self.disk, HIGH_WATERMARKS, offsets)
+
+    def _save_starts(self, starts: Mapping[LogId, Offset]) -> None:
+        """First, so that a log that was cut half is one that begins there."""
+        self._starts |= starts
+        save_offsets(self.disk, LOG_STARTS, self._starts)

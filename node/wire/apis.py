@@ -44,6 +44,11 @@ from node.wire.create_partitions import (
     CreatePartitionsResponse,
 )
 from node.wire.create_topics import CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse
+from node.wire.delete_records import (
+    DELETE_RECORDS,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+)
 from node.wire.delete_topics import DELETE_TOPICS, DeleteTopicsRequest, DeleteTopicsResponse
 from node.wire.describe_cluster import (
     DESCRIBE_CLUSTER,
@@ -208,6 +213,7 @@ BROKER_APIS: tuple[Api, ...] = (
     PRODUCE,
     PARTITIONS_FETCH,
     LIST_OFFSETS,
+    DELETE_RECORDS,
     METADATA,
     OFFSET_COMMIT,
     OFFSET_FETCH,
@@ -287,6 +293,7 @@ DataRequest = (
     ProduceRequest
     | PartitionsFetchRequest
     | ListOffsetsRequest
+    | DeleteRecordsRequest
     | MetadataRequest
     | InitProducerIdRequest
     | OffsetForLeaderEpochRequest
@@ -298,6 +305,7 @@ DATA_REQUESTS = (
     ProduceRequest,
     PartitionsFetchRequest,
     ListOffsetsRequest,
+    DeleteRecordsRequest,
     MetadataRequest,
     InitProducerIdRequest,
     OffsetForLeaderEpochRequest,
@@ -369,6 +377,7 @@ Response = (
     | ProduceResponse
     | PartitionsFetchResponse
     | ListOffsetsResponse
+    | DeleteRecordsResponse
     | MetadataResponse
     | InitProducerIdResponse
     | OffsetForLeaderEpochResponse

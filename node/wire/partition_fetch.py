@@ -18,19 +18,21 @@ from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
 CONSUMER = NodeId(-1)  # in the place of a replica
 NO_EPOCH = -1
+NO_OFFSET = -1
 _MILLISECOND = timedelta(milliseconds=1)
 _FINAL_SESSION_EPOCH = -1  # of who wants none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPartition:
-    """What follows `offset`. `epoch` is the leader's, `last_epoch` that of the record before; -1:
-    not said."""
+    """What follows `offset`. `epoch` is the leader's, `last_epoch` that of the record before;
+    `log_start` where the log of a follower that asks begins (KIP-107). -1: not said."""
 
     partition: TopicPartition
     offset: int
     epoch: int = NO_EPOCH
     last_epoch: int = NO_EPOCH
+    log_start: int = NO_OFFSET
     max_bytes: int
 
 
@@ -51,6 +53,7 @@ class FetchedRecords:
     partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
     high_watermark: int = -1
+    log_start: int = NO_OFFSET
     diverging: LogPosition | None = None
     leader: NodeId = NO_NODE
     leader_epoch: int = NO_EPOCH
@@ -77,6 +80,7 @@ def _read_request(entity: Any) -> PartitionsFetchRequest:
                 offset=each.fetch_offset,
                 epoch=getattr(each, "current_leader_epoch", NO_EPOCH),
                 last_epoch=getattr(each, "last_fetched_epoch", NO_EPOCH),
+                log_start=getattr(each, "log_start_offset", NO_OFFSET),
                 max_bytes=each.partition_max_bytes,
             )
             for topic in entity.topics
@@ -107,7 +111,7 @@ def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any
                         current_leader_epoch=each.epoch,
                         fetch_offset=each.offset,
                         last_fetched_epoch=each.last_epoch,
-                        log_start_offset=0,
+                        log_start_offset=each.log_start,
                         partition_max_bytes=each.max_bytes,
                     )
                     for each in partitions
@@ -136,6 +140,7 @@ def _read_records(topic: Any, partition: Any) -> FetchedRecords:
         partition=read_partition(topic, partition.partition_index),
         error=our_error(partition.error_code),
         high_watermark=partition.high_watermark,
+        log_start=getattr(partition, "log_start_offset", NO_OFFSET),
         diverging=(
             LogPosition(Epoch(diverging.epoch), Offset(diverging.end_offset))
             if diverging is not None and diverging.epoch >= 0
@@ -177,7 +182,7 @@ def _write_records(found: FetchedRecords, kio: SimpleNamespace) -> Any:
         error_code=found.error,
         high_watermark=found.high_watermark,
         last_stable_offset=found.high_watermark,  # without transactions
-        log_start_offset=0,
+        log_start_offset=found.log_start,
         aborted_transactions=None,
         preferred_read_replica=NO_NODE,
         records=found.records,

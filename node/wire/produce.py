@@ -38,6 +38,7 @@ class ProduceResult:
     partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
     base_offset: int = NO_OFFSET
+    log_start: int = NO_OFFSET
     leader: NodeId = NO_NODE
     leader_epoch: int = -1
 
@@ -88,6 +89,7 @@ def _read_response(entity: Any) -> ProduceResponse:
                 partition=read_partition(topic, each.index),
                 error=our_error(each.error_code),
                 base_offset=each.base_offset,
+                log_start=getattr(each, "log_start_offset", NO_OFFSET),
             )
             for topic in entity.responses
             for each in topic.partition_responses
@@ -119,7 +121,7 @@ def _result(result: ProduceResult, kio: SimpleNamespace) -> Any:
         index=result.partition.index,
         error_code=result.error,
         base_offset=result.base_offset,
-        log_start_offset=0 if result.error is ErrorCode.NONE else NO_OFFSET,
+        log_start_offset=result.log_start,
         record_errors=(),
         **optional,
     )

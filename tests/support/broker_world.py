@@ -15,14 +15,11 @@ from node.broker_node import BrokerNode
 from node.config import BrokerRole, GroupSettings, NodeConfig
 from node.effects import (
     CloseConnection,
-    CreateLog,
     DisconnectPeer,
     FlushLog,
     NoReply,
+    OnReplicas,
     PersistElectionState,
-    RemoveLog,
-    SaveCleanShutdown,
-    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -51,6 +48,7 @@ from node.wire.frames import decode_response, encode_request
 CONTROLLER = NodeId(1)
 _LATENCY_NS = MS
 _HOUR = 3_600_000 * MS
+BROKER_ROLE = BrokerRole(controller_listener="CONTROLLER", heartbeat_ms=500, lag_ms=5000)
 _CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 
 
@@ -104,9 +102,14 @@ class Life:
 
 class BrokerWorld:
     def __init__(
-        self, brokers: tuple[int, ...], seed: int = 0, groups: GroupSettings | None = None
+        self,
+        brokers: tuple[int, ...],
+        seed: int = 0,
+        groups: GroupSettings | None = None,
+        role: BrokerRole = BROKER_ROLE,
     ) -> None:
         self._groups = groups or GroupSettings()
+        self._role = role
         self.now_ns = 1_000_000_000
         self._rng = random.Random(seed)
         self._events: list[tuple[int, int, Callable[[], None]]] = []
@@ -146,14 +149,13 @@ class BrokerWorld:
         machine.lives += 1
         machine.exit_code = None
         is_broker = machine.id != CONTROLLER
-        role = BrokerRole(controller_listener="CONTROLLER", heartbeat_ms=500, lag_ms=5000)
         config = NodeConfig(
             node_id=machine.id,
             log_dir="",
             listeners=(machine.endpoint,),
             advertised=(machine.endpoint,),
             bootstrap_servers=(self.machines[CONTROLLER].endpoint,) if is_broker else (),
-            role=role if is_broker else None,
+            role=self._role if is_broker else None,
             groups=self._groups,
         )
         found = recover(config, machine.disk, UUID(int=1))
@@ -162,9 +164,9 @@ class BrokerWorld:
         node: Node | BrokerNode
         replicas = None
         if is_broker:
-            held = recover_replicas(role, machine.disk)
+            held = recover_replicas(self._role, machine.disk)
             replicas = held.logs
-            node = broker_on(found, held, config, role, rng, incarnation)
+            node = broker_on(found, held, config, self._role, rng, incarnation)
         else:
             node = node_on(found, config, rng, incarnation)
         machine.life = Life(
@@ -285,7 +287,7 @@ class BrokerWorld:
             case Stop(code=code):
                 life.machine.exit_code = code
                 self.kill(life.machine.id)
-            case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks():
+            case OnReplicas():
                 assert life.replicas is not None
                 perform_on_replicas(deed, life.replicas)
             case _:

@@ -17,14 +17,11 @@ from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.core import Core
 from node.effects import (
     CloseConnection,
-    CreateLog,
     DisconnectPeer,
     FlushLog,
     NoReply,
+    OnReplicas,
     PersistElectionState,
-    RemoveLog,
-    SaveCleanShutdown,
-    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -271,7 +268,7 @@ class Quorum:
                 member.core = None
             case SendReply() | SendToPeer():
                 raise AssertionError("the core speaks no frames")
-            case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks() | NoReply():
+            case OnReplicas() | NoReply():
                 raise AssertionError("controllers keep no replicas")
             case _:
                 perform(output, member.log)

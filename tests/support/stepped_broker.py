@@ -13,10 +13,10 @@ from node.config import BrokerRole, NodeConfig
 from node.effects import (
     AppendBatches,
     CloseConnection,
-    CreateLog,
     Effect,
     ElectionState,
     NoReply,
+    OnReplicas,
     SendReply,
 )
 from node.endpoint import Endpoint
@@ -108,7 +108,7 @@ class SteppedBroker:
 
     def _perform(self, effects: list[Effect]) -> list[Done]:
         for effect in effects:
-            if isinstance(effect, CreateLog):
+            if isinstance(effect, OnReplicas):
                 perform_on_replicas(effect, self.replicas)
             elif isinstance(effect, AppendBatches):
                 perform(effect, self.replicas[effect.log])

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from node.limits import MAX_ELEMENTS
 from node.wire.apis import BROKER_APIS, Request
+from node.wire.delete_records import DeleteRecordsRequest, RecordsToDelete
 from node.wire.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
 from node.wire.find_coordinator import FindCoordinatorRequest
 from node.wire.frames import encode_request
@@ -57,6 +58,13 @@ def _many() -> Iterator[tuple[str, Request]]:
                 )
             ),
         )
+    yield (
+        "deleted records",
+        DeleteRecordsRequest(
+            timeout_ms=_MOST,
+            partitions=tuple(RecordsToDelete(partition=each, offset=-1) for each in at),
+        ),
+    )
     yield (
         "ends of epochs",
         OffsetForLeaderEpochRequest(

@@ -30,18 +30,15 @@ from node.config import NodeConfig
 from node.effects import (
     AppendBatches,
     CloseConnection,
-    CreateLog,
     CutLog,
     DisconnectPeer,
     Effect,
     FinishSnapshot,
     FlushLog,
     NoReply,
+    OnReplicas,
     PersistElectionState,
-    RemoveLog,
     ReplaceLog,
-    SaveCleanShutdown,
-    SaveHighWatermarks,
     SendReply,
     SendToPeer,
     Stop,
@@ -66,9 +63,8 @@ SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told o
 
 _ON_SNAPSHOTS = (WriteSnapshot, FinishSnapshot, CutLog, ReplaceLog)
 # The disk is.
-_OF_REPLICAS = (CreateLog, RemoveLog, SaveCleanShutdown, SaveHighWatermarks)
 _WAITED_FOR = frozenset(
-    (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *_OF_REPLICAS)
+    (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *OnReplicas.__subclasses__())
 )
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 
@@ -288,7 +284,7 @@ class SimProcess:
             case WriteSnapshot() | FinishSnapshot() | CutLog():
                 yield self._around.drive.sync_ns()
                 perform(deed, self._logs[deed.log])
-            case CreateLog() | RemoveLog() | SaveCleanShutdown() | SaveHighWatermarks():
+            case OnReplicas():
                 yield self._around.drive.sync_ns()
                 self._logs.change(deed)
 

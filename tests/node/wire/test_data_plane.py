@@ -24,6 +24,12 @@ from node.wire.apis import (
     Response,
 )
 from node.wire.create_topics import CreateTopicsRequest, NewTopic
+from node.wire.delete_records import (
+    DeletedRecords,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    RecordsToDelete,
+)
 from node.wire.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -100,6 +106,13 @@ REQUESTS: tuple[DataRequest, ...] = (
             SoughtOffset(partition=THREE, timestamp_ms=17, epoch=4),
         )
     ),
+    DeleteRecordsRequest(
+        timeout_ms=1500,
+        partitions=(
+            RecordsToDelete(partition=ONE, offset=-1),
+            RecordsToDelete(partition=THREE, offset=2**62),
+        ),
+    ),
     MetadataRequest(topics=(SoughtTopic(name="orders"), SoughtTopic(name="bills"))),
     MetadataRequest(),
     InitProducerIdRequest(transactional_id="t"),
@@ -160,6 +173,12 @@ RESPONSES: dict[int, Response] = {
             ),
             DescribedTopic(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name="none"),
         ),
+    ),
+    21: DeleteRecordsResponse(
+        partitions=(
+            DeletedRecords(partition=ONE, low_watermark=8),
+            DeletedRecords(partition=THREE, error=ErrorCode.REQUEST_TIMED_OUT, low_watermark=-1),
+        )
     ),
     22: InitProducerIdResponse(producer_id=1000, producer_epoch=0),
     23: OffsetForLeaderEpochResponse(
@@ -224,6 +243,7 @@ def test_the_table_is_what_it_says_of_itself() -> None:
         18: (0, 4),
         19: (2, 7),
         20: (1, 6),
+        21: (0, 2),
         22: (0, 5),
         23: (2, 4),
         32: (1, 4),

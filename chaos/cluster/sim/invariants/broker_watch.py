@@ -66,9 +66,11 @@ class BrokerWatch:
     def find(self, held: KeptReplicas, found: PartitionLogs) -> None:
         """What it found on its disk. Raises Broken where no log may hold that."""
         for name in found:
-            key, log = key_of(name, found[name].topic), NOTHING
+            key = key_of(name, found[name].topic)
+            partition, first = self.partition(key), found[name].segments[0].base
+            log = partition.before(first)
             for header in found[name].headers():
-                log = self.partition(key).batches.append(log, header)
+                log = partition.batches.append(log, header)
             held.logs[key] = log
         for key, had in held.had.items():
             self.partition(key).come_back(held.node, had, held.logs.get(key, NOTHING))

@@ -59,6 +59,11 @@ class KeptPartition:
             raise Broken("P11-replicas-agree", f"{what}of another log")
         self.shown = higher
 
+    def before(self, start: Offset) -> KnownBatch:
+        """What a log that begins at `start` has had deleted: of what was shown, as nothing else
+        is."""
+        return cut(self.shown, start)
+
     def check_isr(self, leader: KnownBatch, mark: Offset, logs: Logs, promised: Promised) -> None:
         """All of the ISR have what is below its leader's high watermark (HS StrongIsr)."""
         batch = cut(leader, mark)

@@ -8,13 +8,21 @@ from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas, Key, key_of
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from node.broker_core import BrokerCore
-from node.effects import AppendBatches, CreateLog, RemoveLog, Trace, TraceValue, TruncateLog
+from node.effects import (
+    AppendBatches,
+    CreateLog,
+    RemoveLog,
+    RestartLog,
+    Trace,
+    TraceValue,
+    TruncateLog,
+)
 from node.ids import METADATA_LOG, LogId, NodeId, Offset, parse_uuid
 from node.outbox import Output
 from node.records.batch import read_header
 from node.storage.partition_logs import PartitionLogs
 
-_LOOKED_AT = frozenset((AppendBatches, CreateLog, RemoveLog, Trace, TruncateLog))
+_LOOKED_AT = frozenset((AppendBatches, CreateLog, RemoveLog, RestartLog, Trace, TruncateLog))
 
 
 class _Isr(NamedTuple):
@@ -74,6 +82,8 @@ class WatchedBroker:
             case CreateLog(log=log, topic=topic):
                 self._keys[log] = key_of(log, topic)
                 self._held.logs[self._keys[log]] = NOTHING
+            case RestartLog(log=log, start=start):
+                self._restart(self._keys[log], start)
             case RemoveLog(log=log):
                 del self._held.logs[self._keys.pop(log)]
             case Trace(event="p.role", fields=fields):
@@ -103,6 +113,15 @@ class WatchedBroker:
         if promised is not None:
             partition.truncate(self._held.node, log, end, promised)
         self._held.logs[key] = cut(log, end)
+
+    def _restart(self, key: Key, start: Offset) -> None:
+        """What was deleted of all that was shown counts as held; a start below the own log's is a
+        cut like others."""
+        log = self._held.logs[key]
+        if start < log.end:
+            self._truncate(key, start)
+        else:
+            self._held.logs[key] = self._watch.partition(key).before(start)
 
     # --- what it tells ---
 

@@ -1,15 +1,11 @@
-"""The file of high watermarks is Kafka's, and one that cannot be read says nothing."""
+"""A file of offsets is Kafka's, and one that cannot be read says nothing."""
 
 import pytest
 
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.ids import LogId, Offset
-from node.storage.high_watermarks import (
-    HIGH_WATERMARKS,
-    load_high_watermarks,
-    save_high_watermarks,
-)
+from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets, save_offsets
 
 SAVED = {LogId("orders-1"): Offset(7), LogId("a-b.c-12"): Offset(0)}
 TEXT = b"0\n2\na-b.c 12 0\norders 1 7\n"
@@ -17,12 +13,12 @@ TEXT = b"0\n2\na-b.c 12 0\norders 1 7\n"
 
 def test_it_is_written_as_kafka_writes_it_and_read_again() -> None:
     disk = SimDisk(FileSystem())
-    assert load_high_watermarks(disk) == {}
-    save_high_watermarks(disk, SAVED)
+    assert load_offsets(disk, HIGH_WATERMARKS) == {}
+    save_offsets(disk, HIGH_WATERMARKS, SAVED)
     assert disk.read_all(HIGH_WATERMARKS) == TEXT
-    assert load_high_watermarks(disk) == SAVED
-    save_high_watermarks(disk, {})
-    assert load_high_watermarks(disk) == {}
+    assert load_offsets(disk, HIGH_WATERMARKS) == SAVED
+    save_offsets(disk, HIGH_WATERMARKS, {})
+    assert load_offsets(disk, HIGH_WATERMARKS) == {}
 
 
 @pytest.mark.parametrize(
@@ -43,4 +39,4 @@ def test_it_is_written_as_kafka_writes_it_and_read_again() -> None:
 def test_one_that_cannot_be_read_says_nothing(text: bytes) -> None:
     disk = SimDisk(FileSystem())
     disk.replace(HIGH_WATERMARKS, text)
-    assert load_high_watermarks(disk) == {}
+    assert load_offsets(disk, HIGH_WATERMARKS) == {}

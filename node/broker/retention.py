@@ -1,0 +1,86 @@
+"""Old segments go: by age, and where a log has grown too large (`UnifiedLog.deleteOldSegments`).
+
+Only what is committed, and only where `cleanup.policy` says so. Each replica goes by its own log,
+and a follower by its leader's start as well.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from node.broker.held_replicas import Held, HeldReplicas, KeptSegment
+from node.config import BrokerRole
+from node.controller.image import Image
+from node.ids import MS, Now, Offset
+
+_POLICY, _TIME, _BYTES = "cleanup.policy", "retention.ms", "retention.bytes"
+_NO_LIMIT = -1
+
+
+def may_delete(image: Image, topic: str) -> bool:
+    """May records of the topic be deleted, by age or by request? Not of one that is compacted."""
+    policy = image.topic_config(topic, _POLICY)
+    return policy is None or "delete" in map(str.strip, policy.split(","))
+
+
+def first_kept(
+    segments: Sequence[KeptSegment],
+    *,
+    end: Offset,
+    high_watermark: Offset,
+    wall_ms: int,
+    retention_ms: int,
+    retention_bytes: int,
+) -> Offset:
+    """Where the log begins that is left; where it does already if all is kept. The last segment can
+    go only by age; a limit of -1 is none."""
+    excess = sum(segment.size for segment in segments) - retention_bytes
+    ends = [*(newer.base for _, newer in pairwise(segments)), end]
+    first = segments[0].base
+    for segment, segment_end in zip(segments, ends, strict=True):
+        is_old = retention_ms != _NO_LIMIT and 0 <= segment.newest_ms < wall_ms - retention_ms
+        is_last = segment is segments[-1]
+        is_excess = retention_bytes != _NO_LIMIT and excess >= segment.size and not is_last
+        if segment_end > high_watermark or not (is_old or is_excess):
+            break
+        excess -= segment.size
+        first = segment_end
+    return first
+
+
+class Retention:
+    """Looks each log.retention.check.interval.ms."""
+
+    def __init__(self, replicas: HeldReplicas, role: BrokerRole) -> None:
+        self._replicas = replicas
+        self._role = role
+        self._due_ns: int | None = None
+
+    def poll(self, image: Image, now: Now) -> None:
+        if self._due_ns is None:
+            self._due_ns = now.mono_ns + self._role.retention_delay_ms * MS
+        if now.mono_ns < self._due_ns:
+            return
+        self._due_ns = now.mono_ns + self._role.retention_check_ms * MS
+        for held in self._replicas.all():
+            if may_delete(image, held.name):
+                self._look(held, image, now.wall_ns // MS)
+
+    def deadline_ns(self) -> int:
+        return 0 if self._due_ns is None else self._due_ns
+
+    def _look(self, held: Held, image: Image, wall_ms: int) -> None:
+        segments = self._replicas.segments(held)
+        if not segments:
+            return
+        replica, role = held.replica, self._role
+        age, size = (image.topic_config(held.name, key) for key in (_TIME, _BYTES))
+        first = first_kept(
+            segments,
+            end=replica.end,
+            high_watermark=replica.high_watermark,
+            wall_ms=wall_ms,
+            retention_ms=role.retention_ms if age is None else int(age),
+            retention_bytes=role.retention_bytes if size is None else int(size),
+        )
+        if first > replica.start:
+            self._replicas.begin_at(held, first)

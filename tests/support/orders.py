@@ -1,0 +1,172 @@
+"""A topic of one partition on three brokers, in one process and in virtual time."""
+
+from collections.abc import Sequence
+
+from node.broker.lifecycle import LifeState
+from node.config import BrokerRole
+from node.controller.image import Partition
+from node.errors import ErrorCode
+from node.ids import Epoch, NodeId, Offset
+from node.records.batch import encode_batch, split_batches
+from node.storage.partition_log import PartitionLog
+from node.wire.create_topics import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    NewTopic,
+    TopicSetting,
+)
+from node.wire.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    PartitionDescription,
+)
+from node.wire.partition_fetch import (
+    FetchedPartition,
+    FetchedRecords,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
+)
+from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse, ProduceResult
+from node.wire.topic_partitions import TopicPartition
+from node.wire.update_features import FeatureUpdate, UpdateFeaturesRequest
+from tests.support.broker_world import BROKER_ROLE, CONTROLLER, BrokerWorld
+
+IDS = (4, 5, 6)
+ELR_ON = FeatureUpdate(name="eligible.leader.replicas.version", level=1)
+
+
+class Orders:
+    """A topic of one partition, its three replicas, and its clients."""
+
+    def __init__(
+        self,
+        *,
+        elr: bool = True,
+        min_isr: int = 2,
+        seed: int = 0,
+        policy: str = "delete",
+        role: BrokerRole = BROKER_ROLE,
+    ) -> None:
+        self.world = BrokerWorld(IDS, seed, role=role)
+        self.sent = 0
+        self.acknowledged: list[int] = []
+        self.world.until(lambda: all(map(self._is_active, IDS)), "all brokers are active")
+        if elr:
+            self._make(UpdateFeaturesRequest(updates=(ELR_ON,)))
+        made = self._make(
+            CreateTopicsRequest(
+                topics=(
+                    NewTopic(
+                        name="orders",
+                        partitions=1,
+                        replication=3,
+                        configs=(
+                            TopicSetting(name="min.insync.replicas", value=str(min_isr)),
+                            TopicSetting(name="cleanup.policy", value=policy),
+                        ),
+                    ),
+                )
+            )
+        )
+        assert isinstance(made, CreateTopicsResponse)
+        assert made.results[0].error is ErrorCode.NONE
+        self.at = TopicPartition(name="orders", id=made.results[0].id, index=0)
+        self.world.until(lambda: set(self.state.isr) == set(IDS), "all are in the ISR")
+
+    def _is_active(self, broker: int) -> bool:
+        life = self.world.machines[CONTROLLER].life
+        assert life is not None
+        return life.node.core.controller.image.brokers.is_active(broker)  # type: ignore[union-attr]
+
+    def _make(self, request: CreateTopicsRequest | UpdateFeaturesRequest) -> object:
+        answer = self.world.ask(CONTROLLER, request)
+        assert answer is not None
+        return answer
+
+    @property
+    def state(self) -> Partition:
+        life = self.world.machines[CONTROLLER].life
+        assert life is not None
+        image = life.node.core.controller.image  # type: ignore[union-attr]
+        found = image.topics.partition(self.at.id, 0)
+        assert found is not None
+        return found
+
+    def produce(
+        self, acks: int = -1, timeout_ms: int = 2000, records: int = 1
+    ) -> ProduceResult | None:
+        """One batch, of the leader as the controller knows it."""
+        number, self.sent = self.sent, self.sent + records
+        batch = encode_batch(
+            [(None, str(number + position).encode()) for position in range(records)],
+            base_offset=Offset(0),
+            leader_epoch=Epoch(-1),
+            timestamp_ms=number,
+        )
+        request = ProduceRequest(
+            acks=acks,
+            timeout_ms=timeout_ms,
+            partitions=(ProducedPartition(partition=self.at, records=batch),),
+        )
+        if self.state.leader < 0:
+            return None
+        answer = self.world.ask(self.state.leader, request, timeout_ms + 1000)
+        if not isinstance(answer, ProduceResponse):
+            return None
+        result = answer.results[0]
+        if result.error is ErrorCode.NONE and acks == -1:
+            self.acknowledged += range(number, self.sent)
+        return result
+
+    def produced(self, count: int) -> None:
+        for _ in range(count):
+            result = self.produce()
+            assert result is not None
+            assert result.error is ErrorCode.NONE
+
+    def fetch(self, offset: int = 0) -> FetchedRecords:
+        asked = FetchedPartition(partition=self.at, offset=offset, max_bytes=1 << 20)
+        request = PartitionsFetchRequest(
+            max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, partitions=(asked,)
+        )
+        answer = self.world.ask(self.state.leader, request)
+        assert isinstance(answer, PartitionsFetchResponse)
+        return answer.partitions[0]
+
+    def read(self, offset: int = 0) -> list[int]:
+        batches = split_batches(self.fetch(offset).records)
+        return [int(value) for batch in batches for value in batch.values() if value]
+
+    def described(self, broker: int) -> PartitionDescription:
+        """As that broker tells it."""
+        answer = self.world.ask(broker, DescribeTopicPartitionsRequest(limit=1))
+        assert isinstance(answer, DescribeTopicPartitionsResponse)
+        assert [each.name for each in answer.topics] == [self.at.name]
+        return answer.topics[0].partitions[0]
+
+    def whole(self) -> None:
+        self.world.until(lambda: set(self.state.isr) == set(IDS), "all are in the ISR again")
+
+    def restart(self, broker: int) -> None:
+        """Until the controller knows that it is another life."""
+        self.world.start(broker)
+        lifecycle = self.world.machines[NodeId(broker)].broker.core.broker.lifecycle
+        self.world.until(lambda: lifecycle.state is LifeState.RUNNING, f"{broker} runs")
+
+    def isolate(self, broker: int) -> None:
+        others = {each for each in (CONTROLLER, *IDS) if each != broker}
+        self.world.cut |= {(broker, other) for other in others}
+        self.world.cut |= {(other, broker) for other in others}
+
+    def others(self, *ids: int) -> list[int]:
+        return [broker for broker in IDS if broker not in ids]
+
+    def log(self, broker: int) -> PartitionLog:
+        replicas = self.world.machines[NodeId(broker)].life.replicas  # type: ignore[union-attr]
+        assert replicas is not None
+        (log,) = replicas.values()
+        return log
+
+    def logs(self) -> Sequence[bytes]:
+        """From where they begin."""
+        return [log.read(log.start, 1 << 30) for log in map(self.log, IDS)]
