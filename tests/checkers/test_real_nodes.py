@@ -184,6 +184,9 @@ NOTHING_TO_JUDGE = {
     "Q14-log-starts-at-a-snapshot",
     "Q15-snapshots-of-committed",
     "Q16-leader-loads-none",
+    "stored-snapshots-agree",
+    "stored-snapshots-are-committed",
+    "stored-snapshots-equal-the-log",
     # No disk is lost.
     "stops-without-a-majority",
     # Nobody changes who votes.
