@@ -173,8 +173,17 @@ class Obliging:
         del within_s
         return ()
 
-    async def add(self, new: Voter, within_s: float) -> Sequence[Voter]:
+    async def leading(self, within_s: float) -> tuple[Voter, Sequence[Voter]]:
+        """By one of two disks."""
+        node = await self.leader(within_s)
+        return Voter(node, "one"), (Voter(node, "one"), Voter(node, "two"))
+
+    async def led_without(self, node: NodeId, within_s: float) -> tuple[NodeId, Sequence[Voter]]:
         del within_s
+        return NodeId(node + 1), (Voter(node, "two"),)
+
+    async def add(self, new: Voter, within_s: float, *, alone: bool = True) -> Sequence[Voter]:
+        del within_s, alone
         return (new,)
 
     async def remove(self, old: Voter, within_s: float) -> Sequence[Voter]:
@@ -184,6 +193,14 @@ class Obliging:
     async def wait_until_whole(self, within_s: float) -> bool:
         del within_s
         return True
+
+
+class ObligingProbe(Obliging):
+    """Every node is one voter."""
+
+    async def voters(self, within_s: float) -> Sequence[NodeId]:  # type: ignore[override]
+        del within_s
+        return tuple(self._cluster.fakes)
 
 
 class _Silent(FakeNode):
@@ -213,13 +230,14 @@ def asked_of(plan: RunPlan, directory: Path) -> set[Ability]:
     """Of a cluster of which everything comes about, by the nemesis of this run."""
     cluster = Silent(plan.nodes)
     obliging: Any = Obliging(cluster)
+    probe: Any = ObligingProbe(cluster)
 
     async def hurt() -> None:
         await cluster.prepare()
         with Recorder(directory, HandClock(), syncs=False) as recorder:
             nemesis = Nemesis(
                 cluster=cluster,
-                probe=obliging,
+                probe=probe,
                 recorder=recorder,
                 seed=plan.seed,
                 directory=directory,

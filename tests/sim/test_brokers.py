@@ -91,9 +91,12 @@ def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
 @pytest.mark.parametrize(
     ("choices", "why"),
     [
-        (Choices(scenario="hanging-transaction", runtime="docker"), "neither transactions"),
-        (Choices(scenario="hanging-transaction", runtime="sim"), "neither transactions"),
-        (Choices(scenario="lost-timestamps", runtime="sim"), "nor consumer groups"),
+        (Choices(scenario="hanging-transaction", runtime="docker"), "its clients use transactions"),
+        (Choices(scenario="hanging-transaction", runtime="sim"), "its clients use transactions"),
+        (
+            Choices(scenario="lost-timestamps", runtime="sim"),
+            "or do more than put and read records",
+        ),
         (
             Choices(scenario="all-unclean", runtime="sim", client="librdkafka"),
             "librdkafka cannot reach a simulated cluster",
