@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from node.controller.image import Image, Partition
 from node.errors import ErrorCode
@@ -171,3 +172,22 @@ def test_what_was_acknowledged_is_read_back_whoever_ends(
 
     contents = [(each.data / SEGMENT).read_bytes() for each in brokers.values()]
     assert all(content == contents[0] for content in contents)
+
+
+def test_what_a_client_deleted_stays_deleted_whoever_ends(cluster: OwnCluster) -> None:
+    """As its answer says, which comes once all replicas have written it down."""
+    quorum, brokers = cluster.quorum, cluster.brokers
+    until(lambda: all(map(image(quorum).brokers.is_active, IDS)), "all are active", cluster)
+    create(quorum)
+    produce(cluster, range(20))
+    admin = AdminClient({"bootstrap.servers": cluster.servers(), "log_level": 0})
+    (deletion,) = admin.delete_records([TopicPartition("orders", 0, 10)]).values()
+    assert deletion.result(BROKER_PATIENCE_S).low_watermark == 10
+    for each in brokers.values():
+        each.kill()
+    for each in brokers.values():
+        each.start()
+    until(lambda: set(orders(quorum).isr) == set(IDS), "all are in the ISR again", cluster)
+    assert consume(cluster, 10) == list(range(10, 20))
+    starts = {(each.data / "log-start-offset-checkpoint").read_text() for each in brokers.values()}
+    assert starts == {"0\n1\norders 0 10\n"}
