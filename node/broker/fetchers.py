@@ -167,7 +167,8 @@ class Fetchers:
         if fetcher.asked.get(held.key) != (replica.leader_epoch, replica.end):
             return True
         log_start = Offset(max(told.log_start, 0))
-        if told.error is ErrorCode.OFFSET_OUT_OF_RANGE and log_start > replica.end:
+        is_empty = replica.start == replica.end  # nor is an epoch known by which logs part
+        if told.error is ErrorCode.OFFSET_OUT_OF_RANGE and (is_empty or log_start > replica.end):
             self._replicas.restart(held, log_start)
             return True
         if told.error is not ErrorCode.NONE:

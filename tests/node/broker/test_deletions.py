@@ -12,6 +12,7 @@ from node.wire.delete_records import (
     DeleteRecordsResponse,
     RecordsToDelete,
 )
+from node.wire.elect_leaders import UNCLEAN, ElectLeadersRequest
 from node.wire.list_offsets import (
     EARLIEST,
     ListedOffset,
@@ -20,6 +21,7 @@ from node.wire.list_offsets import (
     SoughtOffset,
 )
 from node.wire.topic_partitions import TopicPartition
+from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
 
 
@@ -146,6 +148,36 @@ def test_a_leader_elected_later_begins_there_too() -> None:
     assert orders.read(10) == [10, 11, 12, 13]
     one, two, three = orders.logs()
     assert one == two == three
+
+
+def test_a_log_without_records_follows_a_leader_whose_log_is_shorter() -> None:
+    """It knows no epoch by which the two could part, and has nothing to lose by beginning anew."""
+    orders = Orders(min_isr=1)
+    orders.produced(6)
+    orders.world.run_ms(2000)
+    first = orders.state.leader
+    short, empty = orders.others(first)
+    for broker in (short, empty):
+        orders.world.kill(broker)
+        orders.world.until(lambda gone=broker: gone not in orders.state.isr, "it is out")  # type: ignore[misc]
+    orders.produced(14)
+    assert delete(orders, 20).error is ErrorCode.NONE
+    orders.world.start(empty)
+    orders.world.until(lambda: empty in orders.state.isr, "it is in the ISR")
+    assert orders.log(empty).start == 20
+    for broker in (first, empty):
+        orders.world.power_off(broker, PowerCutMode.LOSE_ALL)
+    orders.world.start(short)
+    orders.world.until(lambda: elected_uncleanly(orders) == short, "the short one leads")
+    orders.world.start(empty)
+    orders.world.until(lambda: empty in orders.state.isr, "it follows")
+    orders.produced(1)
+    assert (orders.log(empty).start, orders.log(empty).next_offset) == (0, 7)
+
+
+def elected_uncleanly(orders: Orders) -> int:
+    orders.world.ask(CONTROLLER, ElectLeadersRequest(kind=UNCLEAN, partitions=None))
+    return orders.state.leader
 
 
 def test_without_a_follower_that_is_thought_to_be_up_it_is_done_and_not_acknowledged() -> None:
