@@ -5,6 +5,11 @@ import pytest
 from node.effects import SendReply
 from node.errors import ErrorCode
 from node.wire.broker_frames import decode_response, encode_request
+from node.wire.delete_records import (
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    RecordsToDelete,
+)
 from node.wire.list_offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
@@ -38,6 +43,14 @@ class Log:
             answer = decode_response(header, self._serve(frame))
             assert isinstance(answer, ProduceResponse)
             assert answer.results[0].error is ErrorCode.NONE
+
+    def delete(self, offset: int) -> None:
+        below = (RecordsToDelete(partition=AT, offset=offset),)
+        request = DeleteRecordsRequest(timeout_ms=1000, partitions=below)
+        header, frame = encode_request(request, correlation_id=1, client_id="c")
+        answer = decode_response(header, self._serve(frame))
+        assert isinstance(answer, DeleteRecordsResponse)
+        assert answer.partitions[0].low_watermark == offset
 
     def listed(self, timestamp_ms: int, version: int = 11) -> ListedOffset:
         request = ListOffsetsRequest(
@@ -76,6 +89,19 @@ def test_the_times_that_stand_for_something_else() -> None:
     assert log.at(EARLIEST) == log.at(EARLIEST_LOCAL) == (0, -1, 0)
     assert log.at(LATEST_TIME) == (1, 400, 0)
     assert log.at(LATEST_TIERED) == log.at(EARLIEST_PENDING_UPLOAD) == (-1, -1, -1)
+
+
+def test_what_was_deleted_is_of_no_time() -> None:
+    """Also the first records of a batch."""
+    log = Log(timed_batch(100, 200), timed_batch(300, 250, 400), timed_batch(350))
+    log.delete(3)
+    assert log.at(EARLIEST) == (3, -1, 0)
+    assert log.at(0) == log.at(201) == (3, 250, 0)
+    assert log.at(251) == log.at(400) == (4, 400, 0)
+    assert log.at(LATEST_TIME) == (4, 400, 0)
+    log.delete(6)
+    assert log.at(EARLIEST) == (6, -1, 0)
+    assert log.at(0) == log.at(LATEST_TIME) == (-1, -1, -1)
 
 
 def test_an_empty_log_has_no_epoch_and_no_record_of_any_time() -> None:

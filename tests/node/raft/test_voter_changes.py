@@ -1,5 +1,4 @@
-"""AddRaftVoter, RemoveRaftVoter and UpdateRaftVoter at the leader: what each waits for, and every
-answer."""
+"""AddRaftVoter and RemoveRaftVoter at the leader: what each waits for, and every answer."""
 
 from dataclasses import replace
 
@@ -7,104 +6,35 @@ import pytest
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, ZERO_UUID, Epoch, NodeId, ReplicaKey
+from node.ids import MS, ZERO_UUID, NodeId, ReplicaKey
 from node.limits import MAX_ENDPOINTS
 from node.raft.replicas import without_directories
 from node.raft.roles import Leader, Resigned
-from node.raft.voter_forms import DYNAMIC, STATIC
-from node.raft.voter_history import VoterHistory
-from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsRequest, ApiVersionsResponse
-from node.wire.apis import API_RANGES, Response
+from node.raft.voter_forms import DYNAMIC
+from node.wire.api_versions import ApiVersionsResponse
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from node.wire.raft_voters import (
     AddVoterRequest,
     RemoveVoterRequest,
     UpdateVoterRequest,
-    UpdateVoterResponse,
     VoterChangeResponse,
 )
-from node.wire.update_features import (
-    UPGRADE,
-    FeatureUpdate,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
+from tests.support.rig import QUIET, Rig, asked_node, fetch, key
+from tests.support.voter_requests import (
+    ANOTHER,
+    OPERATOR,
+    SERVED,
+    add,
+    asked_what_it_serves,
+    at,
+    fetches,
+    led,
+    operate,
+    refusal,
+    remove,
+    update,
+    voting,
 )
-from tests.support.rig import CLUSTER, ME, PORTS, QUIET, Rig, asked_node, fetch, key
-
-OPERATOR, ANOTHER = 70, 71  # connections
-
-
-def at(node: int) -> tuple[Endpoint, ...]:
-    return (Endpoint(name="CONTROLLER", host=f"node-{node}", port=PORTS + node),)
-
-
-def add(node: int, *, timeout_ms: int = 10_000, acks_append: bool = False) -> AddVoterRequest:
-    return AddVoterRequest(
-        cluster_id=CLUSTER,
-        voter=key(node),
-        endpoints=at(node),
-        timeout_ms=timeout_ms,
-        ack_when_committed=not acks_append,
-    )
-
-
-def remove(node: int) -> RemoveVoterRequest:
-    return RemoveVoterRequest(cluster_id=None, voter=key(node))
-
-
-def update(node: int, epoch: int, *, host: str = "elsewhere") -> UpdateVoterRequest:
-    where = Endpoint(name="CONTROLLER", host=host, port=1)
-    return UpdateVoterRequest(
-        cluster_id=CLUSTER, epoch=Epoch(epoch), voter=key(node), endpoints=(where,)
-    )
-
-
-def led(*, commits: bool = True) -> Rig:
-    """Node 1 leads nodes 1, 2 and 3; with `commits` node 2 has fetched all of its epoch."""
-    rig = Rig(timeouts=QUIET, kraft_version=DYNAMIC)
-    rig.become_leader()
-    if commits:
-        fetches(rig, 2)
-    return rig
-
-
-def fetches(rig: Rig, *nodes: int) -> None:
-    """They have all that the leader has."""
-    for node in nodes:
-        end = rig.core.raft.log.end
-        asked = fetch(replica=key(node), offset=end.offset, last_epoch=end.epoch, max_wait_ms=0)
-        rig.request(asked, connection=node)
-
-
-SERVED = ApiVersionsResponse(error=ErrorCode.NONE, apis=API_RANGES, supported=SUPPORTED_FEATURES)
-
-
-def operate(
-    rig: Rig, request: AddVoterRequest | RemoveVoterRequest, connection: int
-) -> Response | None:
-    """Ask; who is to be added is there, and answers what it serves. The answer if it came at
-    once."""
-    before = len(rig.answered(connection))
-    rig.request(request, connection)
-    if asked_what_it_serves(rig, request.voter.id):
-        rig.reply(request.voter.id, SERVED)
-    answers = rig.answered(connection)
-    return answers[-1] if len(answers) > before else None
-
-
-def asked_what_it_serves(rig: Rig, node: int) -> list[Endpoint]:
-    """Where that one was, which answers nothing yet."""
-    asked = [ask for ask in rig.asked if isinstance(ask.request, ApiVersionsRequest)]
-    return [ask.endpoint for ask in asked if asked_node(ask) == node]
-
-
-def voting(rig: Rig) -> list[int]:
-    return [each.id for each in rig.core.raft.quorum.voters.keys]
-
-
-def refusal(answer: Response | None) -> ErrorCode:
-    assert isinstance(answer, VoterChangeResponse | UpdateVoterResponse)
-    return answer.error
 
 
 def test_a_voter_is_added_in_steps() -> None:
@@ -388,76 +318,3 @@ def test_one_voter_becomes_two_and_one_again() -> None:
     assert rig.answered(OPERATOR) == [VoterChangeResponse()]
     rig.request(remove(2), ANOTHER)
     assert rig.answered(ANOTHER) == [VoterChangeResponse()], "it is a majority of itself"
-
-
-def test_a_voter_tells_where_it_listens_now() -> None:
-    rig = led()
-    answer = rig.request(update(3, rig.role.epoch, host="new"), OPERATOR)
-    assert answer == UpdateVoterResponse(
-        leader=ME.id, epoch=rig.role.epoch, leader_endpoint=replace(at(1)[0], name="")
-    )
-    assert rig.core.raft.quorum.voters.endpoints_of(key(3))[0].host == "new"
-    end = rig.core.raft.log.end
-    assert refusal(rig.request(update(3, rig.role.epoch, host="new"), OPERATOR)) is ErrorCode.NONE
-    assert rig.core.raft.log.end == end, "what is known is not written again"
-    another = rig.request(update(2, rig.role.epoch), OPERATOR)
-    assert refusal(another) is ErrorCode.REQUEST_TIMED_OUT, "one change at a time"
-
-
-def static() -> Rig:
-    """Node 1 leads nodes 1, 2 and 3, which are known by their ids alone; nothing is committed."""
-    listed = [(ReplicaKey(NodeId(node)), at(node)) for node in (1, 2, 3)]
-    voters = VoterHistory.formatted(listed, STATIC)
-    rig = Rig(timeouts=QUIET, me=ReplicaKey(NodeId(1)), voters=voters)
-    rig.become_leader()
-    return rig
-
-
-def test_what_a_static_voter_tells_of_itself_is_kept_and_not_written() -> None:
-    """`UpdateVoterHandler` of Kafka 4.3: by the id alone, in memory, for as long as it leads."""
-    rig = static()
-    epoch = rig.role.epoch
-    early = rig.request(update(2, epoch), OPERATOR)
-    assert refusal(early) is ErrorCode.REQUEST_TIMED_OUT, "nothing of its epoch is committed"
-    end = rig.core.raft.log.end
-    asked = fetch(
-        replica=ReplicaKey(NodeId(2)), offset=end.offset, last_epoch=end.epoch, max_wait_ms=0
-    )
-    rig.request(asked, connection=2)
-    end = rig.core.raft.log.end
-    for request, error in (
-        (update(2, epoch), ErrorCode.NONE),
-        (replace(update(3, epoch), max_kraft_version=0), ErrorCode.NONE),
-        (update(4, epoch), ErrorCode.VOTER_NOT_FOUND),
-        (replace(update(2, epoch), voter=ReplicaKey(NodeId(2))), ErrorCode.INVALID_REQUEST),
-        (replace(update(2, epoch), min_kraft_version=1), ErrorCode.INVALID_REQUEST),
-        (replace(update(2, epoch), endpoints=()), ErrorCode.INVALID_REQUEST),
-    ):
-        assert refusal(rig.request(request, OPERATOR)) is error
-    leader = rig.role
-    assert isinstance(leader, Leader)
-    assert {node: row.key for node, row in leader.told.items()} == {2: key(2), 3: key(3)}
-    assert rig.core.raft.quorum.voters.endpoint(NodeId(2)) == at(2)[0], "the file says where it is"
-    assert rig.core.raft.log.end == end, "nothing is written of it"
-    assert rig.core.raft.voters_without(1) == [1, 3]
-    assert rig.core.raft.voters_without(0) == [1]
-
-
-def test_no_kraft_version_is_raised_that_not_all_voters_support() -> None:
-    rig = static()
-    end = rig.core.raft.log.end
-    asked = fetch(
-        replica=ReplicaKey(NodeId(2)), offset=end.offset, last_epoch=end.epoch, max_wait_ms=0
-    )
-    rig.request(asked, connection=2)
-    assert refusal(rig.request(update(2, rig.role.epoch), OPERATOR)) is ErrorCode.NONE
-    raised = FeatureUpdate(name="kraft.version", level=1, kind=UPGRADE)
-    answer = rig.request(UpdateFeaturesRequest(updates=(raised,), validate_only=False), ANOTHER)
-    assert isinstance(answer, UpdateFeaturesResponse)
-    assert answer.error is ErrorCode.INVALID_UPDATE_VERSION
-    assert "these did not: 1, 3." in (answer.message or "")
-    assert rig.core.raft.log.voters.kraft_version == STATIC
-
-
-def test_where_voters_are_written_nobody_is_waited_for_to_tell_of_itself() -> None:
-    assert led().core.raft.voters_without(1) is None
