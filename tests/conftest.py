@@ -9,9 +9,12 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.support.kafka_python import make_dropped_sockets_close
+
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=2000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+make_dropped_sockets_close()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

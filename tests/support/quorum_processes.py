@@ -56,8 +56,9 @@ def kraft_node(*arguments: str | Path) -> list[str]:
 
 
 def run_kraft_node(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    asked = kraft_node(*arguments)
     return subprocess.run(
-        kraft_node(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        asked, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
 
 

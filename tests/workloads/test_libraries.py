@@ -1,6 +1,9 @@
 """What other people's clients report, as it is recorded."""
 
 import asyncio
+import gc
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +19,7 @@ from kafka.errors import (
     NotLeaderForPartitionError,
     RequestTimedOutError,
 )
+from kafka.net.inet import KafkaNetSocket
 
 from checkers.history.error_words import MALFORMED
 from checkers.history.events import EventType
@@ -194,3 +198,13 @@ def test_kafka_python_tells_of_an_answer_that_it_could_not_read(
     sent = refused(error, PLAIN)
     assert sent.error == told
     assert sent.outcome is not EventType.OK
+
+
+def test_a_socket_that_kafka_python_drops_fails_no_later_test() -> None:
+    """`tests.support.kafka_python`: otherwise whatever test runs when it is collected."""
+    dropped = KafkaNetSocket().socket(socket.AF_INET)
+    descriptor = dropped.fileno()
+    del dropped
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)

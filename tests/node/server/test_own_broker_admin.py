@@ -10,11 +10,10 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 from kafka import KafkaAdminClient
 
-from tests.support.kafka_python import LEAVES_SOCKETS
 from tests.support.own_brokers import BROKER_PATIENCE_S, OwnCluster, own_cluster
 from tests.support.quorum_processes import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), *LEAVES_SOCKETS]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 IDS = (4, 5)
 # Whoever is killed is missed soon, and nobody else on a machine that stalls.
