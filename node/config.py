@@ -58,6 +58,7 @@ class BrokerRole:
     fetch_backoff_ms: int = 1000  # replica.fetch.backoff.ms
     socket_ms: int = 30_000  # replica.socket.timeout.ms
     segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
+    segment_ms: int = 604_800_000  # log.roll.ms; Kafka's, of its log.roll.hours
     message_bytes: int = 1024 * 1024 + 12  # message.max.bytes
     retention_ms: int = 604_800_000  # log.retention.ms; Kafka's, of its log.retention.hours
     retention_bytes: int = -1  # log.retention.bytes

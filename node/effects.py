@@ -110,6 +110,23 @@ class CreateLog(OnReplicas):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentLimits:
+    """A batch begins a new segment that would make the last one larger than `size` bytes, or whose
+    timestamp is more than `ms` after that of the segment's first."""
+
+    size: int
+    ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSegments(OnReplicas):
+    """When a log of a replica begins a new segment, until this process ends."""
+
+    log: LogId
+    limits: SegmentLimits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveLog(OnReplicas):
     """Of a replica that is no more this broker's."""
 
@@ -209,7 +226,13 @@ class Stop:
 
 
 ReplicaLogChange = (
-    CreateLog | RemoveLog | RaiseLogStarts | RestartLog | SaveCleanShutdown | SaveHighWatermarks
+    CreateLog
+    | LimitSegments
+    | RemoveLog
+    | RaiseLogStarts
+    | RestartLog
+    | SaveCleanShutdown
+    | SaveHighWatermarks
 )
 LogChange = AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | CutLog | ReplaceLog
 Effect = (

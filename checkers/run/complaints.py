@@ -58,6 +58,10 @@ EXPLAINED = (
         why="who got it is not the active controller yet, or any more; it is sent again",
     ),
     Explained(
+        text="RegistrationResponseHandler: channel manager timed out before sending the request.",
+        why="nobody led whom it could have sent it to; it is sent again",
+    ),
+    Explained(
         text="Unexpected error REQUEST_TIMED_OUT in UPDATE_RAFT_VOTER response",
         why="LeaderChange, or another change of voters, was not committed yet; it is sent again",
     ),

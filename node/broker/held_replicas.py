@@ -13,9 +13,11 @@ from node.controller.image import Image, Partition
 from node.effects import (
     AppendBatches,
     CreateLog,
+    LimitSegments,
     RaiseLogStarts,
     RemoveLog,
     RestartLog,
+    SegmentLimits,
     TruncateLog,
 )
 from node.ids import MS, ZERO_UUID, Epoch, LogId, NodeId, Offset
@@ -25,7 +27,7 @@ from node.storage.leader_epochs import LeaderEpochs
 from node.wire.topic_partitions import TopicPartition
 
 Key = tuple[UUID, int]
-_MIN_ISR = "min.insync.replicas"
+_MIN_ISR, _SEGMENT_BYTES, _SEGMENT_MS = "min.insync.replicas", "segment.bytes", "segment.ms"
 
 
 class KeptSegment(Protocol):
@@ -82,6 +84,7 @@ class Held:
     replica: Replica
     told: Partition | None = None  # of the image, the newest that the replica was told
     producers: Producers | None = None  # None: to be made from the log
+    limits: SegmentLimits | None = None  # that its log was told
     traced: Traced = NOTHING
 
     @property
@@ -102,7 +105,7 @@ class HeldReplicas:
         self._me = me
         self._logs = logs
         self._default_min_isr = settings.min_isr
-        self._lag_ns = role.lag_ms * MS
+        self._role = role
         self._may_join = may_join
         self._outbox = outbox
         self._held: dict[Key, Held] = {}
@@ -161,8 +164,8 @@ class HeldReplicas:
 
     def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
         held = self._held.get(key) or self._make(image, key)
-        min_isr = image.topic_config(held.name, _MIN_ISR)
-        configured = self._default_min_isr if min_isr is None else int(min_isr)
+        self._limit_segments(held, image)
+        configured = topic_number(image, held.name, _MIN_ISR, self._default_min_isr)
         replica = held.replica
         if held.told is state and replica.configured_min_isr == configured:
             return
@@ -171,6 +174,16 @@ class HeldReplicas:
         held.told = state
         replica.update(state, configured, mono_ns)
         self.note(held)
+
+    def _limit_segments(self, held: Held, image: Image) -> None:
+        """As the topic has it, or the broker where that says nothing."""
+        limits = SegmentLimits(
+            size=topic_number(image, held.name, _SEGMENT_BYTES, self._role.segment_bytes),
+            ms=topic_number(image, held.name, _SEGMENT_MS, self._role.segment_ms),
+        )
+        if held.limits != limits:
+            held.limits = limits
+            self._outbox.emit(LimitSegments(log=held.log, limits=limits))
 
     def _make(self, image: Image, key: Key) -> Held:
         topic = image.topics.find(key[0])
@@ -191,7 +204,7 @@ class HeldReplicas:
             epochs=epochs,
             high_watermark=self._logs.high_watermarks.get(log, Offset(0)),
             may_join=self._may_join,
-            lag_ns=self._lag_ns,
+            lag_ns=self._role.lag_ms * MS,
         )
         held = self._held[key] = Held(key=key, name=topic.name, log=log, replica=replica)
         return held
@@ -247,3 +260,9 @@ class HeldReplicas:
         if self._starts:
             self._outbox.emit(RaiseLogStarts(starts=self._starts))
             self._starts = {}
+
+
+def topic_number(image: Image, topic: str, key: str, default: int) -> int:
+    """As the topic is configured, or the default."""
+    value = image.topic_config(topic, key)
+    return default if value is None else int(value)

@@ -7,7 +7,7 @@ and a follower by its leader's start as well.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from node.broker.held_replicas import Held, HeldReplicas, KeptSegment
+from node.broker.held_replicas import Held, HeldReplicas, KeptSegment, topic_number
 from node.config import BrokerRole
 from node.controller.image import Image
 from node.ids import MS, Now, Offset
@@ -73,14 +73,13 @@ class Retention:
         if not segments:
             return
         replica, role = held.replica, self._role
-        age, size = (image.topic_config(held.name, key) for key in (_TIME, _BYTES))
         first = first_kept(
             segments,
             end=replica.end,
             high_watermark=replica.high_watermark,
             wall_ms=wall_ms,
-            retention_ms=role.retention_ms if age is None else int(age),
-            retention_bytes=role.retention_bytes if size is None else int(size),
+            retention_ms=topic_number(image, held.name, _TIME, role.retention_ms),
+            retention_bytes=topic_number(image, held.name, _BYTES, role.retention_bytes),
         )
         if first > replica.start:
             self._replicas.begin_at(held, first)

@@ -73,6 +73,7 @@ ROLE_KEYS = {
     "replica.fetch.backoff.ms": "fetch_backoff_ms",
     "replica.socket.timeout.ms": "socket_ms",
     "log.segment.bytes": "segment_bytes",
+    "log.roll.ms": "segment_ms",
     "message.max.bytes": "message_bytes",
     "log.retention.ms": "retention_ms",
     "log.retention.bytes": "retention_bytes",

@@ -11,7 +11,7 @@ from uuid import UUID
 from node import wire
 from node.broker_node import BrokerNode
 from node.config import BrokerRole, NodeConfig
-from node.effects import ElectionState, Stop, Trace
+from node.effects import ElectionState, SegmentLimits, Stop, Trace
 from node.framed import Framing
 from node.ids import ReplicaKey
 from node.node import Node
@@ -168,7 +168,8 @@ class RecoveredReplicas:
 
 def recover_replicas(role: BrokerRole, disk: Disk) -> RecoveredReplicas:
     """Nobody can ask for the epoch again. Raises StorageError or OSError where it is damaged."""
-    logs = PartitionLogs.open(disk, role.segment_bytes)
+    limits = SegmentLimits(size=role.segment_bytes, ms=role.segment_ms)
+    logs = PartitionLogs.open(disk, limits)
     epoch = take_clean_shutdown(disk)
     return RecoveredReplicas(logs=logs, previous_epoch=NO_BROKER_EPOCH if logs.cut_bytes else epoch)
 

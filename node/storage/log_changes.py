@@ -9,6 +9,7 @@ from node.effects import (
     CreateLog,
     CutLog,
     FinishSnapshot,
+    LimitSegments,
     LogChange,
     RaiseLogStarts,
     RemoveLog,
@@ -17,6 +18,7 @@ from node.effects import (
     RestartLog,
     SaveCleanShutdown,
     SaveHighWatermarks,
+    SegmentLimits,
     TruncateLog,
     WriteSnapshot,
 )
@@ -52,6 +54,8 @@ class ChangeableLogs(Protocol):
     def __getitem__(self, log: LogId) -> BatchLog: ...
 
     def create(self, log: LogId, topic: UUID) -> None: ...
+
+    def limit_segments(self, log: LogId, limits: SegmentLimits) -> None: ...
 
     def remove(self, log: LogId) -> None: ...
 
@@ -97,6 +101,8 @@ def perform_on_replicas(change: ReplicaLogChange, logs: ChangeableLogs) -> None:
     match change:
         case CreateLog(log=log, topic=topic):
             logs.create(log, topic)
+        case LimitSegments(log=log, limits=limits):
+            logs.limit_segments(log, limits)
         case RemoveLog(log=log):
             logs.remove(log)
         case RaiseLogStarts(starts=starts):

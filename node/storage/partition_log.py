@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Self
 from uuid import UUID
 
+from node.effects import SegmentLimits
 from node.ids import Epoch, LogPosition, Offset, parse_uuid, uuid_text
 from node.records.batch import HEADER_SIZE, BatchHeader, DamagedBatch, read_header
 from node.storage.disk import Disk
@@ -32,7 +33,7 @@ class PartitionLog:
     disk: Disk
     directory: str
     topic: UUID
-    segment_bytes: int
+    limits: SegmentLimits
     segments: list[Segment]
     epochs: LeaderEpochs
     next_offset: Offset
@@ -41,7 +42,7 @@ class PartitionLog:
     flushed: bool = False
 
     @classmethod
-    def create(cls, disk: Disk, directory: str, topic: UUID, segment_bytes: int) -> Self:
+    def create(cls, disk: Disk, directory: str, topic: UUID, limits: SegmentLimits) -> Self:
         """An empty one, in the place of whatever the directory holds."""
         disk.make_directory(directory)
         metadata = f"{directory}/{PARTITION_METADATA}"
@@ -54,21 +55,23 @@ class PartitionLog:
             disk=disk,
             directory=directory,
             topic=topic,
-            segment_bytes=segment_bytes,
+            limits=limits,
             segments=[segment],
             epochs=LeaderEpochs(),
             next_offset=Offset(0),
         )
 
     @classmethod
-    def open(cls, disk: Disk, directory: str, segment_bytes: int, start: Offset = _BEGIN) -> Self:
+    def open(
+        cls, disk: Disk, directory: str, limits: SegmentLimits, start: Offset = _BEGIN
+    ) -> Self:
         """What is whole of the one that is there, which begins at `start` or later. Raises
         CorruptFile where nothing says whose it is."""
         log = cls(
             disk=disk,
             directory=directory,
             topic=_read_topic(disk, f"{directory}/{PARTITION_METADATA}"),
-            segment_bytes=segment_bytes,
+            limits=limits,
             segments=[],
             epochs=LeaderEpochs(),
             next_offset=start,
@@ -110,7 +113,7 @@ class PartitionLog:
         for header in accept_batches(data, self.end()):
             if self.epochs.assign(header.leader_epoch, header.base_offset):
                 self._save_epochs()
-            if 0 < self.segments[-1].size > self.segment_bytes - header.size:
+            if self._must_roll(header):
                 self._write(data[written:position])
                 written = position
                 self._roll()
@@ -224,6 +227,16 @@ class PartitionLog:
 
     # --- files ---
 
+    def _must_roll(self, header: BatchHeader) -> bool:
+        """By size, or by the time between the first batch and this one as their timestamps tell it
+        (`LogSegment.shouldRoll`; by the clock, where the first has none, only in Kafka)."""
+        active = self.segments[-1]
+        if active.size == 0:
+            return False
+        waited_ms = header.max_timestamp_ms - active.first_ms
+        is_old = active.first_ms >= 0 and waited_ms > self.limits.ms
+        return is_old or active.size + header.size > self.limits.size
+
     def _roll(self) -> None:
         """The full one is flushed, as Kafka does."""
         self.segments[-1].file.flush()
@@ -236,6 +249,8 @@ class PartitionLog:
     def _add(self, header: BatchHeader) -> None:
         """The next batch is in the last segment, or is about to be."""
         segment = self.segments[-1]
+        if segment.size == 0:
+            segment.first_ms = header.max_timestamp_ms
         segment.add(header.base_offset, header.size)
         segment.newest_ms = max(segment.newest_ms, header.max_timestamp_ms)
         self.next_offset = header.next_offset

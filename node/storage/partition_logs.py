@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Self
 from uuid import UUID
 
+from node.effects import SegmentLimits
 from node.ids import METADATA_LOG, LogId, Offset
 from node.storage.clean_shutdown import save_clean_shutdown
 from node.storage.disk import Disk
@@ -24,19 +25,19 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 @dataclass(slots=True, kw_only=True)
 class PartitionLogs(Mapping[LogId, PartitionLog]):
     disk: Disk
-    segment_bytes: int
+    limits: SegmentLimits  # of a log until it is told others
     cut_bytes: int = 0  # that recovery took off all of them
     high_watermarks: Mapping[LogId, Offset] = field(default_factory=dict)  # of the last life
     _starts: dict[LogId, Offset] = field(default_factory=dict)  # as they are saved
     _logs: dict[LogId, PartitionLog] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, disk: Disk, segment_bytes: int) -> Self:
+    def open(cls, disk: Disk, limits: SegmentLimits) -> Self:
         """Those that are there. A directory that does not say whose it is was being made, or being
         removed: it is none."""
         logs = cls(
             disk=disk,
-            segment_bytes=segment_bytes,
+            limits=limits,
             high_watermarks=load_offsets(disk, HIGH_WATERMARKS),
             _starts=load_offsets(disk, LOG_STARTS),
         )
@@ -44,7 +45,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             is_one = _NAME.fullmatch(name) and disk.exists(f"{name}/{PARTITION_METADATA}")
             if is_one and name != METADATA_LOG:
                 start = logs._starts.get(LogId(name), Offset(0))
-                log = PartitionLog.open(disk, name, segment_bytes, start)
+                log = PartitionLog.open(disk, name, limits, start)
                 logs._logs[LogId(name)] = log
                 logs.cut_bytes += log.cut_bytes
         return logs
@@ -71,7 +72,10 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             self._logs.pop(log).close()
         if self._starts.pop(log, None) is not None:
             save_offsets(self.disk, LOG_STARTS, self._starts)
-        self._logs[log] = PartitionLog.create(self.disk, log, topic, self.segment_bytes)
+        self._logs[log] = PartitionLog.create(self.disk, log, topic, self.limits)
+
+    def limit_segments(self, log: LogId, limits: SegmentLimits) -> None:
+        self._logs[log].limits = limits
 
     def remove(self, log: LogId) -> None:
         self._logs.pop(log).remove()

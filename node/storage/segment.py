@@ -36,6 +36,7 @@ class Segment:
     path: str
     file: File
     size: int = 0
+    first_ms: int = -1  # the timestamp of its first batch; -1: none is known
     newest_ms: int = -1  # the latest timestamp that a batch in it has, or had; -1: none is known
     # Of each batch: its base offset and its position in the file, both strictly rising.
     offsets: "array[int]" = field(default_factory=_numbers)

@@ -12,14 +12,16 @@ from node.records.metadata import ConfigRecord, encode_metadata
 from node.records.snapshot import SnapshotEncoder
 
 
-def batch(base: int, epoch: int, records: int = 1, *, size: int = 0) -> bytes:
+def batch(
+    base: int, epoch: int, records: int = 1, *, size: int = 0, timestamp_ms: int | None = None
+) -> bytes:
     """A batch of `records` configuration records, each value made at least `size` long."""
     values = [_config(base + index, size) for index in range(records)]
     return encode_batch(
         [(None, encode_metadata(value)) for value in values],
         base_offset=Offset(base),
         leader_epoch=Epoch(epoch),
-        timestamp_ms=1_700_000_000_000 + base,
+        timestamp_ms=1_700_000_000_000 + base if timestamp_ms is None else timestamp_ms,
     )
 
 

@@ -29,6 +29,7 @@ from node.records.metadata import PartitionRecord, RegisterBrokerRecord, TopicRe
 from node.storage.log_changes import perform, perform_on_replicas
 from node.storage.partition_logs import PartitionLogs
 from tests.support.memory_log import MemoryLog
+from tests.support.segments import by_size
 
 TOPICS, PARTITIONS = 10, 100  # of each
 FIRST_TOPIC = UUID(int=1000)
@@ -47,7 +48,7 @@ class SteppedBroker:
     def __init__(self, partitions: int = PARTITIONS) -> None:
         self._partitions = partitions
         role = BrokerRole(controller_listener="CONTROLLER")
-        self.replicas = PartitionLogs.open(SimDisk(FileSystem()), _SEGMENT_BYTES)
+        self.replicas = PartitionLogs.open(SimDisk(FileSystem()), by_size(_SEGMENT_BYTES))
         self.node = BrokerNode(
             config=NodeConfig(
                 node_id=_ME, log_dir="", listeners=(_AT,), advertised=(_AT,), role=role

@@ -49,7 +49,12 @@ UPDATED_LATER = """\
 [1970-01-01 00:00:02,000] ERROR [RaftManager id=3] Unexpected error REQUEST_TIMED_OUT in \
 UPDATE_RAFT_VOTER response: InboundResponse(correlationId=21) (KafkaRaftClient)
 """
-OTHER_REASONS = (SLOW, UNSEATED, TOO_LATE, UPDATED_LATER)
+REGISTERED_LATER = """\
+[1970-01-01 00:00:02,000] ERROR [ControllerRegistrationManager id=3 incarnation=oN8g5s23S4eS9Re] \
+RegistrationResponseHandler: channel manager timed out before sending the request. \
+(ControllerRegistrationManager)
+"""
+OTHER_REASONS = (SLOW, UNSEATED, TOO_LATE, UPDATED_LATER, REGISTERED_LATER)
 PLANNED = (Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS, Kind.QUORUM_PROBES, Kind.NODE_LOGS)
 STARTS = {"1": 1, "2": 1, "3": 1}
 
@@ -114,6 +119,7 @@ def test_each_explanation_is_of_one_of_these_lines_alone(explained: Explained) -
         (UNSEATED, UNSEATED.replace("quorum controller fault", "metadata loading fault")),
         (TOO_LATE, TOO_LATE.replace("NotController", "UnsupportedVersion")),
         (UPDATED_LATER, UPDATED_LATER.replace("REQUEST_TIMED_OUT", "INVALID_REQUEST")),
+        (REGISTERED_LATER, REGISTERED_LATER.replace("before sending", "while waiting for")),
     ],
 )
 def test_what_only_looks_like_one_of_them_is_a_complaint(line: str, other: str) -> None:

@@ -216,5 +216,5 @@ def test_a_topic_made_anew_by_the_same_name_begins_at_0() -> None:
     assert replicas is not None
     (log,) = replicas
     replicas.create(log, orders.at.id)
-    again = type(replicas).open(replicas.disk, replicas.segment_bytes)
+    again = type(replicas).open(replicas.disk, replicas.limits)
     assert (again[log].start, again[log].next_offset) == (0, 0)

@@ -13,13 +13,14 @@ from node.storage.partition_log import PartitionLog
 from node.storage.partition_logs import PartitionLogs
 from tests.support.batches import batch
 from tests.support.power import PowerCut, Powered, new_disk
+from tests.support.segments import by_size
 
 NAME = LogId("orders-3")
 SEGMENT = 300
 
 
 def new_logs(segment_bytes: int = SEGMENT) -> PartitionLogs:
-    logs = PartitionLogs.open(new_disk(), segment_bytes)
+    logs = PartitionLogs.open(new_disk(), by_size(segment_bytes))
     logs.create(NAME, UUID(int=77))
     return logs
 
@@ -30,7 +31,7 @@ def fill(log: PartitionLog, *epochs: int) -> None:
 
 
 def reopened(logs: PartitionLogs) -> PartitionLog:
-    return PartitionLogs.open(logs.disk, logs.segment_bytes)[NAME]
+    return PartitionLogs.open(logs.disk, logs.limits)[NAME]
 
 
 def test_whole_segments_below_the_start_go() -> None:
@@ -81,7 +82,7 @@ def test_a_power_cut_at_any_step(mode: PowerCutMode, seed: int) -> None:
     """Where the log begins is as it was, or as it was to be; what is in it was written there."""
     rng = Random(seed)
     power = Powered()
-    logs = PartitionLogs.open(power.disk, rng.choice([1, SEGMENT, 1 << 20]))
+    logs = PartitionLogs.open(power.disk, by_size(rng.choice([1, SEGMENT, 1 << 20])))
     logs.create(NAME, UUID(int=77))
     power.steps_left = rng.randrange(80)
     written: dict[Offset, bytes] = {}  # by the base of each batch
@@ -104,7 +105,7 @@ def test_a_power_cut_at_any_step(mode: PowerCutMode, seed: int) -> None:
     except PowerCut:
         pass
     power.power_off(mode, rng)
-    again = PartitionLogs.open(power.disk, logs.segment_bytes)[NAME]
+    again = PartitionLogs.open(power.disk, logs.limits)[NAME]
     assert again.start in may_begin
     for header in again.headers():
         if header.base_offset >= again.start:

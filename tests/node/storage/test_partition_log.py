@@ -1,5 +1,6 @@
 """Logs of partitions: what a power cut may take of them, and what vouches for them."""
 
+from dataclasses import replace
 from random import Random
 from uuid import UUID
 
@@ -14,13 +15,14 @@ from node.storage.partition_logs import PartitionLogs
 from node.storage.storage_errors import CorruptFile
 from tests.support.batches import batch
 from tests.support.power import PowerCut, Powered, new_disk
+from tests.support.segments import by_size
 
 TOPIC = UUID(int=77)
 DIRECTORY = "orders-3"
 
 
 def made(disk: Disk, segment_bytes: int = 1 << 30) -> PartitionLog:
-    return PartitionLog.create(disk, DIRECTORY, TOPIC, segment_bytes)
+    return PartitionLog.create(disk, DIRECTORY, TOPIC, by_size(segment_bytes))
 
 
 def fill(log: PartitionLog, *epochs: int) -> list[bytes]:
@@ -32,7 +34,7 @@ def fill(log: PartitionLog, *epochs: int) -> list[bytes]:
 
 
 def reopened(disk: Disk, segment_bytes: int = 1 << 30) -> PartitionLog:
-    return PartitionLog.open(disk, DIRECTORY, segment_bytes)
+    return PartitionLog.open(disk, DIRECTORY, by_size(segment_bytes))
 
 
 def whole(log: PartitionLog) -> bytes:
@@ -135,7 +137,7 @@ def test_of_a_directory_that_nobody_owns_nothing_is_kept() -> None:
     log = made(disk)
     fill(log, 1)
     log.remove()
-    assert len(PartitionLogs.open(disk, 1 << 30)) == 0
+    assert len(PartitionLogs.open(disk, by_size())) == 0
     disk.replace(f"{DIRECTORY}/00000000000000000000.log", batch(0, 1))
     assert made(disk).next_offset == 0
 
@@ -145,23 +147,23 @@ def test_a_broken_owner_is_refused() -> None:
     made(disk).close()
     disk.replace(f"{DIRECTORY}/partition.metadata", b"version: 1\ntopic_id: x")
     with pytest.raises(CorruptFile, match=r"orders-3/partition\.metadata"):
-        PartitionLogs.open(disk, 1 << 30)
+        PartitionLogs.open(disk, by_size())
 
 
 def test_logs_are_found_made_and_removed_by_name() -> None:
     disk = new_disk()
-    logs = PartitionLogs.open(disk, 1 << 30)
+    logs = PartitionLogs.open(disk, by_size())
     for name in ("orders-3", "a-b-10"):
         logs.create(LogId(name), TOPIC)
     fill(logs[LogId("orders-3")], 1)
-    found = PartitionLogs.open(disk, 1 << 30)
+    found = PartitionLogs.open(disk, by_size())
     assert list(found) == ["a-b-10", "orders-3"]
     assert found[LogId("orders-3")].next_offset == 2
     found.create(LogId("orders-3"), UUID(int=78))
     assert found[LogId("orders-3")].next_offset == 0
     found.remove(LogId("a-b-10"))
     assert found.find(LogId("a-b-10")) is None
-    assert list(PartitionLogs.open(disk, 1 << 30)) == ["orders-3"]
+    assert list(PartitionLogs.open(disk, by_size())) == ["orders-3"]
 
 
 def test_a_clean_shutdown_is_told_once() -> None:
@@ -184,7 +186,7 @@ def test_what_cannot_be_read_vouches_for_nothing(text: bytes) -> None:
 def test_whoever_shut_down_cleanly_has_all_that_it_wrote(mode: PowerCutMode, steps: int) -> None:
     """At whichever step of a shutdown the power goes (X1: Kafka's file can outlive its logs)."""
     power = Powered()
-    logs = PartitionLogs.open(power.disk, 1 << 30)
+    logs = PartitionLogs.open(power.disk, by_size())
     logs.create(LogId(DIRECTORY), TOPIC)
     fill(logs[LogId(DIRECTORY)], 1, 1, 2)
     power.steps_left = steps
@@ -195,7 +197,59 @@ def test_whoever_shut_down_cleanly_has_all_that_it_wrote(mode: PowerCutMode, ste
     except PowerCut:
         pass
     power.power_off(mode, Random(steps))
-    found = PartitionLogs.open(power.disk, 1 << 30)
+    found = PartitionLogs.open(power.disk, by_size())
     if take_clean_shutdown(power.disk) == 42:
         assert found.cut_bytes == 0
         assert found[LogId(DIRECTORY)].next_offset == 6
+
+
+def timed(log: PartitionLog, *timestamps_ms: int) -> None:
+    for timestamp_ms in timestamps_ms:
+        log.append(batch(log.next_offset, 1, 2, timestamp_ms=timestamp_ms))
+
+
+def bases(log: PartitionLog) -> list[int]:
+    return [segment.base for segment in log.segments]
+
+
+def test_a_segment_ends_a_while_after_its_first_batch_as_their_timestamps_tell() -> None:
+    """`LogSegment.shouldRoll`: not by the clock, and not from its newest batch on."""
+    disk = new_disk()
+    log = made(disk)
+    log.limits = replace(by_size(), ms=100)
+    timed(log, 1000, 500, 1100, 1101, 1150)
+    assert bases(log) == [0, 6]
+    timed(log, 1201)  # as long after the first of its own
+    assert bases(log) == [0, 6]
+    log.close()
+    again = reopened(disk)
+    again.limits = replace(by_size(), ms=100)
+    timed(again, 1202)  # which a new process knows as well
+    assert bases(again) == [0, 6, 12]
+
+
+def test_without_timestamps_segments_go_by_size_alone() -> None:
+    log = made(new_disk())
+    log.limits = replace(by_size(), ms=1)
+    timed(log, -1, 5000, -1)
+    assert bases(log) == [0]
+
+
+def test_a_segment_that_was_cut_to_nothing_has_another_first_batch() -> None:
+    log = made(new_disk())
+    log.limits = replace(by_size(), ms=100)
+    timed(log, 1000, 1050)
+    log.truncate(Offset(0))
+    timed(log, 2000, 2100)
+    assert bases(log) == [0]
+
+
+def test_limits_of_one_log_are_no_others() -> None:
+    logs = PartitionLogs.open(new_disk(), by_size())
+    for name in ("orders-0", "orders-1"):
+        logs.create(LogId(name), TOPIC)
+    logs.limit_segments(LogId("orders-1"), by_size(1))
+    for name in logs:
+        fill(logs[name], 1, 1, 1)
+    assert bases(logs[LogId("orders-0")]) == [0]
+    assert bases(logs[LogId("orders-1")]) == [0, 2, 4]

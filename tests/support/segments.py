@@ -1,0 +1,7 @@
+"""When logs of replicas begin new segments, where a test minds only their size, or neither."""
+
+from node.effects import SegmentLimits
+
+
+def by_size(size: int = 1 << 30) -> SegmentLimits:
+    return SegmentLimits(size=size, ms=1 << 62)
