@@ -44,6 +44,7 @@ _MODULES = (
     "quorum.agreement",
     "partitions.served",
     "partitions.min_isr",
+    "partitions.shown",
     "partitions.held",
     "partitions.partition_watermarks",
     "partitions.isr_and_cuts",

@@ -25,6 +25,7 @@ from chaos.scenarios.fresh_leader import FRESH_LEADER
 from chaos.scenarios.ghost_topic import GHOST_TOPIC
 from chaos.scenarios.hand_over import HAND_OVER
 from chaos.scenarios.hanging_transaction import HANGING_TRANSACTION
+from chaos.scenarios.hwm_under_min_isr import HWM_UNDER_MIN_ISR
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.laggard import LAGGARD
@@ -112,6 +113,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         UNKNOWN_OPERATION,
         FENCED_LAST_LEADER,
         FENCED_REJOIN,
+        HWM_UNDER_MIN_ISR,
         POWER_OFF_BROKERS,
         BLACKOUT_BROKERS,
         PARTITION_BROKERS,

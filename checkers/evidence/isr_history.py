@@ -1,9 +1,9 @@
 """The ISR of each partition over time: every state that the metadata log holds, and when.
 
 The metadata log on the disks has every change and their order, and no times. Times are bounded by
-what the harness heard: an answer that tells of a state, or a quorum's high watermark above its
-record, came after the record was committed; an answer of a working leader whose high watermark
-does not reach the record was given before. Nothing is said of a topic that was made twice.
+what the harness heard, or nodes traced: an answer that tells of a state, or a quorum's high
+watermark above its record, came after the record was committed; a working leader whose high
+watermark does not reach the record told so before. Nothing is said of a topic that was made twice.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +25,8 @@ FOREVER_NS = int(np.iinfo(np.int64).max)
 NEVER_NS = int(np.iinfo(np.int64).min)
 # Brokers that are well and connected learn of what is committed within milliseconds.
 LAG_NS = 2_000_000_000
+# The image of a broker's metadata is put in place a moment before its partitions follow it.
+_SETTLED_NS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,19 @@ class IsrHistory:
         """In which states all replicas are in the ISR."""
         return np.array([set(one.isr) >= set(one.replicas) for one in self.states], np.bool_)
 
+    def known_before(self, leader: int, t0: Ints) -> Ints:
+        """The state that a leader knew at least, by its own answers, when something began."""
+        told = self.told.get(leader)
+        if told is None:
+            return np.zeros(len(t0), np.int64)
+        answered = np.maximum.accumulate(told.t1)
+        place = np.searchsorted(answered, t0 - _SETTLED_NS, side="left") - 1
+        return np.where(place >= 0, told.low[place], 0)
+
+    def last_by(self, t1: Ints) -> Ints:
+        """The last state that can have been committed when something ended."""
+        return np.searchsorted(self.not_before, t1, side="right") - 1
+
 
 def isr_histories(evidence: Evidence) -> Mapping[str, IsrHistory]:
     """By partition; none where the metadata log cannot be read. By `evidence.once`."""
@@ -70,7 +85,7 @@ def isr_histories(evidence: Evidence) -> Mapping[str, IsrHistory]:
     for batch in timeline.batches:
         for change in batch.changes:
             by_key.setdefault(change.partition.key, []).append(change)
-    marks = _marks(evidence.tables["probes"])
+    marks = _marks([*_answered(evidence.tables["probes"]), *_traced(evidence)])
     found = {key: _history(evidence, key, changes, marks) for key, changes in by_key.items()}
     return {key: history for key, history in found.items() if history is not None}
 
@@ -173,12 +188,12 @@ def _hurt(faults: Iterable[FaultFact], begin: int, end: int) -> bool:
     return any(fault.overlaps(begin, end) for fault in faults)
 
 
-# --- answers about the quorum ---
+# --- the quorum ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Marks:
-    """What leaders of the quorum told of their high watermark."""
+    """What leaders of the quorum told of their high watermark, and when."""
 
     mark: Ints
     t0: Ints
@@ -198,11 +213,26 @@ class _Marks:
         )
 
 
-def _marks(probes: pa.Table) -> _Marks:
+def _answered(probes: pa.Table) -> list[dict[str, Any]]:
     known = pc.and_(pc.equal(probes["kind"], "quorum"), pc.is_valid(probes["high_watermark"]))
     known = pc.and_kleene(known, pc.is_valid(probes["epoch"]))
-    rows = probes.filter(known).sort_by([("epoch", "ascending"), ("t1", "ascending")]).to_pylist()
-    rows = [row for row in rows if row["high_watermark"] >= 0]
+    told = probes.filter(known).select(["epoch", "t0", "t1", "high_watermark"]).to_pylist()
+    return [row for row in told if row["high_watermark"] >= 0]
+
+
+def _traced(evidence: Evidence) -> list[dict[str, Any]]:
+    """In the same form: of each moment at which a leader raised it."""
+    events = evidence.tables["node_events"]
+    of_leaders = pc.and_(pc.equal(events["event"], "q.hwm"), pc.equal(events["state"], "leader"))
+    rows = events.filter(of_leaders).select(["epoch", "t", "hwm"]).to_pylist()
+    return [
+        {"epoch": row["epoch"], "t0": row["t"], "t1": row["t"], "high_watermark": row["hwm"]}
+        for row in rows
+    ]
+
+
+def _marks(told: Iterable[Mapping[str, Any]]) -> _Marks:
+    rows = sorted(told, key=lambda row: (row["epoch"], row["t1"]))
     working = np.zeros(len(rows), np.bool_)
     for epoch in {row["epoch"] for row in rows}:
         places = [at for at, row in enumerate(rows) if row["epoch"] == epoch]

@@ -102,7 +102,7 @@ def _known(
     t0, t1, node = columns(ops, "t0", "t1", "node")
     leaders = np.array([one.leader for one in history.states], np.int64)
     of_epoch = np.array([one.leader_epoch for one in history.states], np.int64)
-    last = np.searchsorted(history.not_before, t1, side="right") - 1
+    last = history.last_by(t1)
     node = np.where(epochs == _ON_NO_DISK, node, _ANY)
     for epoch, acknowledging in np.unique(np.stack([epochs, node], axis=1), axis=0).tolist():
         led = of_epoch == epoch if epoch != _ON_NO_DISK else _led_by(leaders, acknowledging)
@@ -110,7 +110,7 @@ def _known(
         if not len(states):
             continue
         rows = np.flatnonzero((epochs == epoch) & (node == acknowledging))
-        told = [_known_before(history, leader, t0[rows]) for leader in set(leaders[states])]
+        told = [history.known_before(leader, t0[rows]) for leader in set(leaders[states])]
         yield _Known(
             states=states,
             rows=rows,
@@ -136,20 +136,6 @@ def _too_small(history: IsrHistory, sent: pa.Table, known: _Known) -> Iterator[V
         for at in np.flatnonzero((low == begin) & (high == end)).tolist():
             span = sent.slice(int(known.rows[at]), 1).to_pylist()[0]
             yield _too_early(span, int(known.t0[at]), history, between, known.on_a_disk)
-
-
-# The image of a broker's metadata is put in place a moment before its partitions follow it.
-_SETTLED_NS = 100_000_000
-
-
-def _known_before(history: IsrHistory, leader: int, t0: Ints) -> Ints:
-    """The state that a leader knew at least, by its own answers, when an operation was invoked."""
-    told = history.told.get(leader)
-    if told is None:
-        return np.zeros(len(t0), np.int64)
-    answered = np.maximum.accumulate(told.t1)
-    place = np.searchsorted(answered, t0 - _SETTLED_NS, side="left") - 1
-    return np.where(place >= 0, told.low[place], 0)
 
 
 def _too_early(

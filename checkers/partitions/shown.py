@@ -1,0 +1,150 @@
+"""Nothing is shown to clients that too few have: P8, as clients see it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from checkers.array_types import Ints
+from checkers.check import check, of_partition_logs
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.isr_history import IsrHistory, isr_histories
+from checkers.evidence.partition_logs import columns, split
+from checkers.evidence.planned import Kind
+from checkers.partitions.leaders import names, state
+from checkers.verdict import CheckResult
+
+_HISTORY = "the metadata log, what brokers said of partitions, and what clients sent and were given"
+
+_UNTOLD = -1  # of a leader epoch: a library's consumer may not tell it
+
+
+@check(
+    "P8-shown-with-min-isr",
+    applies=of_partition_logs,
+    source="KIP-966, Additional High Watermark advancement requirement; KAFKA-15583",
+    rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES),
+)
+def shown_with_min_isr(evidence: Evidence) -> CheckResult:
+    """P8: no consumer is given a record, whatever acks it came with, while the ISR is too small.
+
+    A high watermark rises only while the ISR has min.insync.replicas members. So in one of the
+    states in which the ISR may have been, from before the record was sent until a consumer had
+    it, it was as large. The first of them is the one that the leader of the record's epoch had
+    told of itself before, the last one that can have been committed by then. A record of which
+    nobody knows when it was sent accuses nobody. `withheld` are those that were answered while the
+    ISR was too small, and given to a consumer later on.
+    """
+    if evidence.timeline is None:
+        return unread("given spans", _HISTORY)
+    given, sent = split(evidence.polled, "key"), split(_sent(evidence), "key")
+    looked_at = withheld = 0
+    violations: list[Violation] = []
+    for key, history in sorted(evidence.once(isr_histories).items()):
+        if (key,) not in given or (key,) not in sent:
+            continue
+        shown = _shown(evidence, history, given[key,], sent[key,])
+        looked_at += len(shown.rows)
+        withheld += int(_too_small(history, shown.low, shown.answered).sum())
+        early = np.flatnonzero(_too_small(history, shown.low, shown.high)).tolist()
+        violations += [_too_early(history, given[key,], shown, at) for at in early]
+    result = conclude(
+        looked_at=looked_at,
+        unit="sends that a consumer was given",
+        violations=violations,
+        needs=_HISTORY,
+        holds="each after the ISR may have had min ISR",
+        algorithm="states of the ISR from each send to each poll, by metadata log and probes",
+        nothing="no consumer was given anything" if not evidence.polled.num_rows else "",
+    )
+    return replace(result, facts={"withheld": withheld})
+
+
+def _sent(evidence: Evidence) -> pa.Table:
+    spans = evidence.tables["spans"]
+    return spans.filter(spans["sent"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """Each time that a send was given to a consumer: the poll's row, when it was sent and given,
+    and which states the ISR may have been in: the first one, the last one by which the send was
+    answered, and the last one by which the record was given."""
+
+    rows: Ints
+    t0: Ints
+    t1: Ints
+    low: Ints
+    answered: Ints
+    high: Ints
+
+
+def _shown(evidence: Evidence, history: IsrHistory, given: pa.Table, sent: pa.Table) -> _Shown:
+    ops = evidence.tables["ops"]
+    (t1,) = columns(ops.take(given["op_id"]), "t1")
+    sent = sent.sort_by("value")
+    t0, answered = columns(ops.take(sent["op_id"]), "t0", "t1")
+    (written,) = columns(sent, "value")
+    value, records = columns(given, "value", "records")
+    epoch = given["epoch"].fill_null(_UNTOLD).to_numpy().astype(np.int64)
+    begin, end = np.searchsorted(written, value), np.searchsorted(written, value + records)
+    rows = np.repeat(np.arange(len(value)), end - begin)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
+    sends = np.repeat(begin, end - begin) + within
+    return _Shown(
+        rows=rows,
+        t0=t0[sends],
+        t1=t1[rows],
+        low=_first_states(history, epoch[rows], t0[sends]),
+        answered=history.last_by(answered[sends]),
+        high=history.last_by(t1[rows]),
+    )
+
+
+def _first_states(history: IsrHistory, epoch: Ints, t0: Ints) -> Ints:
+    """That the leader of an epoch may have known when it got a record that was sent at `t0`."""
+    of_epoch = np.array([one.leader_epoch for one in history.states], np.int64)
+    low = np.zeros(len(t0), np.int64)
+    for number in np.unique(epoch).tolist():
+        led = np.flatnonzero(of_epoch == number)
+        if len(led):
+            mine = epoch == number
+            known = history.known_before(history.states[led[0]].leader, t0[mine])
+            low[mine] = np.maximum(known, led[0])
+    return low
+
+
+def _too_small(history: IsrHistory, low: Ints, high: Ints) -> NDArray[np.bool_]:
+    """Whether the ISR had min ISR in no state from `low` to `high`."""
+    size = np.array([len(one.isr) for one in history.states], np.int64)
+    pairs, which = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
+    found = [
+        size[begin : max(begin, end) + 1].max() < history.min_isr[begin : max(begin, end) + 1].min()
+        for begin, end in pairs.tolist()
+    ]
+    return np.array(found, np.bool_)[which.reshape(-1)]
+
+
+def _too_early(history: IsrHistory, given: pa.Table, shown: _Shown, at: int) -> Violation:
+    low, high = int(shown.low[at]), int(shown.high[at])
+    between = np.arange(low, max(low, high) + 1)
+    span = given.slice(int(shown.rows[at]), 1).to_pylist()[0]
+    current, needed = history.states[between[-1]], int(history.min_isr[between].min())
+    text = f"{span['key']}, offset {span['offset']}: given to a consumer, and since it was sent "
+    text += f"the ISR was [{names(current.isr)}]; min ISR is {needed}"
+    polled = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
+    known = [
+        {
+            "what": "state of the ISR",
+            "offset": int(history.offsets[one]),
+            **state(history.states[one]),
+        }
+        for one in between.tolist()
+    ]
+    times = [
+        {"what": "sent", "t_ns": int(shown.t0[at])},
+        {"what": "given", "t_ns": int(shown.t1[at]), **polled},
+    ]
+    return Violation(text, [*times, *known])
