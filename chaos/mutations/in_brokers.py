@@ -1,9 +1,9 @@
 """What is planted in simulated clusters that have brokers, and who must find it: P partitions, E
 eligible leader replicas (KIP-966).
 
-Three stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
-one loses its power; one in which the ISR shrinks and grows again and again; and one in which the
-brokers are restarted, one after another.
+Four stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
+one loses its power; one in which it shrinks to one broker that is well; one in which it shrinks and
+grows again and again; and one in which the brokers are restarted, one after another.
 """
 
 from chaos.mutations.mutation import Mutation
@@ -45,11 +45,14 @@ def _of_storm(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> M
 
 
 IN_BROKERS = (
-    _of_last_replica(
-        "P-HWM-MINISR",
+    Mutation(
+        id="P-HWM-MINISR",
         wrong="a high watermark moves however few are in the ISR",
         real="KAFKA-15583",
-        checks=("P8-moved-with-min-isr",),
+        checks=("P8-moved-with-min-isr", "P8-shown-with-min-isr"),
+        scenario="hwm-under-min-isr",
+        duration_s=40.0,
+        settings={"elr": "on"},
     ),
     _of_storm(
         "P-HWM-COMMITTED",

@@ -120,3 +120,15 @@ def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
 def test_what_brokers_of_ours_cannot_do_is_refused(choices: Choices, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         plan_of(choices)
+
+
+@pytest.mark.slow
+def test_what_a_leader_alone_has_is_shown_to_nobody_with_or_without_elr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(
+        ["compare", "hwm-under-min-isr", "--runtime", "sim", "--seed", "5", "--out", str(tmp_path)]
+    )
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert said.count("1 of 1 (21-100 %) as expected: what the leader alone has is shown to") == 2
