@@ -244,19 +244,23 @@ def _workload(plan: RunPlan, cluster: Cluster, recorder: Recorder) -> Workload:
         client=plan.client,
         topic_client=plan.topic_client,
         clients=plan.scenario.clients,
+        reached=_reached(cluster),
     )
     return kind.make(plan.load, access, recorder, plan.seed)
 
 
 def _operator(cluster: Cluster, recorder: Recorder, workload: Workload, clock: Clock) -> Operator:
-    controllers = controllers_of(cluster)
-    driver = driver_for(cluster, controllers, recorder.malformed)
-    reached = {
-        int(node): ClientEntry(host=host_name(node), port=controller_port(cluster, node))
-        for node in controllers
-    }
+    driver = driver_for(cluster, controllers_of(cluster), recorder.malformed)
     answers = QuorumAnswers(recorder, clock)
-    return Operator(driver, reached, recorder, workload.tally, answers)
+    return Operator(driver, _reached(cluster), recorder, workload.tally, answers)
+
+
+def _reached(cluster: Cluster) -> dict[int, ClientEntry]:
+    """Where each controller is reached by the others."""
+    return {
+        int(node): ClientEntry(host=host_name(node), port=controller_port(cluster, node))
+        for node in controllers_of(cluster)
+    }
 
 
 def _quorum_watch(cluster: Cluster, recorder: Recorder, phases: Phases) -> QuorumWatch | None:

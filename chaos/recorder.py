@@ -153,9 +153,15 @@ class Recorder:
         self._invoke(process, SEND, span.key, span.value, node, phase, how)
 
     def complete(
-        self, process: int, outcome: EventType, value: int | None, error: str | None
+        self,
+        process: int,
+        outcome: EventType,
+        value: int | None,
+        error: str | None,
+        voters: Sequence[str] | None = None,
     ) -> None:
-        self._complete(process, outcome, value, error, {})
+        told: EventFields = {"w": list(voters)} if voters is not None else {}
+        self._complete(process, outcome, value, error, told)
 
     def complete_spans(
         self, process: int, outcome: EventType, spans: Sequence[Span], error: str | None

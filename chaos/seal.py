@@ -168,6 +168,7 @@ def operations_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
         row["outcome"] = event["type"]
         row["error"] = event["e"]
         row["value"] = event["v"] if row["f"] in ANSWERED else row["value"]
+        row["voters"] = event.get("w")
         row["complete_index"] = event["i"]
         row["t1"] = event["t"]
     return pa.Table.from_pylist(rows, schema=OPS)
@@ -190,6 +191,7 @@ def _invoked(event: Mapping[str, Any], op_id: int) -> dict[str, Any]:
         "t0": event["t"],
         "t1": None,
         "request": event.get("r"),
+        "voters": None,
     }
 
 

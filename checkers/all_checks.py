@@ -32,6 +32,7 @@ _MODULES = (
     "quorum.voters_followed",
     "quorum.voter_sets",
     "quorum.voters_told",
+    "quorum.voters_undone",
     "quorum.without_majority",
     "quorum.new_disks",
     "quorum.held_by_majority",

@@ -104,6 +104,11 @@ def of_registers(info: RunInfo) -> bool:
     return info.history == HistoryKind.REGISTERS
 
 
+def asks_who_votes(info: RunInfo) -> bool:
+    """Applies where clients change voters, and ask who votes."""
+    return int(info.load.get("describers", 0)) > 0
+
+
 def of_logs(info: RunInfo) -> bool:
     """Applies to what clients did to the logs of partitions."""
     return info.history == HistoryKind.LOG

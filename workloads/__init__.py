@@ -12,6 +12,7 @@ What a run knows:
     workload_kinds.py       the registry of workloads
     register.py             reads, writes and deletes of registers
     append.py               sends to logs and polls of them, creations and deletions of topics
+    membership.py           changes of who votes, and questions who does, beside registers
     operation_history.py    where a workload writes down what happened
     tally.py                what clients count themselves
 
@@ -45,7 +46,8 @@ Clients of logs, by whichever library:
 
 Of quorums:
 
-    operator.py             who adds and removes voters
+    voter_requests.py       changes of voters, and questions who votes, each an operation
+    operator.py             who adds and removes voters, until it is so
 
 Our own client:
 

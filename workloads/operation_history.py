@@ -24,6 +24,7 @@ SET_MIN_ISR = "set-min-isr"  # the cluster's min.insync.replicas
 ADD_VOTER = "add-voter"  # a replica, as "node:directory id", is to vote
 REMOVE_VOTER = "remove-voter"  # or no more
 ALTER_CONFIGS = "alter-configs"  # by the operation of IncrementalAlterConfigs that the value is
+DESCRIBE_QUORUM = "describe-quorum"  # who votes, and in which epoch the node that says so leads
 QUORUM_EPOCH = "quorum-epoch"  # in which the leader of the quorum says that it leads
 DESCRIBE_TOPIC = "describe-topic"  # whether one broker knows a topic: 1 or 0
 MAIN = "main"
@@ -55,9 +56,17 @@ class History(Protocol):
         """
 
     def complete(
-        self, process: int, outcome: EventType, value: int | None, error: str | None
+        self,
+        process: int,
+        outcome: EventType,
+        value: int | None,
+        error: str | None,
+        voters: Sequence[str] | None = None,
     ) -> None:
-        """Ends the open operation of `process`: OK, FAIL (surely did not happen) or INFO."""
+        """Ends the open operation of `process`: OK, FAIL (surely did not happen) or INFO.
+
+        `voters`, each as "node:directory id", are what an OK of `DESCRIBE_QUORUM` told.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,50 +6,23 @@ where the answer is lost, or the leader with it, look and ask again.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from checkers.counted import counted
-from checkers.history.events import EventType
-from workloads.connection import ClientEntry, Driver, LostError, NotSentError
-from workloads.operation_history import ADD_VOTER, MAIN, REMOVE_VOTER, History
+from workloads.connection import ClientEntry, Driver
+from workloads.operation_history import ADD_VOTER, REMOVE_VOTER, History
 from workloads.survey import Survey
 from workloads.tally import Tally
-from workloads.wire.describe_quorum import (
-    LeaderClaim,
-    ReplicaClaim,
-    describe_quorum,
-    read_quorum_answer,
-)
+from workloads.voter_requests import Voter, VoterRequests, holds_committed, voters_of
+from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_answer
+from workloads.wire.error_codes import ErrorCode
 from workloads.wire.header import Api
-from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
 
-DUPLICATE_VOTER, VOTER_NOT_FOUND = 126, 127
-# Errors that prove that nothing was written: AddVoterHandler and RemoveVoterHandler of Apache Kafka
-# give them before they append (UNSUPPORTED_VERSION, INVALID_REQUEST, INCONSISTENT_CLUSTER_ID). The
-# last two come once no change is pending: what they tell of is committed. All others may come after
-# it: a leader that loses its office does not know what becomes of the change.
-_NOTHING_DONE = frozenset({35, 42, 104, DUPLICATE_VOTER, VOTER_NOT_FOUND})
-_LISTENER = "CONTROLLER"
-_LEADER_WAITS_MS = 2_000
-_ANSWER_S = 4.0
-_CONNECT_S = 1.0
 _PAUSE_S = 0.2
 
 
 class NeverChangedError(Exception):
     """The voters did not become what an operator asked for; the message says how they stand."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Voter:
-    """A node with its disk; `directory_id` in Kafka's text form."""
-
-    node: int
-    directory_id: str
-
-    def __str__(self) -> str:
-        return f"{self.node}:{self.directory_id}"
 
 
 class QuorumRecord(Protocol):
@@ -74,13 +47,9 @@ class Operator:
         answers: QuorumRecord,
     ) -> None:
         self._answers = answers
-        self._driver = driver
-        self._reached = reached
-        self._history = history
-        self._tally = tally
+        self._requests = VoterRequests(driver, reached, history, tally)
         self._survey = Survey(driver, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_answer)
         self._asking = asyncio.Lock()
-        self._idle: list[int] = []  # processes without an operation
 
     def close(self) -> None:
         self._survey.close()
@@ -98,7 +67,8 @@ class Operator:
             nonlocal acknowledged
             if acknowledged:
                 return voter not in voters_of(claim)
-            acknowledged = await self._ask(REMOVE_VOTER, voter, claim) in (0, VOTER_NOT_FOUND)
+            error = await self._ask(REMOVE_VOTER, voter, claim)
+            acknowledged = error in (0, ErrorCode.VOTER_NOT_FOUND)
             return False
 
         return voters_of(await self._until(removed, within_s, f"{voter} still votes"))
@@ -156,12 +126,12 @@ class Operator:
             if acknowledged and rivals:
                 await self._ask(REMOVE_VOTER, rivals[0], claim)
             elif acknowledged:
-                return _has_all(voter, claim.voters, claim)
-            elif _has_all(voter, (*claim.voters, *claim.observers), claim):
+                return holds_committed(voter, claim.voters, claim)
+            elif holds_committed(voter, (*claim.voters, *claim.observers), claim):
                 error = await self._ask(ADD_VOTER, voter, claim)
-                is_voter = error == DUPLICATE_VOTER and voter in voters
+                is_voter = error == ErrorCode.DUPLICATE_VOTER and voter in voters
                 acknowledged = error == 0 or is_voter
-                if error == DUPLICATE_VOTER and rivals and not is_voter:
+                if error == ErrorCode.DUPLICATE_VOTER and rivals and not is_voter:
                     await self._ask(REMOVE_VOTER, rivals[0], claim)
             return False
 
@@ -191,65 +161,11 @@ class Operator:
     async def _ask(self, f: str, voter: Voter, claim: LeaderClaim) -> int | None:
         """The leader's error, 0 where it is done; None: nobody knows."""
         assert claim.leader is not None, claim
-        process = self._idle.pop() if self._idle else self._history.new_process()
-        self._tally.invoke()
-        self._history.invoke(process, f, str(voter), None, claim.leader, MAIN)
-        outcome, error, told = await self._told(f, voter, claim.leader)
-        self._tally.complete(outcome)
-        self._history.complete(process, outcome, None, told)
-        if outcome is not EventType.INFO:  # else its operation is open for ever
-            self._idle.append(process)
-        return error
-
-    async def _told(
-        self, f: str, voter: Voter, leader: int
-    ) -> tuple[EventType, int | None, str | None]:
-        try:
-            connection = await self._driver.connect(leader, _CONNECT_S)
-        except NotSentError as trouble:
-            return EventType.FAIL, None, str(trouble)
-        try:
-            api, body = self._request(f, voter)
-            error = await connection.ask(api, body, _ANSWER_S, read_voters_changed)
-        except LostError as trouble:
-            return EventType.INFO, None, str(trouble)
-        finally:
-            connection.close()
-        if not error:
-            return EventType.OK, 0, None
-        surely = EventType.FAIL if error in _NOTHING_DONE else EventType.INFO
-        return surely, error, f"error-{error}"
-
-    def _request(self, f: str, voter: Voter) -> tuple[Api, bytes]:
-        if f == REMOVE_VOTER:
-            return Api.REMOVE_RAFT_VOTER, remove_raft_voter(voter.node, voter.directory_id)
-        at = self._reached[voter.node]
-        return Api.ADD_RAFT_VOTER, add_raft_voter(
-            voter.node,
-            voter.directory_id,
-            listener=_LISTENER,
-            host=at.host,
-            port=at.port,
-            timeout_ms=_LEADER_WAITS_MS,
-        )
-
-
-def voters_of(claim: LeaderClaim) -> tuple[Voter, ...]:
-    return tuple(sorted(Voter(each.node, each.directory_id) for each in claim.voters))
+        return (await self._requests.change(f, voter, claim.leader)).error
 
 
 async def _known(_: LeaderClaim) -> bool:
     return True
-
-
-def _has_all(voter: Voter, replicas: tuple[ReplicaClaim, ...], claim: LeaderClaim) -> bool:
-    """Whether it is among these, and its log holds all that is committed."""
-    if claim.high_watermark < 0:
-        return False  # the leader does not know what is
-    return any(
-        Voter(each.node, each.directory_id) == voter and each.log_end >= claim.high_watermark
-        for each in replicas
-    )
 
 
 def _in_words(claim: LeaderClaim | None) -> str:

@@ -79,12 +79,14 @@ class Servers(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """How a workload reaches a cluster: the raw `driver` by the harness's entries, the libraries
-    `client` and `topic_client` by the `entries` that nodes advertise."""
+    `client` and `topic_client` by the `entries` that nodes advertise. `reached`: where controllers
+    reach each other, which a client has to say of one that is to vote."""
 
     driver: Driver
     entries: Mapping[int, ClientEntry] = field(default_factory=dict)
     client: str = RAW
     topic_client: str = RAW
+    reached: Mapping[int, ClientEntry] = field(default_factory=dict)
     # Makes the clients of a scenario that brings its own.
     clients: Callable[[Driver, Any], LogClients] | None = None
 

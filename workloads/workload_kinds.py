@@ -5,10 +5,11 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from workloads.append import APPEND
+from workloads.membership import MEMBERSHIP
 from workloads.register import REGISTER
 from workloads.workload import Load, WorkloadKind
 
-_REGISTERED: tuple[WorkloadKind[Any], ...] = (REGISTER, APPEND)
+_REGISTERED: tuple[WorkloadKind[Any], ...] = (REGISTER, APPEND, MEMBERSHIP)
 
 KINDS: Mapping[str, WorkloadKind[Any]] = {kind.name: kind for kind in _REGISTERED}
 

@@ -313,6 +313,15 @@ _CATALOGUE = (
         duration_s=30.0,
     ),
     Mutation(
+        id="V-TOLD-OLD",
+        wrong="a leader tells whoever asks of the voters that elected it, not of those since then",
+        real="an answer that is made once, and kept",
+        checks=("voters-as-told",),
+        scenario="changing-voters",
+        duration_s=20.0,
+        simulated=True,
+    ),
+    Mutation(
         id="V-BAD-ENDPOINT",
         wrong="who becomes a voter is said to be where nobody reaches it",
         real="KAFKA-20661",

@@ -11,6 +11,7 @@ from chaos.scenarios.baseline import BASELINE
 from chaos.scenarios.blackout import BLACKOUT
 from chaos.scenarios.bootstrap import BOOTSTRAP
 from chaos.scenarios.bootstrap_race import BOOTSTRAP_RACE
+from chaos.scenarios.changing_voters import CHANGING_VOTERS
 from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STOP_THEN_LEAD
 from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
 from chaos.scenarios.disk_loss import DISK_LOSS
@@ -85,6 +86,7 @@ CONTROLLER_SCENARIOS: dict[str, Scenario] = {
         REMOVE_LEADER,
         REMOVE_LEADER_DIRECTORY,
         MEMBERSHIP_CHURN,
+        CHANGING_VOTERS,
         UNINFORMED_VOTER,
         SWARM,
     )

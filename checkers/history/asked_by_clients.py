@@ -1,11 +1,13 @@
-"""Operations of clients, as against those of an operator, who changes the voters of a quorum."""
+"""Operations on what a cluster holds, as against those on its quorum: changes of the voters, and
+questions who votes, which operators ask and clients of the workload `membership`."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.history.tables import VOTER_CHANGES
+from checkers.history.tables import DESCRIBE_QUORUM, VOTER_CHANGES
 
 
 def asked_by_clients(ops: pa.Table) -> pa.Table:
-    """The rows of OPS that a workload asked for."""
-    return ops.filter(pc.invert(pc.is_in(ops["f"], pa.array(VOTER_CHANGES))))
+    """The rows of OPS that are not about the quorum."""
+    about = pc.is_in(ops["f"], pa.array([*VOTER_CHANGES, DESCRIBE_QUORUM]))
+    return ops.filter(pc.invert(about))

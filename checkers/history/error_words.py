@@ -9,3 +9,9 @@ UNANSWERED = "unanswered: "  # it asked for what must be refused, and no answer 
 # (`sealed_run.STRICT_CONFIGS`).
 SET_TO_NULL = "interval.ms set to null"
 TWICE_IN_RESOURCE = "interval.ms twice in a resource"
+
+
+def is_kafkas(error: str | None) -> bool:
+    """Whether it is an error of Kafka's in an answer, by its name or as "error-<code>"; all others
+    say what became of a request or its connection."""
+    return error is not None and (error.isupper() or error.startswith("error-"))

@@ -6,6 +6,7 @@ last frame only. `type` says what a line is:
     {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123,"n":1,"ph":"main"}
     {"type":"ok"|"fail"|"info","i":9,"p":3,"v":42,"t":456,"e":null}      completes p's open invoke
     {"type":"ok","i":11,"p":4,"v":8589934592,"t":456,"e":null,"s":[["t-0",17,8589934592,1,0,null]]}
+    {"type":"ok","i":13,"p":5,"v":3,"t":456,"e":null,"w":["1:<directory>"]}    who votes
     {"type":"probe","t0":1,"t1":2,"n":1,"kind":"partition",...}    a row of `PROBES`
     {"type":"malformed","t":1,"node":1,...}    an answer that cannot be read, a row of `MALFORMED`
     {"type":"fault","id":1,"stage":"start|bit|heal|healed|evidence", ...}    fields of `FAULTS`

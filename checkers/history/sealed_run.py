@@ -50,7 +50,7 @@ class RunInfo:
     # In a simulated run: the first thing that a look inside the nodes showed to be wrong, as
     # `invariant`, `what`, `node` and `t_ns`.
     broken_invariant: Mapping[str, str | int] | None = None
-    workload: str = "register"  # what clients did: register, append
+    workload: str = "register"  # what clients did: register, append, membership
     history: str = HistoryKind.REGISTERS  # by which checks apply
     # Commit of the program, versions, ids of the images that the cluster's containers ran.
     made_of: Mapping[str, str] = field(default_factory=dict)

@@ -39,9 +39,21 @@ NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of non
 # that says either. A request that is only validated is such a one: it succeeds, changes nothing,
 # and is a `fail` here.
 #
-# Of `VOTER_CHANGES`, which an operator asks for and no client, `key` is a replica: "3:<directory>".
-ANSWERED = ("read", "committed-end", "look-up", "describe-topic", "log-start", "quorum-epoch")
+# Of `VOTER_CHANGES`, which an operator or a client asks for, `key` is a replica: "3:<directory>".
+# `DESCRIBE_QUORUM` asks a node who votes: `value` is the epoch in which it leads, and `voters` are
+# replicas; both null where it does not lead, or does not answer. The errors of these operations are
+# by Kafka's names.
+ANSWERED = (
+    "read",
+    "committed-end",
+    "look-up",
+    "describe-topic",
+    "log-start",
+    "quorum-epoch",
+    "describe-quorum",
+)
 VOTER_CHANGES = ("add-voter", "remove-voter")
+DESCRIBE_QUORUM = "describe-quorum"
 OPS = pa.schema(
     [
         ("op_id", pa.int64()),
@@ -61,6 +73,7 @@ OPS = pa.schema(
         ("t0", pa.int64()),
         ("t1", pa.int64()),
         ("request", pa.int64()),  # null: the operation was alone in its request
+        ("voters", pa.list_(pa.string())),  # of a describe-quorum that succeeded; else null
     ]
 )
 

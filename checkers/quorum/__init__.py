@@ -14,7 +14,9 @@ stored_snapshots.py    Q15 and M2 of any target: snapshots on disks, the log, an
 replayed_logs.py       metadata logs on disks, replayed up to where snapshots end
 voters_followed.py     V2, V3, V4, V6, V9, V10, Q19: voters that change, by traces
 voter_sets.py          V1, V5, V7: voters that change, by disks, as asked for and acknowledged
+voter_answers.py       what leaders say of voters to whoever asks, and what was asked of them
 voters_told.py         voters that change, by what leaders say of them to whoever asks
+voters_undone.py       of that, what later leaders undo
 new_disks.py           V8: a new disk elects nobody until it is added
 held_by_majority.py    Q9: a majority had what is committed
 without_majority.py    no majority of the voters' disks is left: the quorum stops

@@ -1,39 +1,30 @@
 """Whoever changes voters asks leaders who votes: what they say has to fit what was done.
 
-A leader goes by the set that its log ends with, committed or not. So two things hold of all that
-it says of a replica. What it said once in its epoch holds, for it cuts nothing off its own log. And
-a change that was acknowledged is in the log of every leader of that epoch or a later one (Raft,
-Leader Completeness). Either ends only by a change that somebody asked for meanwhile, or whose fate
-nobody knows. A leader that was deposed and does not know it is held to what it knew itself.
+A leader goes by the set that its log ends with, committed or not. So three things hold of all that
+it says of a replica. What it said once in its epoch holds, for it cuts nothing off its own log. A
+change that was acknowledged is in the log of every leader of that epoch or a later one (Raft,
+Leader Completeness). So is all that its leader had told in that epoch before it was asked for that
+change: it stands before it in the log. Each ends only by a change that somebody asked for
+meanwhile, or whose fate nobody knows. A leader that was deposed and does not know it is held to
+what it knew itself.
 
 In which epoch a change was acknowledged no answer says. Not in a later one than its leader tells
 afterwards, nor than the last in which such a change stands in the log.
 """
 
-import json
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import inf
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
-from checkers.evidence.voter_history import VoterHistory
-from checkers.history.tables import NO_DIRECTORY, VOTER_CHANGES
-from checkers.quorum.voter_sets import AUTO_JOIN, replica_of
+from checkers.quorum.voter_answers import ToldQuorum, VoterAnswer, VoterChange
 from checkers.verdict import CheckResult, EventValue
 
-_Row = Mapping[str, Any]
-_ADD, _REMOVE = VOTER_CHANGES
-_DUPLICATE_VOTER, _VOTER_NOT_FOUND = "error-126", "error-127"
+_DUPLICATE_VOTER, _VOTER_NOT_FOUND = "DUPLICATE_VOTER", "VOTER_NOT_FOUND"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +33,7 @@ class _Saying:
 
     votes: bool
     asked: int
-    answered: int
+    answered: float
     least: float
     most: float
     lasts: bool  # beyond its epoch: it is committed
@@ -67,15 +58,14 @@ def voters_as_told(evidence: Evidence) -> CheckResult:
 
     From answers to DescribeQuorum and to whoever asked for a change, and from the epochs of the
     log. A replica that a leader named as a voter, or left out, stays so in its epoch; one that was
-    added or removed with an acknowledgement stays so in that epoch and all later ones; until a
-    change that may have happened since. Refusals say as much: that it is a voter already, or none.
-    (KIP-856, DescribeQuorum; Raft, Leader Completeness)
+    added or removed with an acknowledgement stays so in that epoch and all later ones, and with it
+    all that its leader told of before; until a change that may have happened since. Refusals say as
+    much: that it is a voter already, or none. (KIP-856, DescribeQuorum; Raft, Leader Completeness)
     """
-    answers, asked = _answers(evidence.tables["probes"]), _asked(evidence.tables["ops"])
-    by_themselves = evidence.info.settings.get(AUTO_JOIN) == "true"
-    said = {} if by_themselves else _sayings(answers, asked, evidence.voters)
+    told = evidence.once(ToldQuorum)
+    said = {} if told.by_themselves else _sayings(told)
     violations = [
-        found for replica, rows in sorted(said.items()) for found in _against(replica, rows, asked)
+        found for replica, rows in said.items() for found in _against(replica, rows, told.changes)
     ]
     return conclude(
         looked_at=sum(map(len, said.values())),
@@ -84,113 +74,93 @@ def voters_as_told(evidence: Evidence) -> CheckResult:
         needs="answers to DescribeQuorum",
         holds="each fits what was asked for and acknowledged before",
         algorithm="of each replica, pairs of statements of which one binds the other",
-        nothing="controllers join by themselves" if by_themselves else "nobody asked who votes",
+        gaps=told.gaps,
+        nothing="controllers join by themselves"
+        if told.by_themselves
+        else "nobody asked who votes",
     )
 
 
-def _answers(probes: pa.Table) -> list[_Row]:
-    """Of leaders whose voters are known with their disks: with `voters`, a set of replicas."""
-    rows = probes.filter(pc.and_(pc.equal(probes["kind"], "quorum"), pc.is_valid(probes["detail"])))
-    found = [
-        {**row, "voters": frozenset(json.loads(row["detail"])["voters"])}
-        for row in rows.sort_by("t0").to_pylist()
-    ]
-    return [row for row in found if not any(NO_DIRECTORY in voter for voter in row["voters"])]
-
-
-def _asked(ops: pa.Table) -> list[_Row]:
-    rows: list[_Row] = ops.filter(pc.is_in(ops["f"], pa.array(VOTER_CHANGES))).to_pylist()
-    return rows
-
-
-def _sayings(
-    answers: Sequence[_Row], asked: Sequence[_Row], log: VoterHistory
-) -> Mapping[str, list[_Saying]]:
+def _sayings(told: ToldQuorum) -> Mapping[str, list[_Saying]]:
     """By replica. Every answer speaks of all replicas that were ever named: those that it leaves
     out are none of the voters."""
-    replicas = {voter for row in answers for voter in row["voters"]}.union(
-        row["key"] for row in asked
-    )
-    found: dict[str, list[_Saying]] = defaultdict(list)
-    for row in answers:
-        for replica in replicas:
-            found[replica].append(_of_answer(row, replica))
-    for row in asked:
-        votes = _said_of(row, replicas, answers)
+    found: dict[str, list[_Saying]] = {replica: [] for replica in told.replicas}
+    behind = _last_written(told.changes)
+    for answer in told.answers:
+        lasts = answer.answered < behind.get(answer.epoch, -1)
+        for replica, said in found.items():
+            said.append(_of_answer(answer, replica, lasts=lasts))
+    for change in told.changes:
+        votes = _said_of(change, told)
         if votes is not None:
-            found[row["key"]].append(_of_change(row, answers, log, votes=votes))
+            found[change.replica].append(_of_change(change, votes=votes))
     return found
 
 
-def _of_answer(row: _Row, replica: str) -> _Saying:
-    votes = replica in row["voters"]
-    told = {name: row[name] for name in ("node", "epoch")}
+def _last_written(changes: Sequence[VoterChange]) -> Mapping[float, int]:
+    """Of each epoch, when the last change was asked for that was certainly written and acknowledged
+    in it: all that its leader had told before is committed with it."""
+    found: dict[float, int] = defaultdict(lambda: -1)
+    for change in changes:
+        if change.epoch is not None:
+            found[change.epoch] = max(found[change.epoch], change.asked)
+    return found
+
+
+def _of_answer(answer: VoterAnswer, replica: str, *, lasts: bool) -> _Saying:
+    votes = replica in answer.voters
     what = f"it tells {'that it is a voter' if votes else 'of no such voter'}"
     return _Saying(
         votes=votes,
-        asked=row["t0"],
-        answered=row["t1"],
-        least=row["epoch"],
-        most=row["epoch"],
-        lasts=False,
-        shown={"what": what, "t_ns": row["t0"], **told},
+        asked=answer.asked,
+        answered=answer.answered,
+        least=answer.epoch,
+        most=answer.epoch,
+        lasts=lasts,
+        shown={"what": what, **answer.shown},
     )
 
 
-def _said_of(row: _Row, replicas: set[str], answers: Sequence[_Row]) -> bool | None:
+def _said_of(change: VoterChange, told: ToldQuorum) -> bool | None:
     """Whether the leader says by its answer that the replica votes; None: it says nothing of it.
 
     Apache Kafka calls a voter a duplicate if its node votes by another disk, and says that there is
     no such voter where it is the last one (KIP-853).
     """
-    if row["outcome"] == "ok":
-        return bool(row["f"] == _ADD)
-    node = row["key"].partition(":")[0]
-    if row["error"] == _DUPLICATE_VOTER:
-        disks = [each for each in replicas if each.partition(":")[0] == node]
+    if change.is_done:
+        return change.adds
+    node = change.replica.partition(":")[0]
+    if change.error == _DUPLICATE_VOTER:
+        disks = [each for each in told.replicas if each.partition(":")[0] == node]
         return True if len(disks) == 1 else None
-    if row["error"] == _VOTER_NOT_FOUND:
-        return None if any(len(each["voters"]) < 2 for each in answers) else False
+    if change.error == _VOTER_NOT_FOUND:
+        return None if any(len(each.voters) < 2 for each in told.answers) else False
     return None
 
 
-def _of_change(row: _Row, answers: Sequence[_Row], log: VoterHistory, *, votes: bool) -> _Saying:
-    is_done = row["outcome"] == "ok"
-    changed = _epochs_of(log, row["key"], votes=votes) if is_done else iter(())
-    last = max(changed, default=inf)
-    own = [each for each in answers if each["leader"] == row["node"]]
-    later = [each["epoch"] for each in own if each["t0"] > row["t1"]]
-    shown = {name: row[name] for name in ("f", "key", "outcome", "error", "node")}
+def _of_change(change: VoterChange, *, votes: bool) -> _Saying:
     return _Saying(
         votes=votes,
-        asked=row["t0"],
-        answered=row["t1"],
-        least=max((each["epoch"] for each in own if each["t1"] < row["t0"]), default=-inf),
-        most=min([*later, last]),
-        lasts=is_done,  # who refuses may be deposed, and know of nothing since
-        shown={"what": "it answers a change", "t_ns": row["t0"], **shown},
+        asked=change.asked,
+        answered=change.ended,
+        least=change.least,
+        most=change.most,
+        lasts=change.is_done,  # who refuses may be deposed, and know of nothing since
+        shown=change.shown,
     )
 
 
-def _epochs_of(log: VoterHistory, replica: str, *, votes: bool) -> Iterator[int]:
-    """In which this replica was made a voter, or none; of a log whose head is there."""
-    if log.known > 0:
-        return
-    for offset, (before, after) in zip(log.offsets[1:], pairwise(log.sets), strict=True):
-        changed = {f"{key.node}:{key.directory}" for key in before.keys ^ after.keys}
-        if replica in changed and after.includes(replica_of(replica)) is votes:
-            yield log.epochs[bisect_right(log.starts, offset) - 1]
-
-
-def _against(replica: str, rows: Sequence[_Saying], asked: Sequence[_Row]) -> Iterator[Violation]:
+def _against(
+    replica: str, rows: Sequence[_Saying], changes: Sequence[VoterChange]
+) -> Iterator[Violation]:
     """Statements that contradict an earlier one, each with the first that it contradicts."""
     if len({row.votes for row in rows}) == 1:
         return
-    changes = [row for row in asked if row["key"] == replica and row["outcome"] != "fail"]
+    mine = [each for each in changes if each.replica == replica and each.may_be_done]
     for later in rows:
-        earlier = (row for row in rows if row.votes is not later.votes and row.binds(later))
-        for row in earlier:
-            if not any(_may_be_between(change, row, later) for change in changes):
+        since = _may_have_led_to(later, mine)
+        for row in rows:
+            if row.votes is not later.votes and row.asked > since and row.binds(later):
                 state = "a voter" if later.votes else "no voter"
                 text = f"node {later.shown['node']} says that {replica} is {state}, and nobody had "
                 text += f"asked for that since node {row.shown['node']} said the opposite"
@@ -198,9 +168,8 @@ def _against(replica: str, rows: Sequence[_Saying], asked: Sequence[_Row]) -> It
                 break
 
 
-def _may_be_between(change: _Row, earlier: _Saying, later: _Saying) -> bool:
-    """Whether a change may have happened since the one and have led to the other; of what has no
-    certain end nobody knows when it happens."""
-    ended = change["outcome"] == "ok" and change["t1"] < earlier.asked
-    is_towards = (change["f"] == _ADD) is later.votes
-    return is_towards and change["t0"] <= later.answered and not ended
+def _may_have_led_to(later: _Saying, changes: Sequence[VoterChange]) -> float:
+    """Until when a change that leads to that may have happened; of what has no certain end nobody
+    knows."""
+    towards = (each for each in changes if each.adds is later.votes)
+    return max((each.ended for each in towards if each.asked <= later.answered), default=-inf)

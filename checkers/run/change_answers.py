@@ -11,12 +11,12 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.planned import Kind
+from checkers.history.error_words import is_kafkas
 from checkers.history.tables import VOTER_CHANGES
 from checkers.quorum.leadership import SECOND, bounds_of
 from checkers.run.recovery import why_in_doubt
 from checkers.verdict import CheckResult, EventValue
 
-_REFUSED = "error-"  # how the error of an answer begins
 _VOTERS_AFTER = "voters_after"  # how a fact ends that only changes of voters measure
 _Row = Mapping[str, Any]
 
@@ -76,8 +76,7 @@ def _is_part_of(fault: FaultFact, row: _Row) -> bool:
 
 
 def _lacks_answer(row: _Row) -> bool:
-    is_refused = str(row["error"] or "").startswith(_REFUSED)
-    return not is_refused and str(row["outcome"]) == "info"
+    return not is_kafkas(row["error"]) and str(row["outcome"]) == "info"
 
 
 def _unanswered(row: _Row) -> Violation:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.check import check, everywhere, of_registers
+from checkers.check import asks_who_votes, check, everywhere, of_registers
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.planned import Kind
 from checkers.history.asked_by_clients import asked_by_clients
 from checkers.history.sealed_run import RunInfo
+from checkers.history.tables import DESCRIBE_QUORUM, VOTER_CHANGES
 from checkers.run.silence import silence
 from checkers.verdict import CheckResult, EventValue, Verdict
 
@@ -77,6 +78,8 @@ def workload_succeeded(evidence: Evidence) -> CheckResult:
       cannot go wrong. In a time that is longer than their patience, at least a quarter of the
       processes have to invoke something in each patience; in a shorter one, an operation has to be
       under way (not where faults overlap). One that never returned is none;
+    * where clients change voters and ask who votes, ten answers to that, and a change that was
+      acknowledged to anybody: without one nothing can have been forgotten;
     * after the last cure, a twentieth of what came back in a second before the first fault, if
       there is a second for it (`checkers.run.silence`).
 
@@ -90,6 +93,7 @@ def workload_succeeded(evidence: Evidence) -> CheckResult:
         judged = main.filter(pc.less(main["t0"], lost.begin_ns))
     tried, succeeded = judged.num_rows, count(judged, outcome="ok")
     problem = _too_little(judged, tried, succeeded)
+    problem = problem or _too_little_of_voters(evidence)
     problem = problem or silence(evidence, main)
     return CheckResult(
         verdict=Verdict.VOID if problem else Verdict.VALID,
@@ -108,6 +112,22 @@ def _too_little(main: pa.Table, tried: int, succeeded: int) -> str:
         of_kind = count(main, f=kind, outcome="ok")
         if of_kind < ENOUGH_OF_A_KIND:
             return f", but only {of_kind} {kind}s; below {ENOUGH_OF_A_KIND} a run says nothing"
+    return ""
+
+
+def _too_little_of_voters(evidence: Evidence) -> str:
+    """The same, of what clients do to the quorum; "" where they are to do nothing."""
+    if not asks_who_votes(evidence.info):
+        return ""
+    ops = evidence.tables["ops"]
+    told = count(ops, f=DESCRIBE_QUORUM, outcome="ok", phase="main")
+    changed = sum(count(ops, f=f, outcome="ok") for f in VOTER_CHANGES)
+    if told < ENOUGH_OF_A_KIND or not changed:
+        return (
+            f", but clients were told who votes {counted(told, 'time')}, and "
+            f"{counted(changed, 'change')} of voters acknowledged; below {ENOUGH_OF_A_KIND} and 1 "
+            "a run says nothing"
+        )
     return ""
 
 

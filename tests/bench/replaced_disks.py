@@ -23,8 +23,9 @@ from chaos.recorder import Recorder
 from chaos.watches import QuorumAnswers
 from tests.bench.row import Row
 from workloads.connection import ClientEntry
-from workloads.operator import NeverChangedError, Operator, Voter
+from workloads.operator import NeverChangedError, Operator
 from workloads.tally import Tally
+from workloads.voter_requests import Voter
 from workloads.wire.client_metrics import Alteration, ConfigChange, alter, read_altered
 from workloads.wire.header import Api
 

@@ -113,9 +113,10 @@ FITTING = {
     for name, setting in SCENARIO_SETTINGS.items()
 }
 CUTTING, STOPPING = FITTING["cut"], FITTING["stopped_disk"]
-# Every node knows three controllers in membership-churn, and Apache Kafka's usual quorum has one.
+# Every node knows three controllers in these, and Apache Kafka's usual quorum has one.
+KNOWING_THREE = ("membership-churn", "changing-voters")
 CUTTING_KAFKA = [
-    name for name in CUTTING if name not in MIXED_SCENARIOS and name != "membership-churn"
+    name for name in CUTTING if name not in MIXED_SCENARIOS and name not in KNOWING_THREE
 ]
 
 
@@ -127,6 +128,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
         "laggard",
         "snapshot-catch-up",
         "membership-churn",
+        "changing-voters",
         "mixed-quorum",
         "mixed-static",
         "power-off-brokers",

@@ -59,6 +59,14 @@ def test_the_value_of_what_was_asked_is_the_answer(f: str) -> None:
     assert (row["f"], row["value"]) == (f, -1)
 
 
+def test_who_votes_is_what_a_question_was_answered() -> None:
+    asked = [invoke(0, 1, "describe-quorum"), end("ok", 1, 1, 3) | {"w": ["1:a", "2:b"]}]
+    asked += [invoke(2, 1, "describe-quorum"), end("fail", 3, 1, None, "NOT_LEADER_OR_FOLLOWER")]
+    told, refused = operations_table(asked).to_pylist()
+    assert (told["value"], told["voters"]) == (3, ["1:a", "2:b"])
+    assert (refused["value"], refused["voters"]) == (None, None)
+
+
 def test_a_failed_read_has_no_value_and_a_failed_write_keeps_it() -> None:
     events = [invoke(0, 1, "read"), end("fail", 1, 1, None, "error-41")]
     events += [invoke(2, 1, v=7), end("fail", 3, 1, 7, "error-40")]

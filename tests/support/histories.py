@@ -62,6 +62,7 @@ def op(
         "t0": invoke * MS,
         "t1": None if complete is None else complete * MS,
         "request": None,
+        "voters": None,
     }
 
 

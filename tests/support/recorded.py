@@ -24,6 +24,7 @@ class Operation:
     result: int | None = None
     error: str | None = None
     told: tuple[Span, ...] = ()
+    voters: tuple[str, ...] | None = None
 
     @property
     def values(self) -> range:
@@ -77,10 +78,16 @@ class ListedHistory:
         self._open[operation.process] = operation
 
     def complete(
-        self, process: int, outcome: EventType, value: int | None, error: str | None
+        self,
+        process: int,
+        outcome: EventType,
+        value: int | None,
+        error: str | None,
+        voters: Sequence[str] | None = None,
     ) -> None:
         operation = self._open.pop(process)
         operation.outcome, operation.result, operation.error = outcome, value, error
+        operation.voters = None if voters is None else tuple(voters)
         if outcome is EventType.INFO:
             self.retired.add(process)
 

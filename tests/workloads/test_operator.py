@@ -18,8 +18,9 @@ from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
 from workloads.connection import ClientEntry
-from workloads.operator import NeverChangedError, Operator, Voter
+from workloads.operator import NeverChangedError, Operator
 from workloads.tally import Tally
+from workloads.voter_requests import Voter
 
 REACHED = {node: ClientEntry(host=f"node-{node}", port=9100 + node) for node in (1, 2, 3)}
 
@@ -62,7 +63,7 @@ def test_a_new_disk_takes_the_place_of_the_lost_one(tmp_path: Path) -> None:
     new = voter(cluster, 2)
     asked = operated(tmp_path, cluster, lambda operator: operator.add(new, 10.0))
     assert asked == [
-        ("add-voter", str(new), "fail", "error-126"),
+        ("add-voter", str(new), "fail", "DUPLICATE_VOTER"),
         ("remove-voter", str(lost), "ok", None),
         ("add-voter", str(new), "ok", None),
     ]
@@ -105,7 +106,7 @@ def test_what_seems_to_be_done_is_asked_for_once(tmp_path: Path) -> None:
     """The leader alone knows whether it is committed; it answers 126 or 127 once it is."""
     cluster = FakeCluster()
     asked = operated(tmp_path, cluster, lambda o: o.add(voter(cluster, 3), 10.0))
-    assert asked == [("add-voter", str(voter(cluster, 3)), "fail", "error-126")]
+    assert asked == [("add-voter", str(voter(cluster, 3)), "fail", "DUPLICATE_VOTER")]
 
 
 @pytest.mark.parametrize("how", [Misbehaviour.CLOSE, Misbehaviour.GARBAGE])
@@ -124,7 +125,12 @@ def test_a_request_without_an_answer_is_in_doubt(how: Misbehaviour, tmp_path: Pa
     assert {(f, outcome, bool(error)) for f, _, outcome, error in lost} == {
         ("remove-voter", "info", True)
     }
-    assert last == ("remove-voter", str(gone), "fail", "error-127")  # the first one had been done
+    assert last == (
+        "remove-voter",
+        str(gone),
+        "fail",
+        "VOTER_NOT_FOUND",
+    )  # the first one had been done
 
 
 def test_who_does_not_follow_is_not_added(tmp_path: Path) -> None:

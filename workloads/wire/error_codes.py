@@ -11,7 +11,7 @@ from workloads.wire.produce import Produced
 
 
 class ErrorCode(IntEnum):
-    """The errors that clients of logs tell apart, by Kafka's names."""
+    """The errors that clients tell apart, by Kafka's names."""
 
     UNKNOWN_SERVER_ERROR = -1
     OFFSET_OUT_OF_RANGE = 1
@@ -50,6 +50,9 @@ class ErrorCode(IntEnum):
     UNKNOWN_LEADER_EPOCH = 75
     INVALID_RECORD = 87
     THROTTLING_QUOTA_EXCEEDED = 89
+    INCONSISTENT_CLUSTER_ID = 104
+    DUPLICATE_VOTER = 126
+    VOTER_NOT_FOUND = 127
 
 
 # Of a Produce, if the answer names no offset (-1). ReplicaManager.appendRecords answers from the

@@ -21,7 +21,7 @@ from chaos.nemesis.kinds.disks import OF_A_LOST_DISK
 from chaos.nemesis.kinds.voters import added, removed
 from chaos.nemesis.proof import of_both, of_nodes
 from chaos.nemesis.victims import Victim
-from workloads.operator import Voter
+from workloads.voter_requests import Voter
 
 _BEFORE = "program_before"  # a fact
 

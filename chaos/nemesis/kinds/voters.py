@@ -15,7 +15,8 @@ from chaos.nemesis.harm import Harm
 from chaos.nemesis.kinds.disks import OF_A_LOST_DISK, kill_and_wipe
 from chaos.nemesis.proof import of_both, of_nodes
 from chaos.nemesis.victims import SomeNodes, Victim
-from workloads.operator import Operator, Voter
+from workloads.operator import Operator
+from workloads.voter_requests import Voter
 
 # Elections, and other faults that go on meanwhile, take their time: as long as a swarm's schedule,
 # and then half a minute.

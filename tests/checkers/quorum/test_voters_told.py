@@ -32,6 +32,12 @@ def told(at: int, *voters: str, node: int = 1, epoch: int = 1) -> Row:
     }
 
 
+def described(at: int, *voters: str, node: int = 1, epoch: int = 1, phase: str = "main") -> Row:
+    """The same, to a client."""
+    asked = op("describe-quorum", epoch, at, at + 1, key="quorum", node=node, phase=phase)
+    return {**asked, "voters": list(voters)}
+
+
 def change(f: str, invoke: int, complete: int | None, key: str = THREE, **rest: object) -> Row:
     return op(f"{f}-voter", None, invoke, complete, key=key, **rest)  # type: ignore[arg-type]  # typed in `op`
 
@@ -80,7 +86,7 @@ FITTING = {
     "refused by one that is deposed, and does not know it": (
         told(1, *ALL, node=2, epoch=4),
         *GONE_AT_FIVE,
-        change("add", 30, 40, node=2, outcome="fail", error="error-126"),
+        change("add", 30, 40, node=2, outcome="fail", error="DUPLICATE_VOTER"),
         told(45, *ALL, node=2, epoch=4),
         told(50, *TWO_LEFT, epoch=5),
     ),
@@ -97,20 +103,20 @@ FITTING = {
     ),
     "refused as it is": (
         told(1, *ALL),
-        change("add", 10, 20, outcome="fail", error="error-126"),
+        change("add", 10, 20, outcome="fail", error="DUPLICATE_VOTER"),
         change("remove", 30, 40),
-        change("remove", 50, 60, outcome="fail", error="error-127"),
+        change("remove", 50, 60, outcome="fail", error="VOTER_NOT_FOUND"),
         told(70, *TWO_LEFT),
     ),
     "its node votes by another disk": (
         *REMOVED,
         change("add", 26, 28, key=NEW),
-        change("add", 30, 40, outcome="fail", error="error-126"),
+        change("add", 30, 40, outcome="fail", error="DUPLICATE_VOTER"),
         told(50, ONE, TWO, NEW),
     ),
     "it is the last one": (
         told(1, ONE),
-        change("remove", 10, 20, key=ONE, outcome="fail", error="error-127"),
+        change("remove", 10, 20, key=ONE, outcome="fail", error="VOTER_NOT_FOUND"),
         told(30, ONE),
     ),
     "known by their ids alone": (
@@ -153,13 +159,13 @@ WRONG = {
     ),
     "refused as a voter though removed": (
         *REMOVED,
-        change("add", 30, 40, outcome="fail", error="error-126"),
+        change("add", 30, 40, outcome="fail", error="DUPLICATE_VOTER"),
     ),
     "refused as none though added": (
         told(1, *TWO_LEFT),
         change("add", 10, 20),
         told(25, *ALL),
-        change("remove", 30, 40, outcome="fail", error="error-127"),
+        change("remove", 30, 40, outcome="fail", error="VOTER_NOT_FOUND"),
     ),
 }
 
@@ -204,3 +210,39 @@ def test_controllers_that_join_by_themselves_ask_nobody() -> None:
 def test_without_answers_there_is_nothing_to_judge() -> None:
     result = judged()
     assert (result.verdict, result.message) == (VALID, "nothing to judge: nobody asked who votes")
+
+
+def test_clients_are_told_as_much_as_an_operator() -> None:
+    rows = (described(1, *ALL), change("remove", 10, 20), described(25, *TWO_LEFT))
+    assert judged(*rows).verdict is VALID
+    assert judged(*rows, described(30, *ALL)).verdict is INVALID
+    assert judged(*rows, described(30, *ALL, node=2, epoch=2)).verdict is INVALID
+
+
+def test_what_was_told_before_a_change_that_is_acknowledged_is_committed_with_it() -> None:
+    """Nobody knows what became of the removal; but the next change stands behind it."""
+    lost = change("remove", 2, 4, outcome="info")
+    sealed = (described(1, *ALL), lost, described(10, *TWO_LEFT), change("add", 20, 25, key="4:e"))
+    told_after = described(30, *TWO_LEFT, "4:e")
+    later = described(40, *ALL, "4:e", node=2, epoch=2)
+    undone = described(40, *ALL, node=2, epoch=2)
+    assert judged(*sealed[:3], undone).verdict is VALID
+    result = judged(*sealed, told_after, later)
+    assert result.verdict is INVALID
+    assert result.message.startswith("node 2 says that 3:c is a voter")
+
+
+LOADED = {"load": {"describers": 2}}
+
+
+def test_clients_that_were_to_ask_have_to_be_told() -> None:
+    rows = (described(1, *ALL), change("remove", 10, 20), described(25, *TWO_LEFT))
+    final = described(30, *TWO_LEFT, phase="final")
+    assert judged(*rows, final, **LOADED).verdict is VALID
+    assert judged(*rows, **LOADED).message.endswith(
+        "no client was told who votes once all was healed"
+    )
+    assert judged(*rows, **LOADED).verdict is Verdict.UNKNOWN
+    unread = {**final, "voters": None}
+    assert "1 answer to who votes named no voters" in judged(*rows, final, unread, **LOADED).message
+    assert judged(**LOADED).verdict is Verdict.UNKNOWN

@@ -216,3 +216,17 @@ def test_of_overlapping_faults_some_fall_into_times_without_clients() -> None:
     assert workload_succeeded(make_run(ops=ops, faults=idle)).verdict is VOID
     overlapping = make_run(ops=ops, faults=idle, faults_overlap=True)
     assert workload_succeeded(overlapping).verdict is VALID
+
+
+@pytest.mark.parametrize(
+    ("told", "changed", "expected"), [(10, 1, VALID), (9, 1, VOID), (10, 0, VOID)]
+)
+def test_clients_that_change_voters_were_told_and_acknowledged(
+    told: int, changed: int, expected: Verdict
+) -> None:
+    ops = [write(i, 2 * i, 2 * i + 1) for i in range(60)]
+    ops += [read(1, 200 + 2 * i, 201 + 2 * i) for i in range(20)]
+    ops += [op("describe-quorum", 1, 300 + 2 * i, 301 + 2 * i, key="quorum") for i in range(told)]
+    ops += [op("add-voter", None, 400, 401, key="3:c") for _ in range(changed)]
+    assert workload_succeeded(make_run(ops=ops, load={"describers": 2})).verdict is expected
+    assert workload_succeeded(make_run(ops=ops)).verdict is VALID

@@ -1,0 +1,182 @@
+"""AddRaftVoter, RemoveRaftVoter and DescribeQuorum (KIP-853, KIP-856), each an operation.
+
+Whoever asks decides whom, and when; this sends it, and writes down how it ended. A process that
+ended an operation serves the next one, unless that ended `info`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from checkers.history.events import EventType
+from workloads.connection import Answer, ClientEntry, Driver, LostError, NotSentError
+from workloads.operation_history import (
+    ADD_VOTER,
+    DESCRIBE_QUORUM,
+    MAIN,
+    REMOVE_VOTER,
+    History,
+)
+from workloads.tally import Tally
+from workloads.wire.describe_quorum import (
+    LeaderClaim,
+    ReplicaClaim,
+    describe_quorum,
+    read_quorum_answer,
+)
+from workloads.wire.error_codes import ErrorCode, error_name
+from workloads.wire.header import Api
+from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
+
+# Errors that prove that nothing was written: AddVoterHandler and RemoveVoterHandler of Apache Kafka
+# give them before they append. The last two come once no change is pending: what they tell of is
+# committed. All others may come after it: a leader that loses its office does not know what becomes
+# of the change.
+_NOTHING_DONE = frozenset(
+    {
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INCONSISTENT_CLUSTER_ID,
+        ErrorCode.DUPLICATE_VOTER,
+        ErrorCode.VOTER_NOT_FOUND,
+    }
+)
+_LISTENER = "CONTROLLER"
+_QUORUM = "quorum"  # the key of a DescribeQuorum
+_LEADER_WAITS_MS = 2_000
+_ANSWER_S = 4.0
+_DESCRIBED_S = 1.0
+_CONNECT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Voter:
+    """A node with its disk; `directory_id` in Kafka's text form."""
+
+    node: int
+    directory_id: str
+
+    def __str__(self) -> str:
+        return f"{self.node}:{self.directory_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """How a change ended; `error` is Kafka's, 0 of one that is done, None where none was told."""
+
+    outcome: EventType
+    error: int | None = None
+    told: str | None = None  # why it did not succeed
+
+
+class VoterRequests:
+    """`reached`: where each controller is reached by the others."""
+
+    def __init__(
+        self, driver: Driver, reached: Mapping[int, ClientEntry], history: History, tally: Tally
+    ) -> None:
+        self._driver = driver
+        self._reached = reached
+        self._history = history
+        self._tally = tally
+        self._idle: list[int] = []  # processes without an operation
+
+    async def change(self, f: str, voter: Voter, node: int) -> Changed:
+        """Ask a node, which is to lead, for `ADD_VOTER` or `REMOVE_VOTER`."""
+        process = self._begin(f, str(voter), node, MAIN)
+        changed = await self._changed(f, voter, node)
+        self._end(process, changed.outcome, None, changed.told)
+        return changed
+
+    async def describe(self, node: int, phase: str = MAIN) -> LeaderClaim | None:
+        """What a node says of the quorum; None unless it says so as the leader."""
+        process = self._begin(DESCRIBE_QUORUM, _QUORUM, node, phase)
+        claim = await self._described(node)
+        if isinstance(claim, str):
+            self._end(process, EventType.FAIL, None, claim)
+            return None
+        if claim.leader is None:
+            self._end(process, EventType.FAIL, None, error_name(claim.error))
+            return None
+        voters = tuple(map(str, voters_of(claim)))
+        self._end(process, EventType.OK, claim.epoch, None, voters)
+        return claim
+
+    def _begin(self, f: str, key: str, node: int, phase: str) -> int:
+        process = self._idle.pop() if self._idle else self._history.new_process()
+        self._tally.invoke()
+        self._history.invoke(process, f, key, None, node, phase)
+        return process
+
+    def _end(
+        self,
+        process: int,
+        outcome: EventType,
+        value: int | None,
+        error: str | None,
+        voters: tuple[str, ...] | None = None,
+    ) -> None:
+        self._tally.complete(outcome)
+        self._history.complete(process, outcome, value, error, voters)
+        if outcome is not EventType.INFO:  # else its operation is open for ever
+            self._idle.append(process)
+
+    async def _changed(self, f: str, voter: Voter, node: int) -> Changed:
+        api, body = self._request(f, voter)
+        try:
+            error = await self._ask(node, api, body, _ANSWER_S, read_voters_changed)
+        except NotSentError as trouble:
+            return Changed(outcome=EventType.FAIL, told=str(trouble))
+        except LostError as trouble:
+            return Changed(outcome=EventType.INFO, told=str(trouble))
+        if not error:
+            return Changed(outcome=EventType.OK, error=0)
+        surely = EventType.FAIL if error in _NOTHING_DONE else EventType.INFO
+        return Changed(outcome=surely, error=error, told=error_name(error))
+
+    async def _described(self, node: int) -> LeaderClaim | str:
+        """Or why there is no answer: it changed nothing, whatever became of it."""
+        try:
+            return await self._ask(
+                node, Api.DESCRIBE_QUORUM, describe_quorum(), _DESCRIBED_S, read_quorum_answer
+            )
+        except (NotSentError, LostError) as trouble:
+            return str(trouble)
+
+    async def _ask(
+        self, node: int, api: Api, body: bytes, within_s: float, read: Callable[[bytes], Answer]
+    ) -> Answer:
+        """By a connection of its own. Raises NotSentError, LostError: also one that was made may be
+        reset before anything is sent."""
+        connection = await self._driver.connect(node, _CONNECT_S)
+        try:
+            return await connection.ask(api, body, within_s, read)
+        finally:
+            connection.close()
+
+    def _request(self, f: str, voter: Voter) -> tuple[Api, bytes]:
+        if f == REMOVE_VOTER:
+            return Api.REMOVE_RAFT_VOTER, remove_raft_voter(voter.node, voter.directory_id)
+        assert f == ADD_VOTER, f
+        at = self._reached[voter.node]
+        return Api.ADD_RAFT_VOTER, add_raft_voter(
+            voter.node,
+            voter.directory_id,
+            listener=_LISTENER,
+            host=at.host,
+            port=at.port,
+            timeout_ms=_LEADER_WAITS_MS,
+        )
+
+
+def voters_of(claim: LeaderClaim) -> tuple[Voter, ...]:
+    return tuple(sorted(Voter(each.node, each.directory_id) for each in claim.voters))
+
+
+def holds_committed(voter: Voter, replicas: tuple[ReplicaClaim, ...], claim: LeaderClaim) -> bool:
+    """Whether it is among these, and its log holds all that is committed."""
+    if claim.high_watermark < 0:
+        return False  # the leader does not know what is
+    return any(
+        Voter(each.node, each.directory_id) == voter and each.log_end >= claim.high_watermark
+        for each in replicas
+    )
