@@ -201,6 +201,7 @@ NOTHING_TO_JUDGE = {
     "V11-changes-come-to-an-end",
     "voters-as-asked-for",
     "voters-as-told",
+    "one-told-change-undone",
     "Q19-voters-stand-for-election",
 }
 # Whether a leader that was killed had written what the next one cut off.

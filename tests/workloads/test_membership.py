@@ -2,12 +2,13 @@
 
 import asyncio
 
+from chaos.probes import driver_for
 from checkers.history.events import EventType
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
 from tests.support.recorded import ListedHistory
 from tests.workloads.test_register import enough
-from workloads.connection import ClientEntry, TcpDriver
+from workloads.connection import ClientEntry
 from workloads.membership import MembershipOptions, MembershipWorkload
 from workloads.workload import Access
 
@@ -28,8 +29,7 @@ def load(
         await cluster.create()
         for fake in cluster.fakes.values():
             fake.misbehaviour = how
-        entries = {n: ClientEntry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()}
-        access = Access(driver=TcpDriver(entries), reached=REACHED)
+        access = Access(driver=driver_for(cluster), reached=REACHED)
         workload = MembershipWorkload(access, history, seed=1, options=QUICK)
         running = asyncio.create_task(workload.run())
         try:
