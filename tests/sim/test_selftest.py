@@ -15,7 +15,7 @@ from chaos.selftest.trying import KEPT
 SIMULATED_ONLY = {
     *("Q-VOTE-UNFLUSHED", "Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY"),
     *("V-NO-EPOCH-COMMIT", "V-TWO-PENDING", "V-NO-UNDO", "V-COMMIT-ONLY"),
-    *("V-LAG", "V-BAD-ENDPOINT", "Q-HWM-DOWN"),
+    *("V-LAG", "V-BAD-ENDPOINT", "Q-HWM-DOWN", "V-TOLD-OLD"),
     *(one.id for one in IN_BROKERS if one.id != "P-HWM-MINISR"),
 }
 
