@@ -67,6 +67,7 @@ def history(operations: int, keys: int) -> pa.Table:
         "t0": row * 1000,
         "t1": row * 1000 + 500,
         "request": pa.nulls(operations),
+        "voters": pa.nulls(operations),
     }
     return pa.table(
         {name: pa.array(values).cast(OPS.field(name).type) for name, values in columns.items()},

@@ -117,6 +117,7 @@ def history(sends: int) -> Run:
         "t0": rank * 1000,
         "t1": rank * 1000 + 500,
         "request": pa.nulls(len(when)),
+        "voters": pa.nulls(len(when)),
     }
     settings = {"min_isr": "2", "replication": "3"}
     run = make_run(history=HistoryKind.LOG, settings=settings)

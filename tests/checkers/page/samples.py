@@ -85,6 +85,7 @@ def operations(count: int = 20_000, seed: int = 7) -> pa.Table:
             "t0": t0,
             "t1": completed,
             "request": pa.nulls(count, pa.int64()),
+            "voters": pa.nulls(count, pa.list_(pa.string())),
         },
         schema=TABLES["ops"],
     )

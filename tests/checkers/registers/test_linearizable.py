@@ -348,7 +348,7 @@ def long_history(rows: int, keys: int, processes: int) -> pa.Table:
     columns |= {"op_id": np.arange(rows), "invoke_index": begin, "complete_index": end}
     columns |= {"value": pa.array(value, mask=value == 0)}
     columns |= {"key": pa.array(np.char.add("r-", key.astype(str)))}
-    columns |= {"f": pa.array(np.where(write, "write", "read"))}
+    columns |= {"f": pa.array(np.where(write, "write", "read")), "voters": pa.nulls(rows)}
     columns |= dict.fromkeys(["outcome", "error", "phase"], pa.array(["ok"] * rows))
     return pa.table(
         {name: pa.array(columns[name]).cast(OPS.field(name).type) for name in OPS.names}
