@@ -20,18 +20,37 @@ MAX_FETCH_BYTES = MAX_BATCH_BYTES
 # QuorumController.MAX_RECORDS_PER_BATCH.
 MAX_RECORDS_PER_BATCH = 10_000
 
+# Of the cluster, and of what one request may add to it: that is decided, written and replayed in
+# one step, some forty microseconds a partition, and to place one takes longer, the more brokers
+# there are (`MAX_PLACES`: partitions times brokers). Kafka takes 10,000 in a request, and any
+# number in all. What concerns all partitions takes one step as well: where a broker goes that leads
+# 10,000, some 0.7 s; ElectLeaders and ListReassignments, some four microseconds for each that stays
+# as it is.
+MAX_PARTITIONS = 10_000
+MAX_NEW_PARTITIONS = 3_000
+MAX_PLACES = 20_000
+MAX_REPLICATION = 10
+NEW_TOPIC_AS_PARTITIONS = 2  # beside those that it has, it takes as long as so many
+
 # Of a log that is followed or replayed, in one step, unless its first batch alone has more. A step
 # is to take less than a tenth of the fetch time-out: a record takes some ten microseconds.
 MAX_RECORDS_PER_STEP = 10_000
 
-# Length of a string in messages that are not flexible (int16). Kafka takes longer ones in flexible
-# versions, and then fails to describe them in older ones.
+# Length of a string in messages that are not flexible (int16). Kafka's generated readers take none
+# that is longer in any version; here nothing that is longer is written (`node.controller.writes`).
 MAX_STRING_BYTES = 2**15 - 1
 
 # Of what an answer says in words; it may quote what was asked.
 MAX_MESSAGE_CHARACTERS = 200
 
-# Config values in one answer to DescribeConfigs.
+# Of one resource: its keys, and each of them. Kafka has no such limits; its own brokers know some
+# three hundred keys.
+MAX_CONFIGS_PER_RESOURCE = 1_000
+MAX_CONFIG_KEY_BYTES = 255
+
+# In one answer to DescribeConfigs: configs, and what their keys and values have together. A config
+# takes some seven microseconds.
+MAX_DESCRIBED_CONFIGS = 15_000
 MAX_DESCRIBED_CHARACTERS = 8 * 1024 * 1024
 
 # A regular expression of a client metrics subscription, and all of one request. Kafka has no such
@@ -41,9 +60,15 @@ MAX_PATTERN_GROUPS = 100
 MAX_PATTERN_REPETITIONS = 1000
 MAX_PATTERN_CHARACTERS_PER_USER_OP = 16 * 1024
 
-# Where a voter listens. DNS has names of at most 253 characters; Kafka has no limits here.
+# Where a voter, a controller or a broker listens, and what else it says of itself. DNS has names of
+# at most 253 characters; Kafka has no limits here.
 MAX_ENDPOINTS = 16
 MAX_HOST_CHARACTERS = 255
+MAX_FEATURES = 100
+MAX_DIRECTORIES = 100
+
+# Brokers, and controllers. Kafka has no such limit.
+MAX_REGISTERED = 1_000
 
 # Groups in one partition of __consumer_offsets. Kafka has no such limit.
 MAX_GROUPS_PER_PARTITION = 10_000

@@ -10,7 +10,7 @@ is refused does not keep others of the same request from succeeding. What a requ
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from node import limits
 from node.controller import client_metrics, topic_configs
@@ -96,14 +96,16 @@ def refuse_alteration(
 def describe_all(image: Image, queries: Sequence[ResourceQuery]) -> tuple[ResourceDescription, ...]:
     """A result for each resource; once the answer is full, that there is no more room in it."""
     results: list[ResourceDescription] = []
-    left = limits.MAX_DESCRIBED_CHARACTERS
+    configs, characters = limits.MAX_DESCRIBED_CONFIGS, limits.MAX_DESCRIBED_CHARACTERS
     for query in queries:
-        if left <= 0:
+        if configs <= 0 or characters <= 0:
             full = "The answer has no room for this resource; ask for it alone."
             results += refuse_description([query], ErrorCode.MESSAGE_TOO_LARGE, full)
             continue
         results.append(describe(image, query))
-        left -= sum(len(entry.value or "") for entry in results[-1].entries)
+        entries = results[-1].entries
+        configs -= len(entries)
+        characters -= sum(len(entry.name) + len(entry.value or "") for entry in entries)
     return tuple(results)
 
 
@@ -160,6 +162,7 @@ def alter(
             )
         entries = image.config((change.type, change.name))
         records = [_record(change, entry, entries.get(entry.name)) for entry in change.changes]
+        _check_count(entries, records)
         for record in records:
             _check_min_isr(image, record)
     except RefusedError as refused:
@@ -170,7 +173,8 @@ def alter(
 
 
 def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
-    """Every key of the schema, or those asked for, with what is set or the default."""
+    """Every key of the schema, or those asked for, with what is set or the default. Of a broker
+    those that are set: what else it could be set, it says itself."""
     try:
         _check_resource(image, query.type, query.name)
     except RefusedError as refused:
@@ -178,19 +182,19 @@ def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
             type=query.type, name=query.name, error=refused.error, message=refused.message
         )
     entries = image.config((query.type, query.name))
+    known: Collection[str] = entries if query.type == BROKER else _SCHEMAS[query.type]
+    asked = known if query.keys is None else dict.fromkeys(query.keys)
     return ResourceDescription(
         type=query.type,
         name=query.name,
-        entries=tuple(
-            ConfigEntry(
-                name=name,
-                value=entries.get(name, definition.default),
-                is_default=name not in entries,
-            )
-            for name, definition in _described(query.type, entries).items()
-            if query.keys is None or name in query.keys
-        ),
+        entries=tuple(_entry(query.type, name, entries) for name in asked if name in known),
     )
+
+
+def _entry(kind: int, name: str, entries: Mapping[str, str]) -> ConfigEntry:
+    is_default = name not in entries
+    value = _SCHEMAS[kind][name].default if is_default else entries[name]
+    return ConfigEntry(name=name, value=value, is_default=is_default)
 
 
 def _check_resource(image: Image, kind: int, name: str, *, is_new: bool = False) -> None:
@@ -232,11 +236,14 @@ def _definition(kind: int, key: str) -> Definition | None:
     return _SCHEMAS[kind].get(key)
 
 
-def _described(kind: int, entries: Mapping[str, str]) -> Mapping[str, Definition]:
-    """The keys to be told of: what a broker could be set besides, it says itself."""
-    if kind != BROKER:
-        return _SCHEMAS[kind]
-    return {key: Definition(default="", is_list=False, fault=no_fault) for key in entries}
+def _check_count(entries: Mapping[str, str], records: Sequence[ConfigRecord]) -> None:
+    """Who has too many can be rid of them still. Raises RefusedError."""
+    added = {each.name for each in records if each.value is not None} - entries.keys()
+    if added and len(entries) + len(added) > limits.MAX_CONFIGS_PER_RESOURCE:
+        raise RefusedError(
+            ErrorCode.INVALID_CONFIG,
+            f"The resource would have more than {limits.MAX_CONFIGS_PER_RESOURCE} configurations",
+        )
 
 
 def _check_min_isr(image: Image, record: ConfigRecord) -> None:
@@ -256,6 +263,11 @@ def _check_min_isr(image: Image, record: ConfigRecord) -> None:
 
 
 def _record(resource: ResourceChange, change: ConfigChange, current: str | None) -> ConfigRecord:
+    if len(change.name.encode()) > limits.MAX_CONFIG_KEY_BYTES:
+        raise RefusedError(
+            ErrorCode.INVALID_CONFIG,
+            f"The name of a configuration has more than {limits.MAX_CONFIG_KEY_BYTES} bytes",
+        )
     definition = _definition(resource.type, change.name)
     if definition is None:
         kind = "client metrics" if resource.type == CLIENT_METRICS else "topic"

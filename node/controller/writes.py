@@ -1,7 +1,9 @@
 """Which decision each request is given to."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
+from node import limits
 from node.controller import (
     broker_registration,
     directory_assignments,
@@ -17,6 +19,9 @@ from node.controller import (
     topic_creation,
 )
 from node.controller.decision import Decision, RefusedError, Situation
+from node.errors import ErrorCode
+from node.records.metadata import MetadataRecord
+from node.records.strings import strings
 from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.apis import WriteRequest
 from node.wire.assign_directories import AssignDirectoriesRequest
@@ -44,10 +49,21 @@ from node.wire.update_features import UpdateFeaturesRequest
 def decide(situation: Situation, request: WriteRequest) -> Decision:
     """What becomes of it. Refused whole, it is answered with that, and nothing is written."""
     try:
-        return _decide(situation, request)
+        decision = _decide(situation, request)
+        _check_strings(decision.records)
+        return decision
     except RefusedError as refusal:
         answer = refused(request, refusal.error, refusal.message or None)
         return Decision(records=(), answer=answer)
+
+
+def _check_strings(records: Sequence[MetadataRecord]) -> None:
+    """Nobody could be told of a longer one in older versions, and Apache Kafka could not replay it:
+    its generated readers take none in any version. Raises RefusedError."""
+    texts = (text for record in records for text in strings(record))
+    if any(len(text.encode()) > limits.MAX_STRING_BYTES for text in texts):
+        why = f"A text has more than {limits.MAX_STRING_BYTES} bytes."
+        raise RefusedError(ErrorCode.INVALID_REQUEST, why)
 
 
 def _decide(situation: Situation, request: WriteRequest) -> Decision:

@@ -18,7 +18,8 @@ from node.wire.configs import (
 from tests.fuzz.sessions import Surprise
 from tests.support.quorum_processes import NodeProcess, QuorumProcesses, run_kraft_node
 
-Configs = Mapping[str, Mapping[str, str]]  # by resource and name; what is set
+Resource = tuple[int, str]  # type, name
+Configs = Mapping[Resource, Mapping[str, str]]  # by resource and key; what is set
 _AT_ONCE = 50  # resources in a request: an answer has room for so many of the longest values
 
 
@@ -50,42 +51,43 @@ def _check_dump(node: NodeProcess) -> None:
 
 
 def _configs(rows: list[dict[str, Any]]) -> Configs:
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    found: dict[Resource, dict[str, str]] = defaultdict(dict)
     for row in rows:
         if row["type"] != "Config":
             continue
+        resource = (row["resource_type"], row["resource"])
         if row["value"] is None:
-            found[row["resource"]].pop(row["name"], None)
+            found[resource].pop(row["name"], None)
         else:
-            found[row["resource"]][row["name"]] = row["value"]
+            found[resource][row["name"]] = row["value"]
     return found
 
 
 def check_described(quorum: QuorumProcesses, stored: Configs) -> None:
     """What is stored is what clients of every version are told. Raises Surprise."""
-    names = sorted(stored)
+    resources = sorted(stored)
     for version in range(DESCRIBE_CONFIGS.min_version, DESCRIBE_CONFIGS.max_version + 1):
-        told: dict[str, dict[str, str]] = {}
-        for first in range(0, len(names), _AT_ONCE):
-            told |= _described(quorum, names[first : first + _AT_ONCE], version)
-        if told != {name: dict(stored[name]) for name in names}:
-            wrong = [(told.get(n), stored[n]) for n in names if told.get(n) != stored[n]]
+        told: dict[Resource, dict[str, str]] = {}
+        for first in range(0, len(resources), _AT_ONCE):
+            told |= _described(quorum, resources[first : first + _AT_ONCE], version)
+        if told != {each: dict(stored[each]) for each in resources}:
+            wrong = [(told.get(r), stored[r]) for r in resources if told.get(r) != stored[r]]
             raise Surprise(f"version {version} does not tell what is stored: {wrong}"[:4000])
 
 
 def _described(
-    quorum: QuorumProcesses, names: list[str], version: int
-) -> dict[str, dict[str, str]]:
-    queries = tuple(ResourceQuery(type=16, name=name, keys=None) for name in names)
+    quorum: QuorumProcesses, resources: list[Resource], version: int
+) -> dict[Resource, dict[str, str]]:
+    queries = tuple(ResourceQuery(type=kind, name=name, keys=None) for kind, name in resources)
 
     request = DescribeConfigsRequest(resources=queries)
 
-    def described(client: Client) -> dict[str, dict[str, str]] | None:
+    def described(client: Client) -> dict[Resource, dict[str, str]] | None:
         answer = client.ask(request, version=version)
         assert isinstance(answer, DescribeConfigsResponse)
         if any(result.error is ErrorCode.NOT_CONTROLLER for result in answer.results):
             return None
-        return {result.name: _set(result) for result in answer.results}
+        return {(result.type, result.name): _set(result) for result in answer.results}
 
     return quorum.told(f"configs are described in version {version}", described)
 

@@ -1,7 +1,8 @@
 """A node that is stepped without sockets or a disk, and what its log must be like afterwards."""
 
 import random
-from collections import deque
+from collections import Counter, deque
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from checkers.disk.batches import read_batches, read_records
@@ -32,6 +33,8 @@ from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, Replica
 from node.node import Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
+from node.records import metadata
+from node.records.strings import strings
 from node.storage.log_changes import perform
 from tests.fuzz.drawing import CLUSTER, DIRECTORY
 from tests.fuzz.sessions import Surprise
@@ -40,6 +43,8 @@ from tests.support.memory_log import BOOTSTRAP, MemoryLog
 # Steps until a request is answered, or a node leads again.
 PATIENCE = 200
 PORTS = 9100  # and the id of a node
+LONGEST_STRING = 2**15 - 1  # in versions that are not flexible
+Resource = tuple[int, str]  # type, name
 
 
 def endpoint(node: NodeId) -> Endpoint:
@@ -158,14 +163,35 @@ class Bench:
                     pass
 
 
-def check_log(log: MemoryLog) -> set[str]:
-    """The judge reads what was written; the resources that have configs, or had some."""
-    resources = set()
+@dataclass
+class Written:
+    """What a log holds: the resources that have configs, or had some, and records by type."""
+
+    resources: set[Resource] = field(default_factory=set)
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+def check_log(log: MemoryLog) -> Written:
+    """The judge reads what was written."""
+    written = Written()
     batches = list(read_batches(log.read(log.start(), 1 << 40)))
     for batch in batches:
         for record in read_records(batch):
             found = decode_control(record) if batch.control else decode_metadata(record)
+            written.kinds[found.type] += 1
             if found.type == "Config":
-                resources.add(str(found.resource))
+                assert found.resource_type is not None
+                written.resources.add((found.resource_type, str(found.resource)))
     assert len(batches) == len(log.batches)
-    return resources
+    return written
+
+
+def check_strings(log: MemoryLog) -> None:
+    """None is longer than every version can carry."""
+    for batch in read_batches(log.read(log.start(), 1 << 40)):
+        for record in () if batch.control else read_records(batch):
+            known = metadata.decode_metadata(record.value)
+            assert not isinstance(known, metadata.UnknownRecord), known
+            longest = max((len(text.encode()) for text in strings(known)), default=0)
+            if longest > LONGEST_STRING:
+                raise Surprise(f"a {type(known).__name__} with a string of {longest} bytes")

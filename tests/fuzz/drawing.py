@@ -58,6 +58,7 @@ PATTERNS = (
 LONG = ("m" * 32_767, "m" * 32_768, "m," * 16_383)
 VALUES = ("1000", "99", "9" * 40, " 100", "metric.a,metric.b", "x", ",", *LONG, *PATTERNS)
 KEYS = ("interval.ms", "interval.ms", "metrics", "metrics", "match", "match", "", "unknown")
+LONG_KEYS = ("k" * 255, "k" * 256, "k" * 40_000)
 
 Draw = Callable[[Random], Any]
 
@@ -69,7 +70,8 @@ def one_of(*values: Any) -> Draw:
 NODES = one_of(1, 1, 1, 2, 7, -1)
 EPOCHS = one_of(0, 1, 1, 1, 2, 3, 5)
 OFFSETS = one_of(0, 1, 2, 4, 5, 1000)
-# By the name that kio gives the field.
+# By the name that kio gives the field, alone or with its class; of an array how many it has, and
+# under `name[]` of what.
 LIKELY: dict[str, Draw] = {
     "cluster_id": one_of(CLUSTER, CLUSTER, CLUSTER, None, "another"),
     "topic": one_of(METADATA_TOPIC),
@@ -77,8 +79,8 @@ LIKELY: dict[str, Draw] = {
     "topic_id": one_of(UUID(int=1)),
     "partition": one_of(0),
     "partition_index": one_of(0),
-    "resource_type": one_of(16, 16, 16, 16, 2),
-    "resource_name": one_of(*RESOURCES),
+    "resource_type": one_of(16, 16, 16, 16, 2, 4),
+    "resource_name": one_of(*RESOURCES, ""),
     "configuration_keys": one_of(None),
     "config_operation": one_of(0, 0, 0, 1, 2, 2, 3),
     "value": one_of(*VALUES, None),
@@ -104,7 +106,7 @@ LIKELY: dict[str, Draw] = {
     "replica_directory_id": one_of(DIRECTORY, UUID(int=502), UUID(int=0)),
     "voter_directory_id": one_of(DIRECTORY, DIRECTORY, UUID(int=0)),
     "candidate_directory_id": one_of(DIRECTORY, UUID(int=502)),
-    "name": one_of(*KEYS),
+    "name": one_of(*KEYS * 3, *LONG_KEYS),
 }
 
 
@@ -161,16 +163,19 @@ class _Writer:
         self._rng = rng
         self._flexible = flexible
         self._likely = likely
+        self._class = ""  # of the struct that is being written
         self._extreme = rng.choice(EXTREMES)
         self._may_be_long = rng.random() < 0.01
 
     def struct(self, out: bytearray, message_class: Any) -> None:
+        around, self._class = self._class, message_class.__name__
         described = list(marked_fields(message_class))
         for field in described:
             if field.tag is None:
                 self._field(out, field)
         if self._flexible:
             self._tags(out, [field for field in described if field.tag is not None])
+        self._class = around
 
     def _field(self, out: bytearray, field: MarkedField) -> None:
         if field.array:
@@ -201,7 +206,7 @@ class _Writer:
 
     def _array(self, out: bytearray, field: MarkedField) -> None:
         rng = self._rng
-        count = self._likely.get(field.name, one_of(1))(rng)
+        count = self._draw(field.name, one_of(1))
         if rng.random() < self._extreme:
             count = rng.choice((*COUNTS, None)) if field.nullable else rng.choice(COUNTS)
         if count is not None and self._may_be_long and rng.random() < 0.5:
@@ -229,22 +234,21 @@ class _Writer:
         rng = self._rng
         if field.kafka_type == "uuid":
             extremes = (bytes(16), b"\xff" * 16, rng.randbytes(16))
-            likely = self._likely.get(field.name, one_of(UUID(int=1)))(rng).bytes
+            likely = self._value(field, one_of(UUID(int=1))).bytes
             return rng.choice(extremes) if rng.random() < self._extreme else likely
         if field.kafka_type == "bool":
-            return layout.pack(self._likely.get(field.name, one_of(False, True))(rng))
+            return layout.pack(self._value(field, one_of(False, True)))
         signed = FIXED[field.kafka_type].islower()
         top = 2 ** (8 * layout.size - signed)
         low = -top if signed else 0
-        value = self._likely.get(field.name, one_of(0, 1))(rng)
+        value = self._value(field, one_of(0, 1))
         if rng.random() < self._extreme:
             value = rng.choice((low, low + 1, -1, 2, top // 2, top - 2**16, top - 2, top - 1))
         return layout.pack(max(low, min(value, top - 1)))
 
     def _text(self, out: bytearray, field: MarkedField) -> None:
         rng = self._rng
-        likely = self._likely.get(field.name, one_of("x"))
-        value = likely(rng)
+        value = self._value(field, one_of("x"))
         if rng.random() < self._extreme:
             lengths = (*LENGTHS, *LONG_LENGTHS) if self._flexible else LENGTHS
             value = rng.choice((*VALUES, rng.choice(LETTERS) * rng.choice(lengths)))
@@ -262,6 +266,13 @@ class _Writer:
         content = value.encode()[: None if self._flexible else 2**15 - 1]
         self._length(out, len(content), ">h")
         out += content
+
+    def _value(self, field: MarkedField, otherwise: Draw) -> Any:
+        return self._draw(f"{field.name}[]" if field.array else field.name, otherwise)
+
+    def _draw(self, name: str, otherwise: Draw) -> Any:
+        found = self._likely.get(f"{self._class}.{name}") or self._likely.get(name, otherwise)
+        return found(self._rng)
 
     def _length(self, out: bytearray, length: int, old: str) -> None:
         if self._flexible:
@@ -290,7 +301,8 @@ def read_answer(drawn: Drawn, frame: bytes) -> Any:
             describe_quorum.read_quorum_answer(frame[at:])
         case ClientApi.DESCRIBE_CONFIGS if version == ClientApi.DESCRIBE_CONFIGS.version:
             names = {result.resource_name for result in answer.results}
-            if len(names) == len(answer.results):
+            kinds = {result.resource_type for result in answer.results}
+            if len(names) == len(answer.results) and kinds <= {16}:
                 client_metrics.read_described(frame[at:], sorted(names))
         case ClientApi.INCREMENTAL_ALTER_CONFIGS if version == 1:
             names = {result.resource_name for result in answer.responses}

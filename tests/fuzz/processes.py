@@ -187,7 +187,7 @@ def _check_stored(quorum: QuorumProcesses, steady: Steady, report: Report) -> No
             raise Surprise(f"node {node.id} ended with {code}: {node.errors[-2000:]}")
     check_one_leader_an_epoch(quorum)
     stored = check_logs(quorum)
-    told = int(stored[REGISTER]["interval.ms"])
+    told = int(stored[16, REGISTER]["interval.ms"])
     if told not in (steady.value, steady.tried):
         raise Surprise(f"{steady.value} was acknowledged, {told} is stored")
     report.counts["resources stored"] = len(stored)

@@ -13,23 +13,28 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from node.effects import ElectionState
 from node.ids import ConnectionId
 from node.wire import MalformedFrame, decode_request, encode_request
+from node.wire.apis import APIS, WriteRequest
 from node.wire.configs import (
     DESCRIBE_CONFIGS,
     INCREMENTAL_ALTER_CONFIGS,
     DescribeConfigsRequest,
     ResourceQuery,
 )
-from tests.fuzz.bench import Bench, check_log
-from tests.fuzz.drawing import Drawn, draw_request, read_answer
+from tests.fuzz.bench import Bench, Resource, check_log, check_strings
+from tests.fuzz.brokers import bring_up
+from tests.fuzz.drawing import LIKELY, Drawn, draw_request, read_answer
 from tests.fuzz.sessions import Surprise, command, run_sessions
 from tests.support.memory_log import MemoryLog
 
 SESSION = 40
+WITH_BROKERS = 0.5  # of the sessions
+EVERY = APIS[:0]  # to `draw_request`
+WRITES = tuple(api for api in APIS if api.request in get_args(WriteRequest))
 
 
 @dataclass
@@ -39,14 +44,21 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
     altered: Counter[int] = field(default_factory=Counter)  # by the error code of a resource
+    written: Counter[str] = field(default_factory=Counter)  # records by type
     slowest: tuple[float, str] = (0.0, "")  # seconds of CPU, and what took them
 
 
 def session(rng: random.Random, tally: Tally) -> None:
     """Raises Surprise."""
     bench = Bench(MemoryLog(), ElectionState(), rng)
+    likely = dict(LIKELY)
+    apis = [EVERY]
+    if rng.random() < WITH_BROKERS:
+        bench.lead()
+        likely |= bring_up(bench)
+        apis = [EVERY, WRITES]
     for count in range(SESSION):
-        drawn = draw_request(rng, count)
+        drawn = draw_request(rng, count, likely, rng.choice(apis))
         try:
             bench.lead()
             _ask(bench, drawn, ConnectionId(rng.randint(1, 4)), tally)
@@ -54,7 +66,10 @@ def session(rng: random.Random, tally: Tally) -> None:
             shown = drawn.frame.hex()[:2000]
             raise Surprise(f"request {count}, {drawn.name}: {error!r}; frame {shown}") from error
     bench.lead()
-    check_descriptions(bench, check_log(bench.log), tally)
+    check_strings(bench.log)
+    written = check_log(bench.log)
+    tally.written.update(written.kinds)
+    check_descriptions(bench, written.resources, tally)
     Bench(bench.log, bench.election, rng).lead()
 
 
@@ -82,9 +97,11 @@ def _check_hang_up(bench: Bench, drawn: Drawn) -> None:
     raise Surprise(f"hung up on a sound request: {bench.unanswered}")
 
 
-def check_descriptions(bench: Bench, resources: set[str], tally: Tally) -> None:
+def check_descriptions(bench: Bench, resources: set[Resource], tally: Tally) -> None:
     """All configs, in every version alike."""
-    queries = tuple(ResourceQuery(type=16, name=name, keys=None) for name in sorted(resources))
+    queries = tuple(
+        ResourceQuery(type=kind, name=name, keys=None) for kind, name in sorted(resources)
+    )
     told: list[Any] = []
     for version in range(DESCRIBE_CONFIGS.min_version, DESCRIBE_CONFIGS.max_version + 1):
         request = DescribeConfigsRequest(resources=queries)

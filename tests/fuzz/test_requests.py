@@ -5,12 +5,25 @@ import re
 import pytest
 
 from node import limits
-from node.controller import client_metrics
+from node.controller import client_metrics, writes
 from node.wire.apis import APIS
 from tests.fuzz.requests import SESSION, fuzz
 from tests.fuzz.sessions import Surprise
 
 SESSIONS = range(75)
+WRITTEN = {
+    "Config",
+    "FeatureLevel",
+    "Topic",
+    "RemoveTopic",
+    "Partition",
+    "PartitionChange",
+    "RegisterBroker",
+    "BrokerRegistrationChange",
+    "UnregisterBroker",
+    "RegisterController",
+    "ProducerIds",
+}
 
 
 def test_the_node_outlives_requests_at_every_limit() -> None:
@@ -27,11 +40,19 @@ def test_the_node_outlives_requests_at_every_limit() -> None:
     # Deep enough: configs were written and refused, and there is something to describe.
     assert {0, 40, 42} <= set(tally.altered)
     assert tally.counts["resources described in every version"] > 100
+    assert tally.written.keys() >= WRITTEN
+
+
+def test_a_key_that_nobody_bounds_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_CONFIG_KEY_BYTES", 1 << 30)
+    monkeypatch.setattr(writes, "_check_strings", lambda _records: None)
+    with pytest.raises(Surprise, match=r"string of|argument out of range|format requires"):
+        fuzz(seed=1, numbers=SESSIONS)
 
 
 def test_a_value_that_older_versions_cannot_tell_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_STRING_BYTES", 1 << 30)
-    with pytest.raises(Surprise, match=r"argument out of range|format requires"):
+    with pytest.raises(Surprise, match=r"string of|argument out of range|format requires"):
         fuzz(seed=1, numbers=SESSIONS)
 
 

@@ -233,3 +233,64 @@ def test_an_answer_that_is_full_says_so() -> None:
     errors = [result.error for result in results]
     assert errors == [ErrorCode.NONE] * 256 + [ErrorCode.MESSAGE_TOO_LARGE] * 44
     assert results[-1].entries == ()
+
+
+# --- configs of brokers: any key is taken ---
+
+LONGEST_KEY = "k" * limits.MAX_CONFIG_KEY_BYTES
+MOST = limits.MAX_CONFIGS_PER_RESOURCE
+
+
+def of_cluster(*keys: str, operation: int = SET) -> ResourceChange:
+    changes = tuple(ConfigChange(name=key, operation=operation, value="") for key in keys)
+    return ResourceChange(type=4, name="", changes=changes)
+
+
+def image_of(*changes: ResourceChange) -> Image:
+    image = Image()
+    for each in changes:
+        for record in alter(image, each)[0]:
+            image.replay(record)
+    return image
+
+
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [
+        (LONGEST_KEY, ErrorCode.NONE),
+        (LONGEST_KEY + "k", ErrorCode.INVALID_CONFIG),
+        ("k" * 40_000, ErrorCode.INVALID_CONFIG),
+        ("ä" * 128, ErrorCode.INVALID_CONFIG),
+    ],
+)
+def test_a_key_is_as_long_as_it_may_be(key: str, error: ErrorCode) -> None:
+    records, result = alter(Image(), of_cluster(key))
+    assert (len(records), result.error) == (not error, error)
+
+
+def test_a_resource_has_so_many_keys_and_no_more() -> None:
+    image = image_of(of_cluster(*map(str, range(MOST))))
+    assert alter(image, of_cluster("7", "8"))[1].error == ErrorCode.NONE
+    assert alter(image, of_cluster("7", "more"))[1].error == ErrorCode.INVALID_CONFIG
+    assert alter(image, of_cluster("7", operation=DELETE))[1].error == ErrorCode.NONE
+    assert alter(Image(), of_cluster(*map(str, range(MOST + 1))))[0] == []
+
+
+def test_a_broker_is_told_of_what_was_set_or_of_the_keys_that_are_asked_for() -> None:
+    image = image_of(of_cluster("a", "b", "c"))
+    asked = ResourceQuery(type=4, name="", keys=("c", "x", "a", "c"))
+    assert [each.name for each in describe(image, asked).entries] == ["c", "a"]
+    every = ResourceQuery(type=4, name="", keys=None)
+    assert [each.name for each in describe(image, every).entries] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("keys", [None, (), ("7",)])
+def test_an_answer_has_so_many_configs_and_takes_little_time(keys: tuple[str, ...] | None) -> None:
+    image = image_of(of_cluster(*map(str, range(MOST))))
+    queries = [ResourceQuery(type=4, name="", keys=keys)] * limits.MAX_ELEMENTS
+    began = process_time()
+    results = describe_all(image, queries)
+    assert process_time() - began < 0.5
+    told = sum(len(each.entries) for each in results)
+    assert told <= limits.MAX_DESCRIBED_CONFIGS
+    assert (results[-1].error == ErrorCode.MESSAGE_TOO_LARGE) == (keys is None)
