@@ -26,7 +26,7 @@ def why_not_taken(endpoints: Sequence[Endpoint]) -> str | None:
     """
     names = [at.name for at in endpoints]
     if len(names) > limits.MAX_ENDPOINTS:
-        return f"{len(names)} endpoints; a voter has {limits.MAX_ENDPOINTS} at most"
+        return f"{len(names)} endpoints; a node has {limits.MAX_ENDPOINTS} at most"
     if len(set(names)) < len(names):
         return "two endpoints of one listener"
     for at in endpoints:

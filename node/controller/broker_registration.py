@@ -6,9 +6,11 @@ batch, and before the registration: where that shut down cleanly, which the epoc
 broker kept on its disks, its replicas may stay eligible leaders; else it is in no ISR and no ELR.
 """
 
+from node import limits
 from node.controller.decision import Decision, RefusedError, Situation
 from node.controller.image import METADATA_VERSION, Image
 from node.controller.isr_updates import when_in_doubt, when_removed
+from node.controller.registration import check_count, check_told
 from node.controller.replica_rules import RESERVED
 from node.errors import ErrorCode
 from node.records.broker_schemas import BrokerEndpoint, BrokerFeature
@@ -48,6 +50,8 @@ def register(situation: Situation, request: BrokerRegistrationRequest) -> Decisi
     is_same = existing is not None and existing.incarnation_id == request.incarnation
     if not is_same and situation.sessions.is_live(broker, situation.now_ns):
         raise RefusedError(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+    check_told(request.listeners, request.features)
+    check_count(broker, [each.broker_id for each in image.brokers.all()])
     has_directories = image.metadata_version >= DIRECTORIES
     if has_directories:
         _check_directories(image, request)
@@ -105,7 +109,9 @@ def _check_directories(image: Image, request: BrokerRegistrationRequest) -> None
         for directory in other.log_dirs
     }
     rivals = [taken[directory] for directory in given if directory in taken]
-    if not given:
+    if len(given) > limits.MAX_DIRECTORIES:
+        why = f"More than {limits.MAX_DIRECTORIES} directories in request"
+    elif not given:
         why = "No directories specified in request"
     elif any(directory.int < RESERVED for directory in given):
         why = "Reserved directory ID in request"

@@ -6,12 +6,14 @@ metadata.version never goes below a level that knows more: what is written would
 
 from collections.abc import Iterator, Sequence
 
+from node import limits
 from node.controller.decision import Decision, RefusedError, Situation
 from node.controller.image import METADATA_VERSION, Image
 from node.controller.image.configurations import BROKER, CLUSTER
 from node.controller.replica_rules import MIN_ISR
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.records.broker_schemas import BrokerFeature
 from node.records.metadata import (
     ClearElrRecord,
     ConfigRecord,
@@ -19,6 +21,7 @@ from node.records.metadata import (
     MetadataRecord,
 )
 from node.records.metadata_versions import CHANGED, ELR, ELR_VERSION
+from node.records.schemas import ControllerFeature
 from node.wire.api_versions import SUPPORTED_FEATURES
 from node.wire.update_features import (
     SAFE_DOWNGRADE,
@@ -35,6 +38,9 @@ _OURS = {name: (low, high) for name, low, high in SUPPORTED_FEATURES}
 def update(situation: Situation, request: UpdateFeaturesRequest) -> Decision:
     """Raises RefusedError."""
     image = situation.image
+    if len(request.updates) > limits.MAX_FEATURES:
+        why = f"More than {limits.MAX_FEATURES} features in request"
+        raise RefusedError(ErrorCode.INVALID_REQUEST, why)
     levels = {**image.feature_levels(), **{each.name: each.level for each in request.updates}}
     records: list[MetadataRecord] = []
     for each in request.updates:
@@ -86,17 +92,16 @@ def _supported(image: Image, name: str) -> Iterator[tuple[str, int, int]]:
     """By whom, and which levels: this node, and whoever registered."""
     yield "This controller", *_OURS.get(name, (0, 0))
     for controller in image.controllers.values():
-        ranges = {
-            each.name: (each.min_supported_version, each.max_supported_version)
-            for each in controller.features
-        }
-        yield f"Controller {controller.controller_id}", *ranges.get(name, (0, 0))
+        yield f"Controller {controller.controller_id}", *_levels(controller.features, name)
     for broker in image.brokers.all():
-        ranges = {
-            each.name: (each.min_supported_version, each.max_supported_version)
-            for each in broker.features
-        }
-        yield f"Broker {broker.broker_id}", *ranges.get(name, (0, 0))
+        yield f"Broker {broker.broker_id}", *_levels(broker.features, name)
+
+
+def _levels(features: Sequence[ControllerFeature | BrokerFeature], name: str) -> tuple[int, int]:
+    found = (each for each in features if each.name == name)
+    return next(
+        ((each.min_supported_version, each.max_supported_version) for each in found), (0, 0)
+    )
 
 
 def _beside(situation: Situation, update: FeatureUpdate) -> Iterator[MetadataRecord]:

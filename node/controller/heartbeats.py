@@ -5,6 +5,7 @@ It is unfenced once it knows its own registration. It may shut down once it lead
 other broker knows so. That it is about to is in the log, and only another life of it ends that.
 """
 
+from collections.abc import Collection
 from uuid import UUID
 
 from node.controller.broker_registration import at_epoch
@@ -116,9 +117,10 @@ def _directories(
     """Some failed (KIP-858), or are to get no more replicas (KIP-1066)."""
     level = situation.image.metadata_version
     records: list[MetadataRecord] = []
-    left = tuple(each for each in found.log_dirs if each not in request.offline)
+    offline = frozenset(request.offline)
+    left = tuple(each for each in found.log_dirs if each not in offline)
     if level >= DIRECTORIES and left != found.log_dirs and left:
-        records += _without_directories(situation, found.broker_id, request.offline)
+        records += _without_directories(situation, found.broker_id, offline)
         records.append(
             BrokerRegistrationChangeRecord(
                 broker_id=found.broker_id, broker_epoch=found.broker_epoch, log_dirs=left
@@ -137,7 +139,7 @@ def _directories(
 
 
 def _without_directories(
-    situation: Situation, broker: int, offline: tuple[UUID, ...]
+    situation: Situation, broker: int, offline: Collection[UUID]
 ) -> list[MetadataRecord]:
     """Its replicas there are in no ISR any more."""
     on_them = {

@@ -2,8 +2,14 @@
 
 from collections import Counter
 
-from node import limits
-from node.controller.assignments import Places, check_assignment, new_partitions, require_active
+from node.controller.assignments import (
+    Places,
+    check_assignment,
+    check_room,
+    new_partitions,
+    require_active,
+    room_for_partitions,
+)
 from node.controller.decision import Decision, RefusedError, Situation
 from node.controller.image import Image, Topic
 from node.controller.placement import place
@@ -21,12 +27,13 @@ def create(situation: Situation, request: CreatePartitionsRequest) -> Decision:
     """Of a topic all or none; one that is refused keeps no other back."""
     records: list[PartitionRecord] = []
     results: list[NewPartitionsResult] = []
+    room = room_for_partitions(situation.image)
     asked = Counter(each.topic for each in request.topics)
     for wanted in request.topics:
         try:
             if asked[wanted.topic] > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            records += _create(situation, wanted, limits.MAX_RECORDS_PER_BATCH - len(records))
+            records += _create(situation, wanted, room - len(records))
             results.append(NewPartitionsResult(topic=wanted.topic))
         except RefusedError as refused:
             results.append(
@@ -48,8 +55,7 @@ def _create(situation: Situation, wanted: WantedPartitions, room: int) -> list[P
     if added <= 0:
         why = f"The topic has {topic.partitions} partition(s); {wanted.count} is not an increase."
         raise RefusedError(ErrorCode.INVALID_PARTITIONS, why)
-    if added > room:
-        raise RefusedError(ErrorCode.INVALID_PARTITIONS, "Too many partitions at once.")
+    check_room(added, room)
     replication = _replication(image, topic)
     if wanted.assignments is not None:
         places = _assigned(image, wanted.assignments, added, replication)

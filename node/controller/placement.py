@@ -9,6 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from node import limits
 from node.controller.decision import RefusedError
 from node.errors import ErrorCode
 from node.records.metadata import RegisterBrokerRecord
@@ -54,8 +55,11 @@ def place(
 
 
 def _check(usable: Sequence[RegisterBrokerRecord], replication: int) -> None:
+    most = limits.MAX_REPLICATION
     reached = "the target replication factor of {} cannot be reached because only {} broker(s) are"
-    if replication > len(usable):
+    if replication > most:
+        why = f"{most} is the most here."
+    elif replication > len(usable):
         why = f"{reached.format(replication, len(usable))} registered."
     elif all(each.fenced for each in usable):
         why = "All brokers are currently fenced."

@@ -7,13 +7,15 @@ replayed log shows it. In a quorum of our nodes alone nobody asks for registrati
 once another controller has registered, as Apache Kafka's do.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from node import limits
 from node.controller.decision import Decision, RefusedError
 from node.controller.image import Image
 from node.effects import DisconnectPeer
-from node.endpoint import Endpoint
+from node.endpoint import Endpoint, why_not_taken
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, NodeId
 from node.outbox import Ask, Outbox
@@ -48,13 +50,24 @@ def own_registration(
 
 
 def register(image: Image, request: ControllerRegistrationRequest) -> Decision:
-    """`ClusterControlManager.registerController` refuses nothing else. Raises RefusedError."""
+    """`ClusterControlManager.registerController` refuses only the first. Raises RefusedError."""
     if image.metadata_version < CONTROLLER_REGISTRATIONS:
         raise RefusedError(
             ErrorCode.UNSUPPORTED_VERSION,
             "The current metadata.version is too old for controller registrations.",
         )
+    check_told(request.listeners, request.features)
+    check_count(request.controller, image.controllers)
     return Decision(records=[record_of(request)], answer=ControllerRegistrationResponse())
+
+
+def check_told(listeners: Sequence[RegisteredListener], features: Sequence[FeatureRange]) -> None:
+    """What a node says of itself is kept, and told to all others. Raises RefusedError."""
+    wrong = why_not_taken([each.endpoint for each in listeners])
+    if wrong is None and len(features) > limits.MAX_FEATURES:
+        wrong = f"{len(features)} features; a node has {limits.MAX_FEATURES} at most"
+    if wrong is not None:
+        raise RefusedError(ErrorCode.INVALID_REGISTRATION, wrong)
 
 
 def record_of(request: ControllerRegistrationRequest) -> RegisterControllerRecord:
@@ -80,6 +93,13 @@ def record_of(request: ControllerRegistrationRequest) -> RegisterControllerRecor
             for each in request.features
         ),
     )
+
+
+def check_count(node: NodeId, registered: Collection[int]) -> None:
+    """Raises RefusedError where there is no room for one more."""
+    if node not in registered and len(registered) >= limits.MAX_REGISTERED:
+        why = f"{limits.MAX_REGISTERED} are registered, and no more can be."
+        raise RefusedError(ErrorCode.INVALID_REGISTRATION, why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,18 @@
 
 import random
 from collections import Counter
-from collections.abc import Sequence
 from uuid import UUID
 
 from node import limits
 from node.controller import resource_configs
-from node.controller.assignments import Places, check_assignment, new_partitions, require_active
+from node.controller.assignments import (
+    Places,
+    check_assignment,
+    check_room,
+    new_partitions,
+    require_active,
+    room_for_partitions,
+)
 from node.controller.decision import Decision, RefusedError, Situation
 from node.controller.image import Image, Topic
 from node.controller.image.configurations import TOPIC
@@ -22,7 +28,6 @@ from node.records.metadata import (
 from node.wire.configs import ConfigChange, ResourceChange
 from node.wire.create_topics import (
     BY_DEFAULT,
-    Assignment,
     CreateTopicsRequest,
     CreateTopicsResponse,
     NewTopic,
@@ -40,7 +45,8 @@ _SET = 0
 
 def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
     """A topic is created whole or not at all; one that is refused keeps no other back."""
-    image = situation.image.copy()  # with what this request has created so far
+    image = situation.image.copy()  # with the topics of this request so far
+    room = room_for_partitions(image)
     records: list[MetadataRecord] = []
     results: list[TopicResult] = []
     repeated = {name for name, n in Counter(each.name for each in request.topics).items() if n > 1}
@@ -48,16 +54,14 @@ def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
         try:
             if topic.name in repeated:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            made, result = _create_one(situation, image, topic)
-            if len(records) + len(made) > limits.MAX_RECORDS_PER_BATCH:
-                raise RefusedError(ErrorCode.INVALID_PARTITIONS, "Too many partitions at once.")
+            made, result = _create_one(situation, image, topic, room)
         except RefusedError as refused:
             results.append(
                 TopicResult(name=topic.name, error=refused.error, message=refused.message)
             )
             continue
-        for record in made:
-            image.replay(record)
+        image.replay(made[0])
+        room -= result.partitions + limits.NEW_TOPIC_AS_PARTITIONS
         records += made
         results.append(result)
     answer = CreateTopicsResponse(results=tuple(results))
@@ -102,20 +106,16 @@ def _found(image: Image, asked: DeletedTopic) -> Topic:
 
 
 def _create_one(
-    situation: Situation, image: Image, topic: NewTopic
+    situation: Situation, image: Image, topic: NewTopic, room: int
 ) -> tuple[list[MetadataRecord], TopicResult]:
-    """Raises RefusedError."""
+    """Its own record first. Raises RefusedError."""
     _check_name(image, topic.name)
     configs = _configs(image, topic)
-    places = _assigned(image, topic.assignments) if topic.assignments else None
-    if places is None:
-        places = _placed(situation, image, topic)
-    elif (topic.partitions, topic.replication) != (BY_DEFAULT, BY_DEFAULT):
-        raise RefusedError(
-            ErrorCode.INVALID_REQUEST,
-            "A manual partition assignment was specified, but the number of partitions or the "
-            "replication factor was not set to -1.",
-        )
+    room -= limits.NEW_TOPIC_AS_PARTITIONS
+    if topic.assignments:
+        places = _assigned(image, topic, room)
+    else:
+        places = _placed(situation, image, topic, room)
     id_ = _new_id(image, situation.rng)
     keys = [(id_, index) for index in range(len(places))]
     partitions = new_partitions(image, keys, places)
@@ -149,7 +149,7 @@ def _configs(image: Image, topic: NewTopic) -> list[MetadataRecord]:
     return [*records]
 
 
-def _placed(situation: Situation, image: Image, topic: NewTopic) -> Places:
+def _placed(situation: Situation, image: Image, topic: NewTopic, room: int) -> Places:
     settings = situation.settings
     replication, partitions = topic.replication, topic.partitions
     if replication != BY_DEFAULT and replication <= 0:
@@ -164,15 +164,22 @@ def _placed(situation: Situation, image: Image, topic: NewTopic) -> Places:
         )
     replication = settings.replication if replication == BY_DEFAULT else replication
     partitions = settings.partitions if partitions == BY_DEFAULT else partitions
-    if partitions > limits.MAX_RECORDS_PER_BATCH:
-        raise RefusedError(ErrorCode.INVALID_PARTITIONS, "Too many partitions at once.")
+    check_room(partitions, room)
     places = place(image.brokers.all(), partitions, replication, situation.rng)
     require_active(image, places, ErrorCode.INVALID_REPLICATION_FACTOR)
     return places
 
 
-def _assigned(image: Image, assignments: Sequence[Assignment]) -> Places:
+def _assigned(image: Image, topic: NewTopic, room: int) -> Places:
     """As somebody said where each is to be."""
+    assignments = topic.assignments
+    if (topic.partitions, topic.replication) != (BY_DEFAULT, BY_DEFAULT):
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST,
+            "A manual partition assignment was specified, but the number of partitions or the "
+            "replication factor was not set to -1.",
+        )
+    check_room(len(assignments), room)
     places = {each.index: tuple(int(broker) for broker in each.brokers) for each in assignments}
     wrong = (
         (len(places) != len(assignments), "a partition is assigned more than once"),

@@ -8,6 +8,7 @@ from node.effects import CloseConnection, SendReply
 from tests.bench.steps import SteppedLeader
 from tests.support.stepped_broker import SteppedBroker
 from tests.support.worst_broker_frames import worst_broker_frames
+from tests.support.worst_cluster_requests import BROKERS
 from tests.support.worst_frames import worst_frames
 
 pytestmark = pytest.mark.slow
@@ -18,6 +19,7 @@ FETCH_TIMEOUT_S = QuorumTimeouts().fetch_ms / 1000
 def test_no_legal_frame_is_the_work_of_a_fetch_timeout() -> None:
     """The bar is a tenth of it (`python -m tests.bench steps`); here a machine may be slow."""
     leader = SteppedLeader()
+    leader.bring_up(BROKERS)
     names = []
     for name, frame in worst_frames(ConnectionLimits().request_max_bytes):
         answer = leader.serve(frame)

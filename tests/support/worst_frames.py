@@ -1,5 +1,6 @@
 """The frames that give a node the most work for what it accepts of one: elements and bytes at their
 limits, in every shape that a schema allows, and with values that the controller works on longest.
+It knows brokers (`worst_cluster_requests`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from node.wire.configs import (
 from node.wire.create_topics import CreateTopicsRequest, NewTopic
 from node.wire.frames import encode_request
 from node.wire.headers import RequestHeader, request_header
+from tests.support.worst_cluster_requests import cluster_requests
 
 CLIENT_METRICS = 16
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -43,7 +45,8 @@ METADATA: dict[str, Any] = {"string": METADATA_TOPIC, "uuid": METADATA_TOPIC_ID}
 
 def worst_frames(max_bytes: int) -> Iterator[tuple[str, bytes]]:
     """What each is, and its bytes: at most `max_bytes`."""
-    for name, request in (*_many(), *_long(max_bytes), *_patterns()):
+    every = (*_many(), *_long(max_bytes), *_patterns(), *cluster_requests(max_bytes))
+    for name, request in every:
         _, frame = encode_request(request, correlation_id=1, client_id="worst")
         assert len(frame) <= max_bytes, f"{name}: {len(frame)} bytes"
         yield name, frame

@@ -77,6 +77,10 @@ class Topics:
     def partition(self, topic: UUID, index: int) -> Partition | None:
         return self._partitions.get((topic, index))
 
+    def partition_count(self) -> int:
+        """Of all topics."""
+        return len(self._partitions)
+
     def partitions(self) -> Iterator[tuple[PartitionKey, Partition]]:
         """Of all topics, in one order on every node that replayed the same."""
         for topic in self._by_id.values():

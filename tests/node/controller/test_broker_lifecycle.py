@@ -5,6 +5,8 @@ from uuid import UUID
 
 import pytest
 
+from node import limits
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import BrokerRegistrationChangeRecord
@@ -14,7 +16,12 @@ from node.wire.broker_lifecycle import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
 )
-from node.wire.controller_registration import FeatureRange
+from node.wire.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+    FeatureRange,
+    RegisteredListener,
+)
 from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from tests.support.brokers import FEATURES, Brokers
 
@@ -228,3 +235,69 @@ def test_who_is_forgotten_is_in_no_isr_and_no_elr() -> None:
     again = brokers.ask(request)
     assert isinstance(again, UnregisterBrokerResponse)
     assert again.error == ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+# --- how much one node may say of itself ---
+
+LONGEST_HOST = ".".join(["h" * 63] * 4)
+
+
+def listener(name: str = "A", host: str = "h", port: int = 1) -> RegisteredListener:
+    return RegisteredListener(endpoint=Endpoint(name=name, host=host, port=port))
+
+
+TOO_MUCH = [
+    ("listeners", tuple(listener(str(n)) for n in range(limits.MAX_ENDPOINTS + 1))),
+    ("listeners", (listener("A" * (limits.MAX_HOST_CHARACTERS + 1)),)),
+    ("listeners", (listener(host=LONGEST_HOST + "h"),)),
+    ("listeners", (listener(host="not a host"),)),
+    (
+        "features",
+        tuple(
+            FeatureRange(name=f"f{n}", lowest=0, highest=1) for n in range(limits.MAX_FEATURES + 1)
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *TOO_MUCH,
+        ("directories", tuple(UUID(int=500 + n) for n in range(limits.MAX_DIRECTORIES + 1))),
+    ],
+)
+def test_a_broker_that_says_too_much_is_not_registered(field: str, value: object) -> None:
+    brokers = Brokers()
+    told = brokers.register(1, **{field: value})  # type: ignore[arg-type]
+    assert told.error == ErrorCode.INVALID_REGISTRATION
+    assert brokers.register(1, listeners=(listener(host=LONGEST_HOST),)).error == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(("field", "value"), TOO_MUCH)
+def test_nor_is_a_controller(field: str, value: object) -> None:
+    assert registered_controller(Brokers(), 1, **{field: value}) == ErrorCode.INVALID_REGISTRATION
+
+
+def registered_controller(brokers: Brokers, controller: int, **changes: object) -> ErrorCode:
+    request = ControllerRegistrationRequest(
+        controller=NodeId(controller),
+        incarnation=UUID(int=controller),
+        listeners=(listener(host=LONGEST_HOST),),
+        features=(),
+    )
+    answer = brokers.ask(replace(request, **changes))  # type: ignore[arg-type]
+    assert isinstance(answer, ControllerRegistrationResponse)
+    return answer.error
+
+
+def test_so_many_are_registered_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_REGISTERED", 2)
+    brokers = Brokers()
+    told = [brokers.register(broker).error for broker in (1, 2, 3)]
+    assert told == [ErrorCode.NONE, ErrorCode.NONE, ErrorCode.INVALID_REGISTRATION]
+    assert brokers.register(2, clean=True).error == ErrorCode.NONE
+    assert [registered_controller(brokers, each) for each in (1, 2, 3, 1)] == [
+        *told,
+        ErrorCode.NONE,
+    ]

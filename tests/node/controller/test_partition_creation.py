@@ -58,7 +58,7 @@ def test_they_are_where_somebody_says_and_only_active_replicas_are_in_sync() -> 
         (wanted(3, topic="u"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (wanted(2), ErrorCode.INVALID_PARTITIONS),
         (wanted(1), ErrorCode.INVALID_PARTITIONS),
-        (wanted(2 + limits.MAX_RECORDS_PER_BATCH + 1), ErrorCode.INVALID_PARTITIONS),
+        (wanted(2 + limits.MAX_NEW_PARTITIONS + 1), ErrorCode.INVALID_PARTITIONS),
         (wanted(4, (1, 2)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         (wanted(3, (1, 2, 3)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         (wanted(3, (1, 1)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),

@@ -1,6 +1,8 @@
 """CreateTopics, DeleteTopics, and where replicas are placed."""
 
 import random
+from dataclasses import replace
+from time import process_time
 from uuid import UUID
 
 import pytest
@@ -12,6 +14,11 @@ from node.controller.decision import RefusedError
 from node.controller.placement import place
 from node.errors import ErrorCode
 from node.records.metadata import PartitionRecord, RegisterBrokerRecord
+from node.wire.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    WantedPartitions,
+)
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
 from tests.support.brokers import Brokers
@@ -41,10 +48,7 @@ def three() -> Brokers:
         (NewTopic(name="t", replication=4), ErrorCode.INVALID_REPLICATION_FACTOR),
         (NewTopic(name="t", replication=0), ErrorCode.INVALID_REPLICATION_FACTOR),
         (NewTopic(name="t", partitions=0), ErrorCode.INVALID_PARTITIONS),
-        (
-            NewTopic(name="t", partitions=limits.MAX_RECORDS_PER_BATCH),
-            ErrorCode.INVALID_PARTITIONS,
-        ),
+        (NewTopic(name="t", partitions=limits.MAX_NEW_PARTITIONS), ErrorCode.INVALID_PARTITIONS),
         (NewTopic(name="t", partitions=2**31 - 1), ErrorCode.INVALID_PARTITIONS),
     ],
 )
@@ -183,3 +187,67 @@ def test_leaders_take_turns() -> None:
     brokers = [broker(number, None) for number in range(4)]
     leaders = [replicas[0] for replicas in place(brokers, 400, 3, random.Random(1))]
     assert {leaders.count(number) for number in range(4)} == {100}
+
+
+# --- how much one client may ask for ---
+
+MOST = limits.MAX_NEW_PARTITIONS
+
+
+def test_topics_that_are_too_large_are_refused_before_anything_is_placed() -> None:
+    brokers = three()
+    topics = [NewTopic(name=f"t{n}", partitions=9_999, replication=3) for n in range(1990)]
+    began = process_time()
+    errors = created(brokers, *topics, NewTopic(name="good"))
+    assert process_time() - began < 0.5
+    assert errors == [ErrorCode.INVALID_PARTITIONS] * 1990 + [ErrorCode.NONE]
+
+
+def test_topics_count_together_and_each_beside_its_partitions() -> None:
+    room = MOST - 2 * limits.NEW_TOPIC_AS_PARTITIONS
+    for last, error in ((0, ErrorCode.NONE), (1, ErrorCode.INVALID_PARTITIONS)):
+        first = NewTopic(name="t", partitions=room - 10)
+        assert created(three(), first, NewTopic(name="u", partitions=10 + last)) == [
+            ErrorCode.NONE,
+            error,
+        ]
+    assert created(three(), *(NewTopic(name=f"t{n}") for n in range(MOST))).count(
+        ErrorCode.NONE
+    ) == MOST // (1 + limits.NEW_TOPIC_AS_PARTITIONS)
+
+
+def test_with_more_brokers_there_is_room_for_fewer_partitions_at_once() -> None:
+    brokers = Brokers()
+    brokers.come_up(*range(20))
+    least = limits.MAX_PLACES // 20
+    assert least < MOST
+    wanted = [NewTopic(name="t", partitions=least), NewTopic(name="t", partitions=least - 2)]
+    assert [created(brokers, each) for each in wanted] == [
+        [ErrorCode.INVALID_PARTITIONS],
+        [ErrorCode.NONE],
+    ]
+
+
+def test_the_cluster_has_so_many_partitions_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_PARTITIONS", 10)
+    brokers = three()
+    assert created(brokers, NewTopic(name="t", partitions=8)) == [ErrorCode.NONE]
+    assert created(brokers, NewTopic(name="u")) == [ErrorCode.INVALID_PARTITIONS]
+    assert brokers.create("v", (1,)).results[0].error == ErrorCode.INVALID_PARTITIONS
+    wanted = WantedPartitions(topic="t", count=11)
+    answer = brokers.ask(CreatePartitionsRequest(topics=(wanted, replace(wanted, topic="no"))))
+    assert isinstance(answer, CreatePartitionsResponse)
+    assert answer.results[0].error == ErrorCode.INVALID_PARTITIONS
+    brokers.ask(DeleteTopicsRequest(topics=(DeletedTopic(name="t"),)))
+    assert created(brokers, NewTopic(name="u")) == [ErrorCode.NONE]
+
+
+def test_a_partition_has_so_many_replicas_and_no_more() -> None:
+    most = limits.MAX_REPLICATION
+    brokers = Brokers()
+    brokers.come_up(*range(most + 1))
+    assert created(brokers, NewTopic(name="t", replication=most)) == [ErrorCode.NONE]
+    more = NewTopic(name="u", replication=most + 1)
+    assert created(brokers, more) == [ErrorCode.INVALID_REPLICATION_FACTOR]
+    answer = brokers.create("v", tuple(range(most + 1)))
+    assert answer.results[0].error == ErrorCode.INVALID_REPLICA_ASSIGNMENT
