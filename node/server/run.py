@@ -124,10 +124,10 @@ async def _run(config: NodeConfig, found: Recovered, replicas: RecoveredReplicas
     connections = Connections(shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner)
     dial = TcpDial(config.timeouts.request_ms / 1000)
     peers = PeerLinks(shell.feed, dial)
-    listening = _listen(config, found)
+    listening = _listen(config, _descriptors(found, replicas))
     scraped = _listen_at(config.metrics) if config.metrics is not None else []
     services = [
-        accept_from(at, listener, connections, partial(_descriptors, found))
+        accept_from(at, listener, connections, partial(_descriptors, found, replicas))
         for listener, at in listening
     ]
     services += [serve_metrics(at, partial(_metrics, node, meter)) for at in scraped]
@@ -156,9 +156,10 @@ def _node(
     return broker_on(found, replicas, config, config.role, random.Random(), incarnation)
 
 
-def _listen(config: NodeConfig, found: Recovered) -> list[tuple[str, socket.socket]]:
-    """Each listener's name, and a socket of it. Raises Refusal."""
-    if (left := _descriptors(found)) < 1:
+def _listen(config: NodeConfig, left: int) -> list[tuple[str, socket.socket]]:
+    """Each listener's name, and a socket of it; `left` are the descriptors for connections. Raises
+    Refusal."""
+    if left < 1:
         raise Refusal(
             what=f"there are {1 - left} file descriptors too few to accept a single connection",
             where="the limit of open files (RLIMIT_NOFILE)",
@@ -184,8 +185,10 @@ def _metrics(node: Node | BrokerNode, meter: Meter) -> str:
     return exposition({**node.core.gauges(mono_ns), **meter.measured(mono_ns)})
 
 
-def _descriptors(found: Recovered) -> int:
-    return descriptors_beside(len(found.log.segments))
+def _descriptors(found: Recovered, replicas: RecoveredReplicas | None) -> int:
+    """For connections: the logs hold one for each of their segments."""
+    of_replicas = 0 if replicas is None else replicas.logs.files()
+    return descriptors_beside(len(found.log.segments) + of_replicas)
 
 
 async def _close_idle(connections: Connections) -> None:

@@ -6,10 +6,14 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from node.ids import LogId
 from node.server.listener import RESERVED_DESCRIPTORS
+from node.server.real_disk import RealDisk
+from node.storage.partition_logs import PartitionLogs
 from tests.support.quorum_processes import (
     ROOT,
     NodeProcess,
@@ -18,7 +22,9 @@ from tests.support.quorum_processes import (
     kraft_node,
     make_quorum,
     quorum_processes,
+    run_kraft_node,
 )
+from tests.support.segments import by_size
 
 pytestmark = pytest.mark.slow
 
@@ -76,17 +82,42 @@ def _lose_the_leader(quorum: QuorumProcesses) -> None:
     quorum.write("with it", 3000)
 
 
-def test_too_few_descriptors_are_refused_at_start(tmp_path: Path) -> None:
-    node = make_quorum(tmp_path, 1).nodes[1]
-    limited = ["sh", "-c", f'ulimit -n {RESERVED_DESCRIPTORS}; exec "$@"', "sh"]
-    done = subprocess.run(
-        [*limited, *kraft_node("start", "-c", node.config)],
+def start_with_descriptors(config: Path, count: int) -> "subprocess.CompletedProcess[str]":
+    """A node that is expected to refuse."""
+    limited = ["sh", "-c", f'ulimit -n {count}; exec "$@"', "sh"]
+    return subprocess.run(
+        [*limited, *kraft_node("start", "-c", config)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
+
+
+def test_too_few_descriptors_are_refused_at_start(tmp_path: Path) -> None:
+    node = make_quorum(tmp_path, 1).nodes[1]
+    done = start_with_descriptors(node.config, RESERVED_DESCRIPTORS)
     assert done.returncode == 1
     assert "file descriptors too few" in done.stderr
     assert "ulimit -n" in done.stderr
+
+
+def test_logs_of_replicas_count_as_well(tmp_path: Path) -> None:
+    """Of a broker: there would be enough beside the metadata log."""
+    count, config = 20, tmp_path / "broker.properties"
+    config.write_text(
+        f"process.roles=broker\nnode.id=4\nlog.dirs={tmp_path / 'data'}\n"
+        "listeners=INT://127.0.0.1:9\ncontroller.listener.names=CONTROLLER\n"
+        "controller.quorum.bootstrap.servers=127.0.0.1:9\n"
+    )
+    done = run_kraft_node("format", "-t", "kraft-chaos", "-c", config, "--no-initial-controllers")
+    assert done.returncode == 0, done.stderr
+    logs = PartitionLogs.open(RealDisk(tmp_path / "data"), by_size(1 << 20))
+    for number in range(count):
+        logs.create(LogId(f"topic-{number}"), UUID(int=7))
+    for log in logs.values():
+        log.close()
+    done = start_with_descriptors(config, RESERVED_DESCRIPTORS + count)
+    assert done.returncode == 1
+    assert "there are 2 file descriptors too few" in done.stderr
