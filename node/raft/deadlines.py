@@ -14,6 +14,10 @@
     a parked Fetch                 as it asks             answered as it is (`fetch_leader`)
     a request      time-out        request T.             its connection is dropped (`peers`)
     a voter        back-off        20 ms and more         it may be asked again (`peers`)
+    AddRaftVoter   time-out        as it asks             answered with what it waits for, 7 or 42
+    RemoveRaftVoter                request T.             (`voter_changes`)
+    a voter whose  repeat          fetch T.               UpdateRaftVoter again, at the next step
+    address moved                                         (`own_address`)
     two snapshots  retention       a minute               the oldest goes, if it is too old or all
                                                           are too large (`local_snapshots`)
 
@@ -31,6 +35,8 @@ from node.ids import MS, NEVER_NS, ReplicaKey
 from node.raft.election import is_lost, is_won
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from node.raft.voter_set import VoterSet
+
+_MAX_WAIT_MS = 2**31 - 1  # of AddRaftVoter, by the protocol
 
 # How often a node looks whether old snapshots are to go (`RaftMetadataLogCleanerManager`).
 RETENTION_CHECK_NS = 60_000 * MS
@@ -139,6 +145,19 @@ def check_quorum_timeout_ns(timeouts: QuorumTimeouts) -> int:
 def begin_epoch_interval_ns(timeouts: QuorumTimeouts) -> int:
     """A voter that has not fetched for this long is told (again) who leads."""
     return timeouts.fetch_ms * MS // 2
+
+
+def voter_change_wait_ns(timeouts: QuorumTimeouts, asked_ms: int | None) -> int:
+    """How long a change of the voters may wait for what is in its way. RemoveRaftVoter does not say
+    (None)."""
+    wait_ms = timeouts.request_ms if asked_ms is None else min(max(asked_ms, 0), _MAX_WAIT_MS)
+    return wait_ms * MS
+
+
+def update_interval_ns(timeouts: QuorumTimeouts) -> int:
+    """A leader takes one change of the voters at a time: a voter tells it again where it listens,
+    as long as the log does not say so."""
+    return timeouts.fetch_ms * MS
 
 
 def end_epoch_backoff_ms(preferred: Sequence[ReplicaKey], me: ReplicaKey, max_ms: int) -> int:

@@ -71,7 +71,7 @@ class OwnAddress:
         leader = self._peers.leader(role.leader)
         if self._peers.may_ask(leader, request):
             self._peers.ask(leader, request, mono_ns)
-            self._due_ns = mono_ns + deadlines.fetch_timeout_ns(self._quorum.timeouts)
+            self._due_ns = mono_ns + deadlines.update_interval_ns(self._quorum.timeouts)
 
     def on_response(self, response: UpdateVoterResponse, mono_ns: int) -> None:
         """Whether what is written was taken is seen in the log. A leader that knows nothing of

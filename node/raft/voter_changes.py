@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, replace
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.ids import NEVER_NS, ZERO_UUID, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.parking import Parking, Waiting
+from node.raft import deadlines
 from node.raft.local_log import LocalLog
 from node.raft.progress import Progress
 from node.raft.quorum import Quorum
@@ -45,8 +46,6 @@ from node.wire.raft_voters import (
     UpdateVoterResponse,
     VoterChangeResponse,
 )
-
-_MAX_WAIT_MS = 2**31 - 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,14 +73,12 @@ class VoterChanges:
 
     def on_request(self, connection: ConnectionId, request: VoterChange, now: Now) -> None:
         """Answered by `poll`, at the end of this step or later."""
-        wait_ms = self._quorum.timeouts.request_ms
-        if isinstance(request, AddVoterRequest):
-            wait_ms = min(max(request.timeout_ms, 0), _MAX_WAIT_MS)
-        deadline_ns = now.mono_ns + wait_ms * MS
-        self._waiting.park(
-            connection,
-            _Waiting(request=request, epoch=self._quorum.epoch, deadline_ns=deadline_ns),
+        asked_ms = request.timeout_ms if isinstance(request, AddVoterRequest) else None
+        wait_ns = deadlines.voter_change_wait_ns(self._quorum.timeouts, asked_ms)
+        waiting = _Waiting(
+            request=request, epoch=self._quorum.epoch, deadline_ns=now.mono_ns + wait_ns
         )
+        self._waiting.park(connection, waiting)
 
     def on_update(self, request: UpdateVoterRequest, now: Now) -> UpdateVoterResponse:
         """Written or kept at once, or to be sent again: nobody waits for where a voter listens."""

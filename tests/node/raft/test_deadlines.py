@@ -2,11 +2,14 @@
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from node.ids import NEVER_NS, Epoch, NodeId, Offset, ReplicaKey
-from node.raft.deadlines import Move, due_move, role_deadline_ns
+from node.config import QuorumTimeouts
+from node.ids import MS, NEVER_NS, Epoch, NodeId, Offset, ReplicaKey
+from node.raft import deadlines
+from node.raft.deadlines import Move, due_move, role_deadline_ns, voter_change_wait_ns
 from node.raft.election import Ballot
 from node.raft.roles import (
     Candidate,
@@ -21,6 +24,7 @@ from node.raft.voter_set import VoterSet
 from tests.support.rig import ME, key
 
 EPOCH = Epoch(4)
+RAFT = Path(deadlines.__file__).parent
 
 
 def voters(size: int) -> VoterSet:
@@ -111,3 +115,21 @@ def test_a_leader_wakes_for_whom_it_has_not_told_and_resigns_without_a_majority(
     alone = leader(900, {})
     assert due_move(alone, voters(1), 900, lambda: True) is None
     assert role_deadline_ns(alone, polled_ns=900, elapsed_ns=900) == NEVER_NS
+
+
+@pytest.mark.parametrize(
+    ("asked_ms", "wait_ms"),
+    [(None, 2000), (0, 0), (-5, 0), (7, 7), (2**31 - 1, 2**31 - 1), (2**40, 2**31 - 1)],
+)
+def test_a_change_of_the_voters_waits_as_long_as_it_asks(
+    asked_ms: int | None, wait_ms: int
+) -> None:
+    assert voter_change_wait_ns(QuorumTimeouts(request_ms=2000), asked_ms) == wait_ms * MS
+
+
+def test_every_wait_of_raft_is_measured_by_its_functions_or_named_in_its_table() -> None:
+    table = deadlines.__doc__ or ""
+    for path in sorted(RAFT.glob("*.py")):
+        waits = [line for line in path.read_text().splitlines() if "mono_ns + " in line]
+        if any("deadlines." not in line for line in waits):
+            assert f"`{path.stem}`" in table, f"{path.name} waits for a time of its own"
