@@ -316,7 +316,8 @@ def _check_voters(options: argparse.Namespace, config: NodeConfig) -> None:
         raise Refusal(
             what=f"the file lists no voters, of which {STATIC_QUORUM} knows the ids",
             where=str(options.config),
-            next_step="set controller.quorum.voters, the same for every node",
+            next_step="set controller.quorum.voters, the same in every node's file; then:"
+            " kraft-node format -t CLUSTER_ID -c FILE",
             code=WRONG_USAGE,
         )
     if bool(chosen) != bool(config.quorum_voters):

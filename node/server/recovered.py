@@ -61,7 +61,8 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
         raise Refusal(
             what=f"this disk is node {meta.node_id}'s, and the file says node.id={config.node_id}",
             where=f"{config.log_dir}/{META_PROPERTIES}",
-            next_step="give each node its own log.dirs",
+            next_step=f"set log.dirs to the directory of node {config.node_id}; or make one with:"
+            " kraft-node format -t CLUSTER_ID -c FILE ...",
         )
     elections = ElectionStore(disk)
     static = is_static(disk)
@@ -87,7 +88,8 @@ def _static_voters(config: NodeConfig) -> VoterHistory:
             what="this disk was formatted for a static quorum (kraft.version 0), and the file lists"
             " no voters",
             where=f"controller.quorum.voters, and {config.log_dir}/{VOTERS_CHECKPOINT}",
-            next_step="set controller.quorum.voters, the same for every node",
+            next_step="set controller.quorum.voters, the same in every node's file; then:"
+            " kraft-node start -c FILE",
         )
     listed = ((ReplicaKey(node), at) for node, at in config.quorum_voters.items())
     return VoterHistory.formatted(listed, STATIC)
@@ -104,8 +106,8 @@ def _voters(config: NodeConfig, disk: Disk, me: ReplicaKey) -> VoterHistory:
             what="the file lists the voters (KIP-856), and this disk was formatted for a quorum"
             " whose voters have no list (KIP-853)",
             where=f"controller.quorum.voters, and {config.log_dir}/{VOTERS_CHECKPOINT}",
-            next_step="take controller.quorum.voters out of the file; a quorum with a list begins"
-            " on disks that were formatted with it",
+            next_step="take controller.quorum.voters out of the file; then:"
+            " kraft-node start -c FILE",
         )
     return VoterHistory.listed(config.quorum_voters, me)
 
@@ -121,7 +123,8 @@ def _check_listener(config: NodeConfig, voters: VoterSet) -> None:
                 what=f"the other voters reach this node by {at.name} ({at.host}:{at.port}), where"
                 " no peer is served",
                 where=f"controller.listener.names, and the voters in {config.log_dir}",
-                next_step=f"name {at.name} first in controller.listener.names",
+                next_step=f"name {at.name} first in controller.listener.names; then:"
+                " kraft-node start -c FILE",
             )
 
 

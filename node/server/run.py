@@ -10,6 +10,7 @@ import asyncio
 # Python would import these two when a voter's name is first resolved: perhaps without descriptors.
 import concurrent.futures.thread  # noqa: F401
 import encodings.idna  # noqa: F401
+import errno
 import fcntl
 import os
 import random
@@ -176,8 +177,14 @@ def _listen_at(endpoint: Endpoint) -> list[socket.socket]:
         raise Refusal(
             what=f"cannot listen: {error.strerror or error}",
             where=f"listener {endpoint.name}://{endpoint.host}:{endpoint.port}",
-            next_step="is another node running, or is the address not this machine's?",
+            next_step=_where_else(endpoint, error),
         ) from error
+
+
+def _where_else(endpoint: Endpoint, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"stop what listens there; find it with: ss -ltnp 'sport = :{endpoint.port}'"
+    return "set listeners to an address and port that this node may use; list them with: ip address"
 
 
 def _metrics(node: Node | BrokerNode, meter: Meter) -> str:

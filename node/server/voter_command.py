@@ -53,7 +53,7 @@ def _change(bootstrap: Sequence[Address], request: ChangeRequest, timeout_s: flo
         raise Refusal(
             what="no leader said that it is done; it may be, or be done yet",
             where=str(error),
-            next_step=f"see who votes: kraft-node quorum --bootstrap {where} describe",
+            next_step=f"see who votes with: kraft-node quorum --bootstrap {where} describe",
         ) from error
     if answer.error is not ErrorCode.NONE:
         raise _refused(address, answer)
@@ -78,8 +78,9 @@ def _ask(
 
 def _refused(address: Address, answer: VoterChangeResponse) -> Refusal:
     leader = address_text(address)
+    why = f": {answer.message}" if answer.message else "; the leader gave no reason"
     return Refusal(
-        what=f"{answer.error.name} ({answer.error.value}): {answer.message or 'nothing was said'}",
+        what=f"{answer.error.name} ({answer.error.value}){why}",
         where=f"the leader at {leader}",
         next_step=f"kraft-node quorum --bootstrap {leader} describe --replication",
     )
