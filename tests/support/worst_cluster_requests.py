@@ -75,7 +75,7 @@ def _topics() -> Iterator[tuple[str, Request]]:
     yield "lists reassignments of all", ListReassignmentsRequest(partitions=None)
     moved = tuple(
         Reassignment(partition=NamedPartition(topic="large", index=number), replicas=(NodeId(1),))
-        for number in range(many // 2 - 1)
+        for number in range(many // 3)  # a topic, a partition and a replica each
     )
     yield "moves many partitions", AlterReassignmentsRequest(reassignments=moved)
     names = [*(topic.name for topic in small[: many - 2]), "large", "last"]
