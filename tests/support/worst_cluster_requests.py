@@ -55,7 +55,8 @@ def _configs(max_bytes: int) -> Iterator[tuple[str, Request]]:
 
 
 def _topics() -> Iterator[tuple[str, Request]]:
-    many, most = limits.MAX_ELEMENTS, limits.MAX_NEW_PARTITIONS
+    many = limits.MAX_ELEMENTS
+    most = limits.MAX_NEW_PARTITIONS - limits.NEW_TOPIC_AS_PARTITIONS
     too_large = [_topic(f"large-{number}", 9_999) for number in range(many)]
     yield "creates topics that are too large", CreateTopicsRequest(topics=tuple(too_large))
     small = tuple(_topic(f"small-{number}", 1) for number in range(many))
