@@ -46,8 +46,8 @@ def _told(info: RunInfo) -> bool:
 def replayed_as_committed(evidence: Evidence) -> CheckResult:
     """M1: what a node replays of brokers and partitions is what is committed, in its order.
 
-    From c.record and q.loaded of each process: at each offset the log has such a record, and none is
-    left out between two of them but by a snapshot. (KIP-966 MetadataLogMatching)
+    From c.record and q.loaded of each process: at each offset the log has such a record, and none
+    is left out between two of them but by a snapshot. (KIP-966 MetadataLogMatching)
     """
     found = evidence.timeline
     if found is None:

@@ -12,8 +12,8 @@ _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
 
 
 class Postponed:
-    """The digest of what a snapshot holds. A node that starts from one does not wait for it: entries
-    are hashed some at a time, or all when somebody asks."""
+    """The digest of what a snapshot holds. A node that starts from one does not wait for it:
+    entries are hashed some at a time, or all when somebody asks."""
 
     def __init__(self) -> None:
         self._sum = 0
