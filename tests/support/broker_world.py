@@ -4,8 +4,9 @@ forget what was not synced. A message takes a millisecond; a disk takes none."""
 import heapq
 import random
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from uuid import UUID
 
 from chaos.cluster.interface import PowerCutMode
@@ -41,7 +42,7 @@ from node.server.recovered import broker_on, node_on, recover, recover_replicas
 from node.storage.format import format_log_directory
 from node.storage.log_changes import BatchLog, perform, perform_on_replicas
 from node.storage.partition_logs import PartitionLogs
-from node.turn import Beat, Deed, Turns
+from node.turn import Beat, Deed, Turn, Turns
 from node.wire.apis import Request, Response
 from node.wire.frames import decode_response, encode_request
 
@@ -248,8 +249,8 @@ class BrokerWorld:
             life.turns.feed(event)
             self._run(life, life.turns.drain())
 
-    def _run(self, life: Life, turn: Iterator[Deed]) -> None:
-        for deed in turn:
+    def _run(self, life: Life, turn: Turn) -> None:
+        for deed in chain.from_iterable(turn):
             self._do(life, deed)
             if not life.is_alive:
                 return
