@@ -95,7 +95,10 @@ class Turns:
             if self._ready:
                 yield self._step(self._ready.popleft(), self._read_clocks())
                 continue
-            yield [*self._leaving(), *self._flushes()]
+            deeds = self._leaving()
+            if self._wanted:
+                deeds += self._flushes()
+            yield deeds
             if not self._ready:
                 return
 

@@ -32,7 +32,7 @@ class ApiRange:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
     """One API. `name` is Kafka's; `package` is where kio keeps it. `pack_request` writes what is
-    sent most often, in a third of the time and the same bytes. `may_be_followed`: clients are known
+    sent most often, in a sixth of the time and the same bytes. `may_be_followed`: clients are known
     that send more bytes than a request has, which Kafka does not look at."""
 
     key: int

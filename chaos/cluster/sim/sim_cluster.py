@@ -254,10 +254,10 @@ class SimCluster(OfTarget[OwnNode]):
     async def run_clock(self, node: NodeId, rate: float) -> FaultEvidence:
         machine = self.machines[node]
         machine.run_clock_at(rate)
-        began, true_began = machine.clock.now().mono_ns, self._loop.elapsed_ns()
+        began, true_began = machine.clock.now().mono_ns, self._loop.elapsed_ns
         await asyncio.sleep(_LOOK_AT_RATE_S)
         passed = machine.clock.now().mono_ns - began
-        return fault_evidence.of_clock_rate(passed / (self._loop.elapsed_ns() - true_began), rate)
+        return fault_evidence.of_clock_rate(passed / (self._loop.elapsed_ns - true_began), rate)
 
     @property
     def broken_invariant(self) -> BrokenInvariant | None:
