@@ -42,7 +42,7 @@ def judge_directory(directory: Path, *, page: bool = True, reseal: bool = False)
     judgement = _judged(evidence, directory)
     for row in (*troubles(run), *broken_invariants(run)):
         judgement = with_row(judgement, row)
-    write_verdict(directory, judgement)
+    write_verdict(directory, judgement, syncs=not run.info.is_simulated)
     if page:
         _write_page(evidence, judgement, directory)
     _write_repro(run.info, judgement, directory)
@@ -151,7 +151,7 @@ def _judged(evidence: Evidence, directory: Path) -> Judgement:
 
 def _stopwatch(info: RunInfo) -> Callable[[], float]:
     """A seed gives the same bytes on every machine: what judging took there is left out."""
-    return time.perf_counter if info.runtime != "sim" else lambda: 0.0
+    return time.perf_counter if not info.is_simulated else lambda: 0.0
 
 
 def _write_page(evidence: Evidence, judgement: Judgement, directory: Path) -> None:

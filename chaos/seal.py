@@ -80,7 +80,7 @@ def seal(directory: Path) -> tuple[str, ...]:
         "rows": rows,
         "broken_lines": _broken_lines(info, rows["node_events"]),
     }
-    write_tables(directory, tables, found)
+    write_tables(directory, tables, found, syncs=not info.is_simulated)
     return tuple(recorded.dropped)
 
 

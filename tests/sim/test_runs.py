@@ -99,6 +99,16 @@ def test_a_seed_gives_the_same_bytes_in_every_process(scenario: str, tmp_path: P
     assert [name for name in one if one[name] != other[name]] == []
 
 
+def test_a_run_in_virtual_time_waits_for_no_disk_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, waited.append)
+    assert run_sim(tmp_path, "baseline", "--seed", "1", "--duration", "2") == 0
+    assert not waited
+
+
 @pytest.mark.slow
 def test_another_seed_gives_another_run(tmp_path: Path) -> None:
     for seed in ("1", "2"):
