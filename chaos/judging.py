@@ -24,6 +24,7 @@ from checkers.verdict import CheckResult, Judgement, Verdict, worst
 PAGE = "report.html"
 REPRO = "repro.sh"
 HARNESS_LOG = "harness.log"
+_READ_BACK_EVERY = 16
 
 
 def judge_directory(directory: Path, *, page: bool = True, reseal: bool = False) -> Judgement:
@@ -59,8 +60,17 @@ def _sealed(directory: Path) -> Run:
     except DamagedSealError:
         raise
     except UnreadableRunError:
-        seal(directory)
-    return read_run(directory)
+        return _as_read(seal(directory))
+
+
+def _as_read(sealed: Run) -> Run:
+    """What was just sealed, read back. Of simulated runs, which are many and short, most are judged
+    by the tables as they were made; one in so many shows that the directory holds the same."""
+    if sealed.info.is_simulated and sealed.info.seed % _READ_BACK_EVERY:
+        return sealed
+    run = read_run(sealed.directory)
+    assert run == sealed, f"{sealed.directory} is not read as it was sealed"
+    return run
 
 
 def _reseal(directory: Path) -> None:
