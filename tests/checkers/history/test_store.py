@@ -56,7 +56,7 @@ def test_all_of_a_seal_is_durable_unless_nobody_asks_for_it(
 ) -> None:
     synced: list[str] = []
     monkeypatch.setattr(
-        os, "fsync", lambda file: synced.append(Path(os.readlink(f"/proc/self/fd/{file}")).name)
+        os, "fsync", lambda file: synced.append(Path(f"/proc/self/fd/{file}").readlink().name)
     )
     tables = synthetic_run(SMALL).tables
     write_tables(tmp_path, tables, {})
