@@ -10,15 +10,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from chaos.audit.copies import ComparedFile, compare_copies
 from chaos.audit.file_kinds import is_of_the_node, kind_of
+from chaos.audit.kafka_client import KafkaClient
 from chaos.audit.metadata_images import committed_records
 from chaos.audit.moment import AuditedCluster, Moment, Stage, Way
 from chaos.audit.next_start import Difference, NextStart, outcomes
 from chaos.audit.questions import ComparedAnswer, asked
-from chaos.audit.target_clients import CLIENTS
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import Described, DiskCopies, NodeId, PowerCutMode
 from chaos.operator_errors import OperatorError
@@ -103,7 +102,7 @@ async def _cut(
     copies = DiskCopies(said=directory / "said", held=directory / "held")
     stage = Stage(
         cluster=cluster,
-        client=CLIENTS[plan.target](cluster),
+        client=KafkaClient(cluster),
         victims=_victims(cluster, way),
         scratch=directory / "scratch",
         flushed=plan.flushed,
@@ -142,7 +141,7 @@ async def _cut(
     return observed
 
 
-def _victims(cluster: AuditedCluster, way: Way[Any]) -> Sequence[NodeId]:
+def _victims(cluster: AuditedCluster, way: Way) -> Sequence[NodeId]:
     if not way.controllers_only:
         return cluster.nodes
     assert isinstance(cluster, Described)
