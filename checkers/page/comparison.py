@@ -17,10 +17,13 @@ GAPS = "longest_without_"  # so many seconds: the beginning of a statistic's nam
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideRun:
+    """`doubt`: why it says nothing of its side; "" where it counts."""
+
     judgement: Judgement
     href: str  # of its page, from where the comparison is
     command: str
     took_s: float  # from its plan to its page
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,23 @@ class ComparedSide:
     @property
     def as_expected(self) -> int:
         return sum(self.expects(run) for run in self.runs)
+
+    @property
+    def counted(self) -> int:
+        """Runs that are not in doubt."""
+        return sum(not run.doubt for run in self.runs)
+
+    def in_words(self, of_them: str = "") -> str:
+        """How many of those that count came out as expected, and how many were set aside."""
+        aside = len(self.runs) - self.counted
+        told = f"{in_words(self.as_expected, self.counted)}{of_them}"
+        return f"{told}, {aside} set aside" if aside else told
+
+    def keeps(self, least: int, times: int) -> bool:
+        """Whether so many runs count, and all of them were as expected; of a side that is to be
+        accused, `least` of them."""
+        most_amiss = times - least if self.expected.verdict is Verdict.INVALID else 0
+        return self.counted >= times and self.counted - self.as_expected <= most_amiss
 
     @property
     def took(self) -> "Gap":
@@ -95,7 +115,7 @@ def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Seque
     rows: list[tuple[str, Sequence[Child]]] = [
         ("", ["promised", *(side.promise for side in sides)]),
         ("", ["expected", *(str(side.expected) for side in sides)]),
-        ("", ["as expected", *(in_words(side.as_expected, len(side.runs)) for side in sides)]),
+        ("", ["as expected", *(side.in_words() for side in sides)]),
         ("", ["a run took", *(side.took.in_words() for side in sides)]),
         ("", ["first run", *(judgement.sentence for judgement in first)]),
     ]
@@ -143,6 +163,8 @@ def _in_words(side: ComparedSide, run: SideRun) -> str:
     """What was seen, and what of it nobody expected."""
     unlike = side.expected.unlike(run.judgement)
     sentence = run.judgement.sentence
+    if run.doubt:
+        return f"{sentence} (set aside: {run.doubt})"
     return f"{sentence} (not as expected: {unlike})" if unlike else sentence
 
 
