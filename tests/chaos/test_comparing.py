@@ -126,8 +126,8 @@ def test_a_run_that_shows_nothing_is_set_aside_and_an_accusation_never(
 def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, Verdict], Any]:
     """`compare` twice a side, where each run of one side is set aside or not, by its number."""
 
-    def compared(guilty: str, innocent: Verdict) -> tuple[int, dict[str, list[int]]]:
-        seeds: dict[str, list[int]] = {"elr=off": [], "elr=on": []}
+    def compared(guilty: str, innocent: Verdict) -> tuple[int, dict[str, list[int | None]]]:
+        seeds: dict[str, list[int | None]] = {"elr=off": [], "elr=on": []}
 
         def run(choices: Choices, out: Path, _: ConsoleProgress) -> Ran:
             seeds[choices.side].append(choices.seed)

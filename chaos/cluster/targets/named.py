@@ -89,10 +89,10 @@ def target_named(
             raise SettingError(f"{mutation} can be planted in our own node only")
         if is_mixed(word):
             return mixed(release, settings, conditions)
-        for name, value in settings.items():
+        chosen = read_settings(settings)
+        for name, value in chosen.configuration.items():
             if why := why_lacking(release, name):
                 raise SettingError(f"{name}={value}: {why}")
-        chosen = read_settings(settings)
         return Kafka(release=release, chosen=chosen, conditions=conditions)
     synced = settings.get(_SYNCED_FORMAT, "on")
     brokers, controllers = own_brokers(settings)
