@@ -1,5 +1,8 @@
 """How moments are reached at which the voters of a quorum change: on either target alike."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from chaos.audit.moment import Stage
 from chaos.audit.registers import set_registers
 from chaos.cluster.interface import NodeId
@@ -25,17 +28,21 @@ async def voter_added(stage: Stage) -> None:
 
 
 async def _remove_voter(stage: Stage) -> tuple[NodeId, str]:
-    """The last one that follows, and the id of its directory; not one that stood for election
-    itself and lost, which is chance, and the story removed-candidate."""
+    """A follower, and the id of its directory."""
     leader = await stage.client.quorum.leader()
-    files = await stage.files()
-    voted = {
-        read_meta_properties(path.parents[1] / "meta.properties").node_id: read_quorum_state(path)
-        for path in files
-        if path.name == "quorum-state"
-    }
-    node = NodeId(max(n for n, told in voted.items() if n != leader.node and told.voted != n))
-    (meta,) = (path for path in files if path.match(f"node-{node}/*/meta.properties"))
-    directory_id = read_meta_properties(meta).directory_id
+    node, directory_id = follower_that_voted(await stage.files(), NodeId(leader.node))
     await stage.client.quorum.remove_voter(node, directory_id)
     return node, directory_id
+
+
+def follower_that_voted(files: Sequence[Path], leader: NodeId) -> tuple[NodeId, str]:
+    """The last one, and the id of its directory, by the files of all disks; nobody who stood for
+    election and lost. Whether there is one is chance, and its removal the story removed-candidate.
+    """
+    found = {}
+    for path in files:
+        if path.name == "quorum-state":
+            own = read_meta_properties(path.parents[1] / "meta.properties")
+            if own.node_id not in (leader, read_quorum_state(path).voted):
+                found[NodeId(own.node_id)] = own.directory_id
+    return max(found.items())
