@@ -89,7 +89,7 @@ soak-node: .venv/test.stamp
 
 soak-found: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup --target kafka
-	@$(BIN)/kraft-chaos compare $(BARRED) --times 20 --least 19 --out runs/soak-found
+	@$(BIN)/kraft-chaos compare $(BARRED) --times 20 --least 19
 
 soak-chance: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup --target kafka
