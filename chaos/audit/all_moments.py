@@ -141,6 +141,12 @@ _ALL = (
         },
     ),
     Moment(
+        name="commit-remembered",
+        summary="a transaction was committed; all is synced but for what its commit brought to the "
+        "partition",
+        ways={"kafka": _kafka(kafka_moments.commit_remembered, kafka_moments.SYNCED_COORDINATORS)},
+    ),
+    Moment(
         name="clean-stop",
         summary="nodes were stopped in good order, and the power fails before the kernel has "
         "written all out",

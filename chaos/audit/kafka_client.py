@@ -35,6 +35,7 @@ _IMAGES_FOLLOW_WITHIN_S = 10.0
 _POLL_MS = 200
 _ANY_TIME = 1  # milliseconds since 1970: every record is of later
 _NONE = "none"
+_COMMITTED = "CompleteCommit"
 
 T = TypeVar("T")
 
@@ -104,6 +105,11 @@ class KafkaClient:
 
     async def commit(self, producer: KafkaProducer) -> None:
         await self._once(producer.commit_transaction)
+
+    async def is_committed(self, name: str) -> bool:
+        """Whether the coordinator of that transactional id has noted that nothing is left to do."""
+        told = await self._patiently(lambda: self._admin.describe_transactions([name]))
+        return bool(told[name].state == _COMMITTED)
 
     async def commit_offset(self, group: str, topic: str, offset: int) -> None:
         """Of the topic's first partition."""

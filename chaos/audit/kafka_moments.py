@@ -1,5 +1,7 @@
 """How moments are reached where there are brokers: on Apache Kafka, and some on our own node."""
 
+from collections.abc import Mapping
+
 from chaos.audit.kafka_client import told_of
 from chaos.audit.moment import Stage
 from chaos.audit.registers import set_while_syncs_wait
@@ -15,6 +17,8 @@ _SMALL, _PARTITIONS = 100, 2  # bytes of a record
 _LARGE = 10_000
 _ROLLS = 220  # large records that fill two segments of 1 MiB
 _WHILE_SLOW = 2  # acknowledgements
+_COMMITTED = "committed"  # a transactional id
+_NEVER = (1 << 63) - 1  # so many records, and a log is synced
 _OPEN_FOR_S = 20  # until a coordinator ends a transaction that nobody ends
 _RETENTION_AFTER_S = 16.0  # retention looks for the first time well before (RETENTION)
 # Kafka looks after 30 s for the first time, and every 5 minutes. Here answers are asked for first.
@@ -24,6 +28,7 @@ QUICK_CHECKPOINTS = {
     "replica.high.watermark.checkpoint.interval.ms": "500",
 }
 QUICK_TRANSACTIONS = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
+SYNCED_COORDINATORS = {**QUICK_TRANSACTIONS, "log.flush.interval.messages": "1"}
 QUICK_SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "500"}
 
 
@@ -156,12 +161,30 @@ async def log_directory_assigned(stage: Stage) -> None:
 
 
 async def transaction_committed(stage: Stage) -> None:
+    await _commit(stage, {}, synced=False)
+
+
+async def commit_remembered(stage: Stage) -> None:
+    """Coordinators sync what they note, the partition does not sync its records (unless the mode
+    is to), and all is on the disk but for what the commit brings."""
+    unsynced = {} if stage.flushed else {"flush.messages": str(_NEVER)}
+    await _commit(stage, unsynced, synced=True)
+    await until(
+        lambda: stage.client.is_committed(_COMMITTED), "the commit in the coordinator's log"
+    )
+
+
+async def _commit(stage: Stage, configs: Mapping[str, str], *, synced: bool) -> None:
+    """A transaction; if asked to, the disks are synced just before it ends."""
     client = stage.client
-    await client.create_topic(TOPIC, 1)
+    await client.create_topic(TOPIC, 1, configs)
     stage.acknowledged(client.topic(TOPIC), "there", promised=True)
-    producer = await client.transactional("committed", _OPEN_FOR_S)
+    producer = await client.transactional(_COMMITTED, _OPEN_FOR_S)
     values = [_value(number, _SMALL) for number in range(_MANY)]
     await client.send(TOPIC, 0, values, producer)
+    for node in stage.victims if synced else ():
+        assert isinstance(stage.cluster, Syncable)
+        await stage.cluster.sync_disk(node)
     await client.commit(producer)
     records = client.records(TOPIC, 0, committed=True)
     stage.acknowledged(records, told_of(values), promised=stage.flushed)
