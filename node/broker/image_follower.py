@@ -60,7 +60,7 @@ class ImageFollower:
         image = self._snapshot.load(part)
         if image is not None:
             self.image = image
-            self._outbox.trace("c.image", offset=self.applied, digest=image.digest)
+            self._snapshots.loaded(image)
 
     def on_leadership(self, epoch: Epoch | None, now: Now) -> None:  # noqa: ARG002
         raise AssertionError("a broker votes for nobody, and nobody for it")

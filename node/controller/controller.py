@@ -303,4 +303,4 @@ class Controller:
         image = self._snapshot.load(part)
         if image is not None:
             self.image = image
-            self._outbox.trace("c.image", offset=self.applied, digest=image.digest)
+            self._snapshots.loaded(image)

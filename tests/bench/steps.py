@@ -8,10 +8,11 @@ in which a follower must hear of its leader. CPU time, the best of some tries.
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from uuid import UUID
 
 from node.config import ConnectionLimits, NodeConfig, QuorumTimeouts
+from node.controller.controller import Controller
 from node.effects import AppendBatches, CloseConnection, Effect, ElectionState, FlushLog, SendReply
 from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
@@ -32,10 +33,17 @@ _MS = 1_000_000
 _CLIENT = ConnectionId(1)
 
 
-class SteppedLeader:
-    """A node that leads alone; `longest_s` is its longest step."""
+def _leads(controller: Controller) -> bool:
+    return controller.is_active
 
-    def __init__(self, log: Log | None = None) -> None:
+
+class SteppedLeader:
+    """A node that is alone, and `is_ready`: leads, or what else is waited for. `longest_s` is its
+    longest step."""
+
+    def __init__(
+        self, log: Log | None = None, is_ready: Callable[[Controller], bool] = _leads
+    ) -> None:
         key = ReplicaKey(NodeId(1), UUID(int=1))
         endpoint = Endpoint(name="CONTROLLER", host="node-1", port=9101)
         self.log: Log | MemoryLog = log or MemoryLog()
@@ -56,7 +64,7 @@ class SteppedLeader:
         self.now_ns = 0
         self.longest_s = 0.0
         self._perform(self.node.start(self._now()))
-        while not self.node.core.controller.is_active:
+        while not is_ready(self.node.core.controller):
             self.elapse()
 
     def serve(self, frame: bytes) -> bytes | None:
