@@ -143,10 +143,10 @@ def _settings(scenario: Scenario, choices: Choices) -> Mapping[str, str]:
 def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
     """Our own serve what a log takes; simulated ones, no library can reach."""
     load, of_kafka = scenario.load, f"\n  try: --target {KAFKA}"
-    if isinstance(load, AppendOptions) and (load.transactional or load.chores or choices.chores):
+    if isinstance(load, AppendOptions) and load.transactional:
         raise UsageError(
-            f"{scenario.name}: its clients use transactions, or do more than put and read records, "
-            f"which is not known of brokers of our own{of_kafka}"
+            f"{scenario.name}: its clients use transactions, which brokers of our own refuse"
+            f"{of_kafka}"
         )
     require_reachable(choices.runtime, choices.client, choices.topic_client)
 

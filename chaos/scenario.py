@@ -14,6 +14,7 @@ from chaos.cluster.interface import (
     StoppedDisk,
     Voted,
 )
+from chaos.cluster.targets.named import NODE, is_kafka
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
@@ -44,6 +45,12 @@ def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    expected: Expectation
+    promise: str  # what should be seen, in one sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """One configuration in which a scenario is run, to be compared with others."""
 
@@ -51,9 +58,19 @@ class Side:
     settings: Mapping[str, str]
     expected: Expectation
     promise: str  # what should be seen, in one sentence
+    own: Outcome | None = None  # of our own node, where that is another one than Apache Kafka's
+    on_kafka: Mapping[str, str] = field(default_factory=dict)  # settings that our own has not
     topic_client: str = "raw"  # as `run --topic-client`
     chores: tuple[str, ...] | None = None  # of the clients; None: those of the scenario
     release: str = ""  # of Apache Kafka, where sides differ by it; else that which was asked for
+
+    def on(self, target: str) -> "Side":
+        """What it is of this target."""
+        if is_kafka(target):
+            return replace(self, settings={**self.settings, **self.on_kafka})
+        if self.own is None or target != NODE:
+            return self
+        return replace(self, expected=self.own.expected, promise=self.own.promise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +123,14 @@ class Scenario:
     def is_of_brokers(self) -> bool:
         """Whether its clients talk to brokers, which not every target has."""
         return kind_of(self.load).servers is Servers.BROKERS
+
+    def side_with(self, target: str, settings: Mapping[str, str]) -> Side | None:
+        """The side that these settings make, as it is on that target, if they make one."""
+        sides = (side.on(target) for side in self.sides)
+        made = [
+            side for side in sides if side.settings and side.settings.items() <= settings.items()
+        ]
+        return made[0] if len(made) == 1 else None
 
     @property
     def needs(self) -> frozenset[Ability]:
