@@ -3,7 +3,7 @@
 import argparse
 
 from chaos.commands import flags
-from chaos.commands.arguments import Commands, add, whole
+from chaos.commands.arguments import Commands, add, targets, whole
 
 _MOST_TIMES = 99
 ALL = "all"
@@ -12,8 +12,9 @@ _ABOUT = (
     "Runs a scenario once for each of its sides (`kraft-chaos list` names them: eligible leader "
     "replicas off and on, say), and makes one page that shows what each side promised, what was "
     "expected (the verdict, the check that gives it, numbers), and what was seen, with the way to "
-    "every run. With --times, each side as often, and "
-    "the share that came out as expected with its 95 % interval. Of several scenarios one more "
+    "every run. With --times, each side as often, and the share that came out as expected with its "
+    "95 % interval. With two targets each side runs on both, and what differs is told: verdicts, "
+    "and how leader, ISR and ELR of partitions changed. Of several scenarios one more "
     "page shows them all (OUT/scenarios.html). Exits 0 if every run came out as expected."
 )
 
@@ -23,6 +24,7 @@ _EXAMPLES = """\
     kraft-chaos compare last-replica-standing --times 20 --json
     kraft-chaos compare last-replica-standing --target node      our own brokers
     kraft-chaos compare last-replica-standing --runtime sim      the same in virtual time
+    kraft-chaos compare last-replica-standing --targets kafka,node   both beside each other
     kraft-chaos compare all                       every scenario with sides:  some twenty minutes"""
 
 
@@ -49,8 +51,15 @@ def add_parser(commands: Commands) -> None:
     flags.add_json(command, "the table")
     flags.add_out(command, "where run directories and the page are made")
     flags.add_world(command)
-    flags.add_target(
-        command, default=None, told="kafka for scenarios of brokers in containers, else node"
+    command.add_argument(
+        "--target",
+        "--targets",
+        type=targets,
+        default=(),
+        dest="targets",
+        metavar="TARGET[,TARGET]",
+        help="what runs, as of `run` (default kafka for scenarios of brokers in containers, else "
+        "node); two, and each side is run on both and what differs between them is told",
     )
     flags.add_settings(command)
 
@@ -63,7 +72,7 @@ def run(parsed: argparse.Namespace) -> int:
         CompareArguments(
             scenarios=() if parsed.scenarios == [ALL] else tuple(parsed.scenarios),
             runtime=parsed.runtime,
-            target=parsed.target or "",
+            targets=parsed.targets,
             settings=dict(parsed.settings),
             times=parsed.times,
             seed=parsed.seed,

@@ -1,7 +1,7 @@
 """The sides of one scenario, beside each other: what each promised, and what was seen of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from checkers.interval import in_words
@@ -9,6 +9,7 @@ from checkers.page import units
 from checkers.page.document import document, section
 from checkers.page.markup import Child, Markup, tag
 from checkers.page.page_tables import table
+from checkers.page.two_targets import Beside, Changes, OnTarget, beside_section
 from checkers.run.expectation import Expectation
 from checkers.verdict import EventValue, Judgement, Verdict
 
@@ -21,6 +22,7 @@ class SideRun:
     href: str  # of its page, from where the comparison is
     command: str
     took_s: float  # from its plan to its page
+    changes: Changes = field(default_factory=dict)  # of partitions, where targets are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,11 @@ class ComparedSide:
     promise: str
     expected: Expectation
     runs: tuple[SideRun, ...]
+    target: str = ""  # where the same side is there on several
+
+    @property
+    def column(self) -> str:
+        return f"{self.name}, {self.target}" if self.target else self.name
 
     @property
     def as_expected(self) -> int:
@@ -70,6 +77,24 @@ def _gap(seconds: Sequence[float]) -> Gap:
     return Gap(median=median(seconds), least=min(seconds), most=max(seconds))
 
 
+def beside(sides: Sequence[ComparedSide]) -> list[Beside]:
+    """Sides of two targets, beside each other; none where there is one target."""
+    found: list[Beside] = []
+    for name in dict.fromkeys(side.name for side in sides):
+        on = [_on_target(side) for side in sides if side.name == name]
+        if len(on) == 2:
+            found.append(Beside(side=name, one=on[0], other=on[1]))
+    return found
+
+
+def _on_target(side: ComparedSide) -> OnTarget:
+    return OnTarget(
+        target=side.target,
+        verdicts=[run.judgement.verdict.word for run in side.runs],
+        changes=[run.changes for run in side.runs],
+    )
+
+
 def render_comparison(
     name: str, description: str, sides: Sequence[ComparedSide], facts_of: str
 ) -> str:
@@ -81,13 +106,14 @@ def render_comparison(
             tag("p", description, class_="sentence"),
         ),
         section("Side by side", table(_columns(sides), _rows(sides, facts_of))),
-        *(section(side.name, _runs(side)) for side in sides),
+        *(beside_section(each) for each in beside(sides)),
+        *(section(side.column, _runs(side)) for side in sides),
     )
-    return document(f"{name}: {' and '.join(side.name for side in sides)}", body)
+    return document(f"{name}: {' and '.join(side.column for side in sides)}", body)
 
 
 def _columns(sides: Sequence[ComparedSide]) -> list[tuple[str, str]]:
-    return [("", "fixed"), *((side.name, "wide") for side in sides)]
+    return [("", "fixed"), *((side.column, "wide") for side in sides)]
 
 
 def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Sequence[Child]]]:

@@ -55,7 +55,7 @@ def _rows(told: Compared) -> Iterator[tuple[str, Sequence[Child]]]:
             "" if side.as_expected == len(side.runs) else "bad",
             (
                 tag("a", told.name, href=told.href) if number == 0 else "",
-                side.name,
+                side.column,
                 tag("span", str(side.expected), class_=f"word {side.expected.verdict.word}"),
                 in_words(side.as_expected, len(side.runs)),
                 side.promise,

@@ -22,7 +22,7 @@ class StoppedHereError(Exception):
 ARGUMENTS = CompareArguments(
     scenarios=("fenced-last-leader",),
     runtime="",
-    target="kafka",
+    targets=("kafka",),
     settings={},
     times=1,
     seed=1,
@@ -52,7 +52,7 @@ def test_each_side_runs_its_release_and_the_images_are_made_before(prepared: lis
 
 
 def test_sides_without_releases_run_what_was_asked_for(prepared: list[str]) -> None:
-    asked = replace(ARGUMENTS, scenarios=("last-replica-standing",), target="kafka:4.1.0")
+    asked = replace(ARGUMENTS, scenarios=("last-replica-standing",), targets=("kafka:4.1.0",))
     with pytest.raises(StoppedHereError, match=r"kafka:4\.1\.0"):
         compare(asked)
     assert prepared == []
@@ -60,7 +60,7 @@ def test_sides_without_releases_run_what_was_asked_for(prepared: list[str]) -> N
 
 def test_a_release_is_not_taken_where_the_sides_have_their_own(prepared: list[str]) -> None:
     with pytest.raises(UsageError, match=r"releases of their own: 4\.0\.2, 4\.1\.0"):
-        compare(replace(ARGUMENTS, target="kafka:4.3.1"))
+        compare(replace(ARGUMENTS, targets=("kafka:4.3.1",)))
     assert prepared == []
 
 
@@ -73,6 +73,29 @@ def test_every_release_of_a_side_is_one_that_a_target_may_have() -> None:
 
 def test_what_the_target_cannot_do_is_said_before_the_first_run(prepared: list[str]) -> None:
     both = ("last-replica-standing", "moved-replicas")
-    with pytest.raises(UsageError, match="log_dirs=2: our own node has"):
-        compare(replace(ARGUMENTS, scenarios=both, target="node"))
+    with pytest.raises(UsageError, match="log_dirs=2: a broker of ours has one"):
+        compare(replace(ARGUMENTS, scenarios=both, targets=("node",)))
     assert prepared == []
+
+
+@pytest.mark.usefixtures("prepared")
+def test_two_targets_are_run_one_after_the_other_for_each_side(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = replace(ARGUMENTS, scenarios=("undeleted-records",), targets=("node", "kafka"))
+    ran: list[tuple[str, str]] = []
+
+    def run(choices: Choices, _: Path, __: ConsoleProgress) -> Ran:
+        plan = plan_of(replace(choices, runtime="docker"))
+        ran.append((plan.target, plan.side))
+        raise StoppedHereError(plan.target)
+
+    monkeypatch.setattr(comparing, "perform", run)
+    with pytest.raises(StoppedHereError, match="node"):
+        compare(asked)
+    with pytest.raises(StoppedHereError, match="kafka"):
+        compare(replace(asked, targets=("kafka", "node")))
+    assert [target for target, _ in ran] == ["node", "kafka"]
+    with pytest.raises(UsageError, match="only our own node can be simulated"):
+        compare(replace(asked, runtime="sim"))
+    assert len(ran) == 2
