@@ -122,6 +122,7 @@ def _columns(scenario: Scenario, arguments: CompareArguments) -> list[_Column]:
         _Column(side=side.on(target), target=target)
         for side in scenario.sides
         for target in _targets(scenario, side, arguments)
+        if not side.mutation or target == NODE
     ]
 
 
@@ -173,6 +174,7 @@ def _choices(
         seed=arguments.seed + number,
         target=column.target,
         settings={**arguments.settings, **side.settings},
+        mutation=side.mutation,
         topic_client=side.topic_client,
         chores=side.chores,
         side=side.name,

@@ -8,6 +8,7 @@ from typing import Any
 
 from chaos.cluster.interface import (
     Advertised,
+    ElrLevel,
     MovedReplica,
     PowerCutMode,
     Removal,
@@ -20,7 +21,7 @@ from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.removals import KillRemoved, RestartRemoved
-from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress
+from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SetElrLevel
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.nemesis.victims import FollowerThatVoted
@@ -60,6 +61,7 @@ class Side:
     promise: str  # what should be seen, in one sentence
     own: Outcome | None = None  # of our own node, where that is another one than Apache Kafka's
     on_kafka: Mapping[str, str] = field(default_factory=dict)  # settings that our own has not
+    mutation: str = ""  # planted in every node: a side of our own node alone
     topic_client: str = "raw"  # as `run --topic-client`
     chores: tuple[str, ...] | None = None  # of the clients; None: those of the scenario
     release: str = ""  # of Apache Kafka, where sides differ by it; else that which was asked for
@@ -181,12 +183,13 @@ class ScenarioSetting:
 
 
 # What disks forget at power cuts, what becomes of the page cache of stopped nodes and of moved
-# replicas, where controllers say that they are, whom a victim voted for, and whether it was to
-# remove itself. All other settings are of the target.
+# replicas, where controllers say that they are, whom a victim voted for, whether it was to remove
+# itself, and what becomes of ELRs. All other settings are of the target.
 CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
 ADVERTISED = "advertised"
 VOTED = "voted"
 REMOVAL = "removal"
+ELR_LEVEL = "elr_level"
 SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
     CUT: ScenarioSetting(
         fault=PowerOff,
@@ -230,6 +233,13 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         values=Removal,
         scripted=True,
         unfit="kills no leader that was asked to remove itself",
+    ),
+    ELR_LEVEL: ScenarioSetting(
+        fault=SetElrLevel,
+        parameter="level",
+        values=ElrLevel,
+        scripted=True,
+        unfit="changes no level of eligible leader replicas",
     ),
 }
 

@@ -1,10 +1,13 @@
 """What is planted in simulated clusters that have brokers, and who must find it: P partitions, E
 eligible leader replicas (KIP-966).
 
-Four stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
+Five stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
 one loses its power; one in which it shrinks to one broker that is well; one in which it shrinks and
-grows again and again; and one in which the brokers are restarted, one after another.
+grows again and again; one in which the controllers do not hear a broker; and one in which the
+brokers are restarted, one after another.
 """
+
+from dataclasses import replace
 
 from chaos.mutations.mutation import Mutation
 from chaos.mutations.of_brokers import BROKER_MUTATIONS
@@ -107,4 +110,5 @@ IN_BROKERS = (
         checks=("E6-clean-as-vouched", "E6-lost-bytes-are-not-clean"),
     ),
     _of_controller("E-NO-DETECT"),
+    replace(_of_controller("P-FENCED-ISR"), scenario="heartbeat-cut", duration_s=40.0),
 )

@@ -132,3 +132,14 @@ def test_what_a_leader_alone_has_is_shown_to_nobody_with_or_without_elr(
     said = capsys.readouterr().out
     assert code == 0, said
     assert said.count("1 of 1 (21-100 %) as expected: what the leader alone has is shown to") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("story", ["heartbeat-cut", "elr-downgrade", "unclean-leader-registered"])
+def test_both_sides_of_a_story_come_out_as_expected(
+    story: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["compare", story, "--runtime", "sim", "--seed", "3", "--out", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert said.count("1 of 1 (21-100 %) as expected") == 2
