@@ -56,6 +56,7 @@ from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
 from chaos.scenarios.swarm import SWARM
+from chaos.scenarios.swarm_brokers import SWARM_BROKERS
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
 from chaos.scenarios.unclean_leader_registered import UNCLEAN_LEADER_REGISTERED
 from chaos.scenarios.undeleted_records import UNDELETED_RECORDS
@@ -135,6 +136,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         REMOVED_LEADER,
         AUTO_JOIN,
         UNWAITED_TOPICS,
+        SWARM_BROKERS,
     )
 }
 

@@ -52,10 +52,12 @@ def is_kafka(word: str) -> bool:
     return word != NODE and not is_mixed(word)
 
 
-def left_to_no_seed(word: str) -> Mapping[str, str]:
-    """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, every
-    node votes, and who does is in the log."""
-    return {"roles": "combined", QUORUM: DYNAMIC} if is_kafka(word) else {}
+def left_to_no_seed(word: str, *, of_brokers: bool) -> Mapping[str, str]:
+    """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, who
+    votes is in the log, and in a swarm of quorums every node does."""
+    if not is_kafka(word):
+        return {}
+    return {QUORUM: DYNAMIC} if of_brokers else {"roles": "combined", QUORUM: DYNAMIC}
 
 
 def target_named(
