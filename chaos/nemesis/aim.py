@@ -87,8 +87,9 @@ async def resolve(
             in_sync = [node for each in await _newest(lookout) for node in _followers_of(each)]
             found = _drawn(await _running(cluster, _among(brokers, in_sync)), rng)
         case EligibleBroker():
-            eligible = [node for each in await _newest(lookout) for node in each.elr]
-            found = _drawn(await _running(cluster, _among(brokers, eligible)), rng)
+            elrs = [node for each in await _newest(lookout) for node in each.elr]
+            eligible = await _running(cluster, _among(brokers, elrs))
+            found = _drawn(eligible or await _running(cluster, brokers), rng)
         case RandomBroker():
             found = _drawn(await _running(cluster, brokers), rng)
         case AllBrokers():

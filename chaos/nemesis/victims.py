@@ -107,7 +107,7 @@ class InSyncFollower:
 
 @dataclass(frozen=True, slots=True)
 class EligibleBroker:
-    """A broker that runs and is in the ELR of a partition."""
+    """A broker that runs and is in the ELR of a partition; where nobody is, any that runs."""
 
     def __str__(self) -> str:
         return "eligible-broker"

@@ -81,6 +81,7 @@ def test_who_is_in_sync_is_told_from_who_is_eligible_and_who_leads() -> None:
     assert hit(EligibleBroker(), newest) == (2,)
 
 
-def test_where_nobody_is_eligible_nobody_is_hit() -> None:
-    with pytest.raises(NobodyToHitError, match="eligible-broker"):
-        hit(EligibleBroker(), claim(1, 7, isr=(1, 2, 3), elr=()))
+def test_where_nobody_is_eligible_anybody_is_hit_and_where_nobody_follows_nobody() -> None:
+    assert hit(EligibleBroker(), claim(1, 7, isr=(1, 2, 3), elr=()))
+    with pytest.raises(NobodyToHitError, match="in-sync-follower"):
+        hit(InSyncFollower(), claim(1, 7, isr=(1,), elr=()))
