@@ -21,7 +21,7 @@ from chaos.scenario import SIM, Scenario, Side
 from chaos.scenarios import SCENARIOS
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import read_run_info
-from checkers.history.store import read_run
+from checkers.history.store import UnreadableRunError, read_run
 from checkers.interval import in_words, wilson
 from checkers.log.durability import CHECK as DURABILITY
 from checkers.page.comparison import (
@@ -34,7 +34,7 @@ from checkers.page.comparison import (
     render_comparison,
 )
 from checkers.page.overview import Compared, render_overview
-from checkers.page.two_targets import Beside, as_lines, partition_changes
+from checkers.page.two_targets import Beside, Changes, as_lines, partition_changes
 from checkers.page.units import label
 
 OVERVIEW = "scenarios.html"
@@ -46,8 +46,8 @@ class CompareArguments:
 
     scenarios: Sequence[str]  # none: all that have sides
     runtime: str  # "": whichever there is
-    # None: our own node, but in containers Apache Kafka for scenarios of brokers; two are shown
-    # beside each other
+    # Without one: our own node, but in containers Apache Kafka for scenarios of brokers. Two are
+    # shown beside each other.
     targets: Sequence[str]
     settings: Mapping[str, str]  # of every side
     times: int
@@ -214,8 +214,15 @@ def _side_run(ran: Ran, arguments: CompareArguments, took_s: float) -> SideRun:
         href=os.path.relpath(ran.directory / PAGE, arguments.out),
         command=read_run_info(ran.directory).command,
         took_s=took_s,
-        changes=partition_changes(Evidence(read_run(ran.directory))) if compared else {},
+        changes=_changes(ran.directory) if compared else {},
     )
+
+
+def _changes(directory: Path) -> Changes:
+    try:
+        return partition_changes(Evidence(read_run(directory)))
+    except UnreadableRunError:  # its judgement says why
+        return {}
 
 
 def _write(found: Compared, out: Path) -> None:

@@ -47,6 +47,8 @@ def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
+    """What a side comes to."""
+
     expected: Expectation
     promise: str  # what should be seen, in one sentence
 
