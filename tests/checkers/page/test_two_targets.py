@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+from checkers.evidence.evidence import Evidence
+from checkers.history.history_kinds import HistoryKind
 from checkers.page.comparison import ComparedSide, SideRun, beside, render_comparison
-from checkers.page.two_targets import Beside, OnTarget, as_lines
+from checkers.page.two_targets import Beside, OnTarget, as_lines, partition_changes
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 from tests.checkers.page.samples import VALID, judgement
+from tests.checkers.page.test_partition_lanes import shrinking
+from tests.support.kafka_runs import change
 
 WHOLE = "node 1 leads, ISR [1, 2, 3]"
 TWO = "node 1 leads, ISR [1, 2]"
@@ -16,6 +20,22 @@ LAST = "node 1 leads, ISR [1], ELR [2]"
 
 def on(target: str, *runs: tuple[str, ...], verdicts: tuple[str, ...] = ("valid",)) -> OnTarget:
     return OnTarget(target=target, verdicts=verdicts, changes=[{"t-0": run} for run in runs])
+
+
+def test_changes_are_those_of_the_partitions_that_clients_used() -> None:
+    cluster = shrinking()
+    cluster.commit(change("t-0", isr=[2]))  # what is as it was is no change
+    run = cluster.sent("t-0", 0, 1).run(history=HistoryKind.LOG)
+    found = partition_changes(Evidence(run))
+    assert list(found) == ["t-0"]
+    assert list(found["t-0"])[-4:] == [
+        "node 1 leads, ISR [1, 2]",
+        "node 1 leads, ISR [1], ELR [2]",
+        "nobody leads, ISR [], ELR [1, 2]",
+        "node 2 leads, ISR [2]",
+    ]
+    unused = shrinking().run(history=HistoryKind.LOG)
+    assert partition_changes(Evidence(unused)) == {}
 
 
 def test_the_same_changes_are_counted_and_no_more() -> None:
