@@ -13,7 +13,7 @@ min_isr.py               P17: nothing is acknowledged by too few
 shown.py                 P8: nothing is shown that too few have
 served.py                P10, P13: what clients were told, against the disks
 held.py                  P9, P11: replicas against one another
-replayed.py              M1: what controllers replay is what the log holds
+replayed.py              M1: what nodes replay is what the log holds
 handed_out.py            M3, M5: broker epochs and producer ids
 acknowledged_topics.py   M6, and that deleted topics are gone
 known_topics.py          every broker knows the topics that there are, and no others

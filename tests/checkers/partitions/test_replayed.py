@@ -1,4 +1,4 @@
-"""What controllers say that they replayed, against metadata logs by hand."""
+"""What nodes say that they replayed, against metadata logs by hand."""
 
 from dataclasses import replace
 
