@@ -10,7 +10,9 @@ from chaos.mutations.mutation import Mutation
 from chaos.mutations.of_brokers import BROKER_MUTATIONS
 
 
-def _of_last_replica(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> Mutation:
+def _of_last_replica(
+    name: str, *, wrong: str, real: str, checks: tuple[str, ...], simulated: bool = True
+) -> Mutation:
     return Mutation(
         id=name,
         wrong=wrong,
@@ -19,17 +21,21 @@ def _of_last_replica(name: str, *, wrong: str, real: str, checks: tuple[str, ...
         scenario="last-replica-standing",
         duration_s=30.0,
         settings={"elr": "on"},
-        simulated=True,
+        simulated=simulated,
     )
 
 
 def _of_controller(name: str) -> Mutation:
     """One that the controller's own log shows as well."""
     planted = BROKER_MUTATIONS[name]
-    return _of_last_replica(name, wrong=planted.wrong, real=planted.real, checks=planted.checks)
+    return _of_last_replica(
+        name, wrong=planted.wrong, real=planted.real, checks=planted.checks, simulated=False
+    )
 
 
-def _of_storm(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> Mutation:
+def _of_storm(
+    name: str, *, wrong: str, real: str, checks: tuple[str, ...], simulated: bool = True
+) -> Mutation:
     """Shown where brokers are cut off from their peers, or from the controllers, or paused."""
     return Mutation(
         id=name,
@@ -40,7 +46,7 @@ def _of_storm(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> M
         duration_s=24.0,
         settings={"elr": "on"},
         tries=4,
-        simulated=True,
+        simulated=simulated,
     )
 
 
@@ -74,7 +80,6 @@ IN_BROKERS = (
         scenario="controlled-shutdown-roll",
         duration_s=30.0,
         settings={"elr": "on"},
-        simulated=True,
     ),
     _of_storm(
         "P-ISR-SHORT",
@@ -87,6 +92,7 @@ IN_BROKERS = (
         wrong="who follows another leader cuts its log at the high watermark that it knew",
         real="KIP-101, Apache Kafka before 0.11",
         checks=("P16-no-committed-record-cut",),
+        simulated=False,
     ),
     _of_storm(
         "P-STAY-FENCED",
