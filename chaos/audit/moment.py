@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-from chaos.audit.kafka_client import KafkaClient
 from chaos.audit.questions import Acknowledgement, Question
 from chaos.cluster.interface import Cluster, DiskCopying, NodeId
-from chaos.conditions import Conditions
+
+Client = TypeVar("Client")
 
 
 class AuditedCluster(Cluster, DiskCopying, Protocol):
@@ -18,14 +18,14 @@ class AuditedCluster(Cluster, DiskCopying, Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Stage:
+class Stage(Generic[Client]):
     """A cluster that stands, a client of it, and what nodes have acknowledged so far.
 
     `flushed`: nodes sync records before they acknowledge them.
     """
 
     cluster: AuditedCluster
-    client: KafkaClient
+    client: Client
     victims: Sequence[NodeId]
     scratch: Path
     flushed: bool = False
@@ -45,11 +45,6 @@ class Stage:
                 await task
         self.going_on.clear()
 
-    async def files(self) -> Sequence[Path]:
-        """All files of the victims now."""
-        await self.cluster.copy_disks(self.victims, self.scratch)
-        return sorted(path for path in self.scratch.rglob("*") if path.is_file())
-
     def acknowledged(self, question: Question, value: str, *, promised: bool) -> None:
         self.expected.append(Acknowledgement(question=question, value=value, promised=promised))
 
@@ -60,20 +55,19 @@ class Stage:
         self.expected.append(told)
 
 
-Reach = Callable[[Stage], Awaitable[None]]
+Reach = Callable[[Stage[Client]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """How one target gets to a moment. `nodes`: the least that it takes; brokers, where there are
-    some. `conditions`: of the quorum.
+class Way(Generic[Client]):
+    """How one target gets to a moment. `nodes`: the least that it takes, brokers of Apache Kafka.
     `stopped`: its victims are stopped in good order then. `in_time`: the leader, asked just before
     the cut, says how far the metadata log is committed."""
 
-    reach: Reach
+    reach: Reach[Client]
     nodes: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
-    conditions: Conditions = field(default_factory=Conditions)
+    segment_bytes: int = 1 << 30  # of the metadata log
     controllers_only: bool = False  # are its victims, and not all nodes
     stopped: bool = False
     in_time: bool = True
@@ -83,4 +77,4 @@ class Way:
 class Moment:
     name: str
     summary: str
-    ways: Mapping[str, Way]  # by target: a key of `file_kinds.KINDS`
+    ways: Mapping[str, Way[Any]]  # by target: a key of `file_kinds.KINDS`

@@ -14,9 +14,7 @@ from chaos.nemesis.victims import (
     AllFollowers,
     AllVoters,
     ControllerLeader,
-    EligibleBroker,
     FollowerThatVoted,
-    InSyncFollower,
     LeaderAnd,
     OneNode,
     PartitionLeader,
@@ -78,8 +76,6 @@ _PLAIN_VICTIMS: tuple[Victim, ...] = (
     AllVoters(),
     RandomNode(),
     PartitionLeader(),
-    InSyncFollower(),
-    EligibleBroker(),
     RandomBroker(),
     AllBrokers(),
 )

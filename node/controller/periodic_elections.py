@@ -41,10 +41,9 @@ def _elections(
     for key, found in image.topics.partitions():
         topic = image.topics.find(key[0])
         assert topic is not None, f"{key} is of no topic"
-        may = election is not Election.UNCLEAN or elects_uncleanly(
-            image, topic, situation.settings.unclean
-        )
-        if not (may and wants(found)):
+        if not wants(found) or (
+            election is Election.UNCLEAN and not elects_uncleanly(image, topic)
+        ):
             continue
         record = change(key, found, found, rules_for(situation, key, found, election=election))
         if record is not None:

@@ -111,8 +111,7 @@ class Quorum:
 
     @property
     def voters(self) -> VoterSet:
-        """The newest set. Not by way of `VoterHistory.newest`: nothing is asked more often."""
-        return self._log.voters.sets[-1].voters
+        return self._log.voters.newest
 
     @property
     def is_voter(self) -> bool:

@@ -141,7 +141,7 @@ class FollowerSnapshots:
 
     def send(self, mono_ns: int) -> None:
         fetching = self._fetching
-        if fetching is None or not self.is_fetching:
+        if not self.is_fetching or fetching is None:
             return
         request = FetchSnapshotRequest(
             cluster_id=self._cluster_id,
