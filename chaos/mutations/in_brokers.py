@@ -53,7 +53,13 @@ def _of_controller(
 
 
 def _of_storm(
-    name: str, *, wrong: str, real: str, checks: tuple[str, ...], simulated: bool = True
+    name: str,
+    *,
+    wrong: str,
+    real: str,
+    checks: tuple[str, ...],
+    tries: int = 4,
+    simulated: bool = True,
 ) -> Mutation:
     """Shown where brokers are cut off from their peers, or from the controllers, or paused."""
     return Mutation(
@@ -64,7 +70,7 @@ def _of_storm(
         scenario="isr-shrink-storm",
         duration_s=24.0,
         settings={"elr": "on"},
-        tries=4,
+        tries=tries,
         simulated=simulated,
     )
 
@@ -111,6 +117,7 @@ IN_BROKERS = (
         wrong="who follows another leader cuts its log at the high watermark that it knew",
         real="KIP-101, Apache Kafka before 0.11",
         checks=("P16-no-committed-record-cut",),
+        tries=8,
         simulated=False,
     ),
     _of_storm(
