@@ -26,7 +26,9 @@ class Collected:
     inventory_crc32c: int | None = None
 
 
-async def collect(cluster: Cluster, directory: Path, *, keeps: bool) -> Collected:
+async def collect(
+    cluster: Cluster, directory: Path, *, keeps: bool, syncs: bool = True
+) -> Collected:
     """Logs and disks of all nodes; with `keeps` their processes go on.
 
     A node that cannot be stopped runs on, and its disk is copied all the same.
@@ -45,7 +47,7 @@ async def collect(cluster: Cluster, directory: Path, *, keeps: bool) -> Collecte
         starts={str(node): count for node, count in cluster.starts.items()},
         trace_lines=trace_lines(directory) if cluster.traces else {},
         unasked_ends=unasked_ends,
-        inventory_crc32c=take(directory),
+        inventory_crc32c=take(directory, syncs=syncs),
     )
 
 

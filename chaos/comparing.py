@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -13,18 +13,32 @@ from chaos.installation import prepare
 from chaos.judging import PAGE
 from chaos.launch import Ran, perform
 from chaos.operator_errors import OperatorError, UsageError
-from chaos.planning import Choices, plan_of, scenario_of
+from chaos.planning import Choices, plan_of, runtime_of, scenario_of
 from chaos.progress import ConsoleProgress
 from chaos.releases import KAFKA
 from chaos.runtimes import DOCKER
 from chaos.scenario import SIM, Scenario, Side
 from chaos.scenarios import SCENARIOS
-from checkers.history.sealed_run import read_run_info
-from checkers.interval import in_words, wilson
+from checkers.evidence.evidence import Evidence
+from checkers.history.sealed_run import RunInfo, read_run_info
+from checkers.history.store import UnreadableRunError, read_run
+from checkers.interval import wilson
 from checkers.log.durability import CHECK as DURABILITY
-from checkers.page.comparison import GAPS, ComparedSide, Gap, SideRun, gaps, render_comparison
+from checkers.page.comparison import (
+    GAPS,
+    ComparedSide,
+    Gap,
+    SideRun,
+    beside,
+    gaps,
+    render_comparison,
+)
 from checkers.page.overview import Compared, render_overview
+from checkers.page.two_targets import Beside, Changes, as_lines, partition_changes
 from checkers.page.units import label
+from checkers.run.expectation import Expectation
+from checkers.run.recovery import why_in_doubt
+from checkers.verdict import Judgement, Verdict
 
 OVERVIEW = "scenarios.html"
 
@@ -35,17 +49,19 @@ class CompareArguments:
 
     scenarios: Sequence[str]  # none: all that have sides
     runtime: str  # "": whichever there is
-    # "": our own node, but in containers Apache Kafka for scenarios of brokers
-    target: str
+    # Without one: our own node, but in containers Apache Kafka for scenarios of brokers. Two are
+    # shown beside each other.
+    targets: Sequence[str]
     settings: Mapping[str, str]  # of every side
     times: int
+    least: int | None  # of TIMES on a side that is to be accused; None: every run of every side
     seed: int
     out: Path
     as_json: bool
 
 
 def compare(arguments: CompareArguments) -> int:
-    """0 if every run of every side was judged as expected, else 1."""
+    """0 if every run of every side was judged as expected, or the bar is kept; else 1."""
     told: list[Compared] = []
     overview = arguments.out / OVERVIEW
     scenarios = _with_sides(arguments.scenarios)
@@ -63,7 +79,7 @@ def compare(arguments: CompareArguments) -> int:
     else:
         said = [_as_text(each, arguments.out) for each in told]
     sys.stdout.write("\n".join(said) + "\n")
-    return 0 if all(each.is_as_expected for each in told) else 1
+    return 0 if all(_is_kept(each, arguments) for each in told) else 1
 
 
 def _with_sides(names: Sequence[str]) -> list[Scenario]:
@@ -78,36 +94,63 @@ def _with_sides(names: Sequence[str]) -> list[Scenario]:
 
 
 def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
-    """All runs of one scenario; the page shows what there is after each of them."""
+    """All runs of one scenario; the page shows what there is after each of them. Where a bar is to
+    be kept, another run takes the place of each that was set aside, as often as that may be."""
     progress = ConsoleProgress()
-    runs: dict[str, list[SideRun]] = {side.name: [] for side in scenario.sides}
-    for number in range(arguments.times):
-        for side in scenario.sides:
-            progress.tell(f"{scenario.name}, {side.name}, run {number + 1} of {arguments.times}")
+    columns = _columns(scenario, arguments)
+    runs: list[list[SideRun]] = [[] for _ in columns]
+    rounds = arguments.times * (1 if arguments.least is None else 2)
+    for number in range(rounds):
+        for column, its_runs in zip(columns, runs, strict=True):
+            if sum(not run.doubt for run in its_runs) == arguments.times:
+                continue
+            told = f"{column.side.name}, {column.target}"
+            progress.tell(f"{scenario.name}, {told}, run {number + 1} of {arguments.times}")
             began = time.monotonic()
-            ran = perform(_choices(scenario, arguments, number, side), arguments.out, progress)
+            ran = perform(_choices(scenario, arguments, number, column), arguments.out, progress)
             if ran.interrupted:
                 page = arguments.out / f"{scenario.name}.html"
                 raise OperatorError(f"interrupted; what was run so far is in {page}")
-            runs[side.name].append(_side_run(ran, arguments.out, time.monotonic() - began))
-            found = _compared(scenario, runs)
+            took_s = time.monotonic() - began
+            its_runs.append(_side_run(column.side, ran, arguments, took_s))
+            found = _compared(scenario, arguments, zip(columns, runs, strict=True))
             _write(found, arguments.out)
     return found
 
 
-def _target(scenario: Scenario, side: Side, arguments: CompareArguments) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """A side, as it is on that target."""
+
+    side: Side
+    target: str
+
+
+def _columns(scenario: Scenario, arguments: CompareArguments) -> list[_Column]:
+    return [
+        _Column(side=side.on(target), target=target)
+        for side in scenario.sides
+        for target in _targets(scenario, side, arguments)
+        if not side.mutation or target == NODE
+    ]
+
+
+def _targets(scenario: Scenario, side: Side, arguments: CompareArguments) -> Sequence[str]:
     if side.release:
-        return f"{KAFKA}:{side.release}"
+        return [f"{KAFKA}:{side.release}"]
     in_containers = arguments.runtime != SIM
-    return arguments.target or (KAFKA if scenario.is_of_brokers and in_containers else NODE)
+    usual = KAFKA if scenario.is_of_brokers and in_containers else NODE
+    return arguments.targets or [usual]
 
 
 def _require_possible(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:
     """What the target cannot do is said before the first run, which takes its time. Raises
     UsageError."""
     for scenario in scenarios:
-        for side in scenario.sides:
-            choices = _choices(scenario, arguments, 0, side)
+        for column in _columns(scenario, arguments):
+            choices = _choices(scenario, arguments, 0, column)
+            if choices.runtime:
+                runtime_of(choices.runtime, ConsoleProgress().tell, choices.target)
             plan_of(replace(choices, runtime=choices.runtime or DOCKER))
 
 
@@ -115,7 +158,8 @@ def _have_images(scenarios: Sequence[Scenario], arguments: CompareArguments) -> 
     """Of every release that the sides name; what is there already is left alone. Raises SetupError,
     and UsageError for a release that was asked for where the sides name theirs."""
     named = [(each, side.release) for each in scenarios for side in each.sides if side.release]
-    other = f"--target {arguments.target}" if arguments.target not in ("", KAFKA) else ""
+    asked = ",".join(arguments.targets)
+    other = f"--target {asked}" if asked not in ("", KAFKA) else ""
     if arguments.runtime == SIM:
         other = f"--runtime {SIM}"
     if named and other:
@@ -130,12 +174,16 @@ def _have_images(scenarios: Sequence[Scenario], arguments: CompareArguments) -> 
     progress.end()
 
 
-def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side: Side) -> Choices:
+def _choices(
+    scenario: Scenario, arguments: CompareArguments, number: int, column: _Column
+) -> Choices:
+    side = column.side
     return Choices(
         scenario=scenario.name,
         seed=arguments.seed + number,
-        target=_target(scenario, side, arguments),
+        target=column.target,
         settings={**arguments.settings, **side.settings},
+        mutation=side.mutation,
         topic_client=side.topic_client,
         chores=side.chores,
         side=side.name,
@@ -143,17 +191,22 @@ def _choices(scenario: Scenario, arguments: CompareArguments, number: int, side:
     )
 
 
-def _compared(scenario: Scenario, runs: Mapping[str, Sequence[SideRun]]) -> Compared:
+def _compared(
+    scenario: Scenario,
+    arguments: CompareArguments,
+    runs: Iterable[tuple[_Column, Sequence[SideRun]]],
+) -> Compared:
     """Of the sides that have run, as the page shows them."""
     sides = [
         ComparedSide(
-            name=side.name,
-            promise=side.promise,
-            expected=side.expected,
-            runs=tuple(runs[side.name]),
+            name=column.side.name,
+            promise=column.side.promise,
+            expected=column.side.expected,
+            runs=tuple(its_runs),
+            target=column.target if len(arguments.targets) > 1 else "",
         )
-        for side in scenario.sides
-        if runs[side.name]
+        for column, its_runs in runs
+        if its_runs
     ]
     return Compared(
         name=scenario.name,
@@ -163,13 +216,40 @@ def _compared(scenario: Scenario, runs: Mapping[str, Sequence[SideRun]]) -> Comp
     )
 
 
-def _side_run(ran: Ran, out: Path, took_s: float) -> SideRun:
+def _side_run(side: Side, ran: Ran, arguments: CompareArguments, took_s: float) -> SideRun:
+    info = read_run_info(ran.directory)
+    compared = len(arguments.targets) > 1
     return SideRun(
         judgement=ran.judgement,
-        href=os.path.relpath(ran.directory / PAGE, out),
-        command=read_run_info(ran.directory).command,
+        href=os.path.relpath(ran.directory / PAGE, arguments.out),
+        command=info.command,
         took_s=took_s,
+        doubt=doubt_of(side.expected, ran.judgement, info),
+        changes=_changes(ran.directory) if compared else {},
     )
+
+
+def _changes(directory: Path) -> Changes:
+    try:
+        return partition_changes(Evidence(read_run(directory)))
+    except UnreadableRunError:  # its judgement says why
+        return {}
+
+
+def doubt_of(expected: Expectation, judgement: Judgement, info: RunInfo) -> str:
+    """Why a run counts neither for its side nor against it: it accuses nobody and is not as
+    expected, and a fault left no evidence, or the machine was starved. "" where it counts."""
+    if expected.holds(judgement) or judgement.verdict is Verdict.INVALID:
+        return ""
+    if judgement.verdict is Verdict.VOID:
+        return "it is void"
+    return why_in_doubt(info.pressure) if info.pressure else ""
+
+
+def _is_kept(found: Compared, arguments: CompareArguments) -> bool:
+    if arguments.least is None:
+        return found.is_as_expected
+    return found.keeps(arguments.least, arguments.times)
 
 
 def _write(found: Compared, out: Path) -> None:
@@ -183,14 +263,17 @@ def _write(found: Compared, out: Path) -> None:
 def _as_text(found: Compared, out: Path) -> str:
     lines = []
     for side in found.sides:
-        counted = in_words(side.as_expected, len(side.runs))
-        lines.append(f"{side.name:<14} {counted} as expected: {side.promise} ({side.expected})")
+        counted = side.in_words(" as expected")
+        lines.append(f"{side.column:<14} {counted}: {side.promise} ({side.expected})")
         for run in side.runs:
             lines.append(f"  {run.judgement.sentence}")
-            if unlike := side.expected.unlike(run.judgement):
+            if run.doubt:
+                lines.append(f"  set aside: {run.doubt}")
+            elif unlike := side.expected.unlike(run.judgement):
                 lines.append(f"  not as expected: {unlike}")
         lines.append(f"  a run took {side.took.in_words()}")
         lines += [f"  {label(name)}: {gap.in_words()}" for name, gap in _gaps(side)]
+    lines += [line for each in beside(found.sides) for line in as_lines(each)]
     return "\n".join([*lines, f"  page: {out / found.href}"])
 
 
@@ -206,16 +289,29 @@ def _as_json(found: Compared) -> Mapping[str, object]:
     rows = [
         {
             "side": side.name,
+            "target": side.target,
             "promise": side.promise,
             "expected": str(side.expected),
             "as_expected": side.as_expected,
-            "interval": wilson(side.as_expected, len(side.runs)),
+            "counted": side.counted,
+            "interval": wilson(side.as_expected, side.counted),
             "gaps": {name: asdict(gap) for name, gap in _gaps(side)},
             "runs": [_run_json(side, run) for run in side.runs],
         }
         for side in found.sides
     ]
-    return {"scenario": found.name, "page": found.href, "sides": rows}
+    both = [_beside_json(each) for each in beside(found.sides)]
+    return {"scenario": found.name, "page": found.href, "sides": rows, "beside": both}
+
+
+def _beside_json(each: Beside) -> Mapping[str, object]:
+    return {
+        "side": each.side,
+        "targets": [each.one.target, each.other.target],
+        "differs_in_verdict": each.differs_in_verdict,
+        "differ_in": [name for name in each.partitions if each.differs_in(name)],
+        "states": {name: each.rows(name) for name in each.partitions},
+    }
 
 
 def _run_json(side: ComparedSide, run: SideRun) -> dict[str, object]:
@@ -225,6 +321,7 @@ def _run_json(side: ComparedSide, run: SideRun) -> dict[str, object]:
         "verdict": run.judgement.verdict.word,
         "sentence": run.judgement.sentence,
         "unlike": side.expected.unlike(run.judgement),
+        "doubt": run.doubt,
         "facts": dict(facts[0]) if facts else {},
         "took_s": round(run.took_s, 1),
         "command": run.command,

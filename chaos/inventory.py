@@ -26,11 +26,11 @@ class InventoryError(Exception):
     """The inventory itself is not what was written."""
 
 
-def take(directory: Path) -> int:
+def take(directory: Path, *, syncs: bool = True) -> int:
     """Write a run's inventory; its own CRC."""
     entries = {_name(path, directory): _entry(path) for path in _evidence(directory)}
     data = json.dumps(entries, indent=1, sort_keys=True).encode() + b"\n"
-    replace_file(directory / INVENTORY, data)
+    replace_file(directory / INVENTORY, data, syncs=syncs)
     return crc32c(data)
 
 

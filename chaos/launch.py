@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.cluster.interface import Cluster
+from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.abilities import lacking
 from chaos.nemesis.fault import needs_of
 from chaos.nemesis.schedule import Schedule, Window
-from chaos.operator_errors import OperatorError
+from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
 from chaos.planning import Choices, plan_of, require_reachable, runtime_of
 from chaos.progress import ConsoleProgress
@@ -100,14 +101,7 @@ async def _run(
     page: bool,
 ) -> Judgement:
     with signals_to(interrupt, progress.tell):
-        cluster = world.cluster(
-            run_id=plan.cluster_name,
-            nodes=plan.nodes,
-            target=plan.target,
-            settings=plan.target_settings,
-            keep=plan.keep,
-            directory=directory,
-        )
+        cluster = _cluster(plan, directory, world)
         plan = _possible(plan, cluster, progress)
         _require_powers(plan, cluster)
         runner = Runner(
@@ -125,6 +119,20 @@ async def _run(
         finally:
             if plan.keep:
                 let_go(cluster)
+
+
+def _cluster(plan: RunPlan, directory: Path, world: World) -> Cluster:
+    try:
+        return world.cluster(
+            run_id=plan.cluster_name,
+            nodes=plan.nodes,
+            target=plan.target,
+            settings=plan.target_settings,
+            keep=plan.keep,
+            directory=directory,
+        )
+    except SettingError as error:  # a number that no node can have
+        raise UsageError(f"{error}\n  try: kraft-node start --help") from error
 
 
 def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:

@@ -51,7 +51,7 @@ class RunPlan:
     def expected(self) -> Expectation | None:
         """What its side is to show; None where it is of none."""
         sides = [each for each in self.scenario.sides if each.name == self.side]
-        return sides[0].expected if sides else None
+        return sides[0].on(self.target).expected if sides else None
 
     @property
     def script(self) -> Script | None:

@@ -79,7 +79,8 @@ def plan_of(choices: Choices) -> RunPlan:
         mutation=choices.mutation,
     )
     if scenario.trial is not None:
-        plan = replace(plan, settings={**left_to_no_seed(plan.target), **plan.settings})
+        left = left_to_no_seed(plan.target, of_brokers=scenario.is_of_brokers)
+        plan = replace(plan, settings={**left, **plan.settings})
         nodes = choices.nodes if plan.target == NODE else plan.nodes
         trial = scenario.trial(seed, choices.duration_s, nodes, plan.settings)
         plan = _of_trial(plan, trial, choices)
@@ -101,6 +102,8 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
         _require_setting(scenario, name, choices.settings[name])
     kind = kind_of(scenario.load)
     settings = _settings(scenario, choices)
+    if scenario.is_of_brokers and scenario.trial is not None:
+        settings = {BROKERS: str(_NODES), **settings}  # how many there are, the seed says
     if scenario.is_of_brokers and not has_brokers(choices.target, settings):
         raise UsageError(
             f"{scenario.name} is a scenario of brokers, and {choices.target} has none\n"
@@ -135,7 +138,8 @@ def _settings(scenario: Scenario, choices: Choices) -> Mapping[str, str]:
     """The scenario's own and those asked for; a scenario of brokers takes some, whose program has
     none unless told so."""
     ours = scenario.is_of_brokers and choices.target == NODE
-    brokers = {BROKERS: str(choices.nodes or _NODES)} if ours else {}
+    count = choices.nodes or (_NODES if scenario.trial is None else None)
+    brokers = {BROKERS: str(count)} if ours and count is not None else {}
     usual = _usual(scenario, choices.target).settings
     return {**brokers, **scenario.settings, **usual, **choices.settings}
 
@@ -143,10 +147,10 @@ def _settings(scenario: Scenario, choices: Choices) -> Mapping[str, str]:
 def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
     """Our own serve what a log takes; simulated ones, no library can reach."""
     load, of_kafka = scenario.load, f"\n  try: --target {KAFKA}"
-    if isinstance(load, AppendOptions) and (load.transactional or load.chores or choices.chores):
+    if isinstance(load, AppendOptions) and load.transactional:
         raise UsageError(
-            f"{scenario.name}: its clients use transactions, or do more than put and read records, "
-            f"which is not known of brokers of our own{of_kafka}"
+            f"{scenario.name}: its clients use transactions, which brokers of our own refuse"
+            f"{of_kafka}"
         )
     require_reachable(choices.runtime, choices.client, choices.topic_client)
 
@@ -198,16 +202,17 @@ def _load(scenario: Scenario, choices: Choices) -> Load:
 
 def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:
     """Whatever the seed says, or the user instead of it."""
+    settings = {**trial.settings, **plan.settings}
     return replace(
         plan,
         nodes=trial.nodes,
         duration_s=trial.schedule.duration_s,
         schedule=trial.schedule,
         load=trial.load.adjusted(
-            concurrency=choices.concurrency, rate=choices.rate, settings=plan.settings
+            concurrency=choices.concurrency, rate=choices.rate, settings=settings
         ),
         conditions=trial.conditions,
-        settings={**trial.settings, **plan.settings},
+        settings=settings,
     )
 
 

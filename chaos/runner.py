@@ -252,7 +252,9 @@ class Runner:
                 )
 
     async def _collect_and_count(self) -> None:
-        collected = await collect(self._cluster, self._directory, keeps=self._plan.keep)
+        collected = await collect(
+            self._cluster, self._directory, keeps=self._plan.keep, syncs=self._syncs
+        )
         self._info = replace(
             self._info,
             endings=collected.endings,

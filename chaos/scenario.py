@@ -8,18 +8,20 @@ from typing import Any
 
 from chaos.cluster.interface import (
     Advertised,
+    ElrLevel,
     MovedReplica,
     PowerCutMode,
     Removal,
     StoppedDisk,
     Voted,
 )
+from chaos.cluster.targets.named import NODE, is_kafka
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.removals import KillRemoved, RestartRemoved
-from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress
+from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SetElrLevel
 from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.nemesis.victims import FollowerThatVoted
@@ -44,6 +46,14 @@ def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a side comes to."""
+
+    expected: Expectation
+    promise: str  # what should be seen, in one sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """One configuration in which a scenario is run, to be compared with others."""
 
@@ -51,9 +61,20 @@ class Side:
     settings: Mapping[str, str]
     expected: Expectation
     promise: str  # what should be seen, in one sentence
+    own: Outcome | None = None  # of our own node, where that is another one than Apache Kafka's
+    on_kafka: Mapping[str, str] = field(default_factory=dict)  # settings that our own has not
+    mutation: str = ""  # planted in every node: a side of our own node alone
     topic_client: str = "raw"  # as `run --topic-client`
     chores: tuple[str, ...] | None = None  # of the clients; None: those of the scenario
     release: str = ""  # of Apache Kafka, where sides differ by it; else that which was asked for
+
+    def on(self, target: str) -> "Side":
+        """What it is of this target."""
+        if is_kafka(target):
+            return replace(self, settings={**self.settings, **self.on_kafka})
+        if self.own is None or target != NODE:
+            return self
+        return replace(self, expected=self.own.expected, promise=self.own.promise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +128,14 @@ class Scenario:
         """Whether its clients talk to brokers, which not every target has."""
         return kind_of(self.load).servers is Servers.BROKERS
 
+    def side_with(self, target: str, settings: Mapping[str, str]) -> Side | None:
+        """The side that these settings make, as it is on that target, if they make one."""
+        sides = (side.on(target) for side in self.sides)
+        made = [
+            side for side in sides if side.settings and side.settings.items() <= settings.items()
+        ]
+        return made[0] if len(made) == 1 else None
+
     @property
     def needs(self) -> frozenset[Ability]:
         """The powers without which the scenario cannot be run."""
@@ -156,12 +185,13 @@ class ScenarioSetting:
 
 
 # What disks forget at power cuts, what becomes of the page cache of stopped nodes and of moved
-# replicas, where controllers say that they are, whom a victim voted for, and whether it was to
-# remove itself. All other settings are of the target.
+# replicas, where controllers say that they are, whom a victim voted for, whether it was to remove
+# itself, and what becomes of ELRs. All other settings are of the target.
 CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
 ADVERTISED = "advertised"
 VOTED = "voted"
 REMOVAL = "removal"
+ELR_LEVEL = "elr_level"
 SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
     CUT: ScenarioSetting(
         fault=PowerOff,
@@ -205,6 +235,13 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         values=Removal,
         scripted=True,
         unfit="kills no leader that was asked to remove itself",
+    ),
+    ELR_LEVEL: ScenarioSetting(
+        fault=SetElrLevel,
+        parameter="level",
+        values=ElrLevel,
+        scripted=True,
+        unfit="changes no level of eligible leader replicas",
     ),
 }
 

@@ -23,7 +23,7 @@ from checkers.evidence.missing import rows_to_count
 from checkers.evidence.planned import Kind
 from checkers.history.events import EventType, FaultStage
 from checkers.history.log_lines import error_rows
-from checkers.history.sealed_run import RunInfo, read_run_info
+from checkers.history.sealed_run import Run, RunInfo, read_run_info
 from checkers.history.store import EVENTS, ManifestValue, write_tables
 from checkers.history.tables import (
     ANSWERED,
@@ -54,8 +54,8 @@ class _Recorded:
     dropped: list[str] = field(default_factory=list)
 
 
-def seal(directory: Path) -> tuple[str, ...]:
-    """Write a run's tables and manifest; returns what was dropped from cut files.
+def seal(directory: Path) -> Run:
+    """Write a run's tables and manifest; returns the run as whoever reads them finds it.
 
     Raises UnsealableError where the directory does not hold a run.
     """
@@ -74,14 +74,23 @@ def seal(directory: Path) -> tuple[str, ...]:
         else differences(directory, info.inventory_crc32c, read=True)
     )
     rows = rows_to_count(tables)
+    run = Run(
+        directory=directory,
+        info=info,
+        tables=tables,
+        truncated=tuple(recorded.dropped),
+        differs=differs,
+        rows=rows,
+        broken_lines=_broken_lines(info, rows["node_events"]),
+    )
     found: dict[str, ManifestValue] = {
-        "truncated": recorded.dropped,
-        "differs": differs,
-        "rows": rows,
-        "broken_lines": _broken_lines(info, rows["node_events"]),
+        "truncated": run.truncated,
+        "differs": run.differs,
+        "rows": run.rows,
+        "broken_lines": run.broken_lines,
     }
-    write_tables(directory, tables, found)
-    return tuple(recorded.dropped)
+    write_tables(directory, tables, found, syncs=not info.is_simulated)
+    return run
 
 
 def _tables(directory: Path, info: RunInfo, recorded: _Recorded) -> dict[str, pa.Table]:
@@ -259,4 +268,4 @@ def _node_events(directory: Path, started_mono_ns: int) -> pa.Table:
     for path in _logs(directory):
         with path.open(encoding="utf-8", errors="replace") as lines:
             tables.append(parse_trace_lines(lines, started_mono_ns, orjson.loads))
-    return pa.concat_tables(tables) if tables else NODE_EVENTS.empty_table()
+    return pa.concat_tables(tables).combine_chunks() if tables else NODE_EVENTS.empty_table()

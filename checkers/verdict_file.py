@@ -8,14 +8,14 @@ from checkers.history.store import VERDICT, replace_file
 from checkers.verdict import CheckResult, Judgement, Verdict
 
 
-def write_verdict(directory: Path, judgement: Judgement) -> Path:
+def write_verdict(directory: Path, judgement: Judgement, *, syncs: bool = True) -> Path:
     """Put `verdict.json` into a run's directory, in one step; returns its path."""
     row = asdict(judgement)
     row["verdict"] = judgement.verdict.word
     for result in row["results"]:
         result["verdict"] = result["verdict"].word
     path = directory / VERDICT
-    replace_file(path, json.dumps(row, indent=2).encode() + b"\n")
+    replace_file(path, json.dumps(row, indent=2).encode() + b"\n", syncs=syncs)
     return path
 
 

@@ -41,6 +41,7 @@ class BrokerSettings:
     partitions: int = 1  # num.partitions
     replication: int = 1  # default.replication.factor
     min_isr: int = 1  # min.insync.replicas
+    unclean: bool = False  # unclean.leader.election.enable
     unclean_retry_ms: int = 300_000  # unclean.leader.election.interval.ms
     preferred_check_s: int = 300  # leader.imbalance.check.interval.seconds
 
@@ -57,6 +58,8 @@ class BrokerRole:
     fetch_bytes: int = 1024 * 1024  # replica.fetch.max.bytes
     fetch_backoff_ms: int = 1000  # replica.fetch.backoff.ms
     socket_ms: int = 30_000  # replica.socket.timeout.ms
+    # controller.socket.timeout.ms: of what is handed on; the broker's own requests are short
+    controller_socket_ms: int = 30_000
     segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
     segment_ms: int = 604_800_000  # log.roll.ms; Kafka's, of its log.roll.hours
     message_bytes: int = 1024 * 1024 + 12  # message.max.bytes

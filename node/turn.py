@@ -1,20 +1,21 @@
 """The one order of perform, send and flush, which every shell of a node keeps.
 
-A turn is a generator of deeds. A shell does each of them, whole, before it asks for the next; what
-comes of it (`LogFlushed`, and whatever arrives) it feeds. The server does them with sockets and an
-fsync, the simulator on virtual time: so what is simulated is the order that is real.
+A turn is a generator of deeds, some at a time. A shell does one after the other, each whole, before
+it asks for more; what comes of it (`LogFlushed`, and whatever arrives) it feeds. The server does
+them with sockets and an fsync, the simulator on virtual time: so what is simulated is the order
+that is real.
 
 All that is ready is stepped first. What a step wants written is written before the next step; then
 trace lines leave, then frames, then one flush of each log serves all that was appended to it (group
 commit), and what becomes visible by it leaves after that. Frames go out before the flush, not
 after, so that followers sync while their leader does; the core only emits what may be seen by then.
 
-A shell that waits for a flush feeds its `LogFlushed` before it asks for the next deed. One that
+A shell that waits for a flush feeds its `LogFlushed` before it does the next deed. One that
 goes on meanwhile feeds it when the flush is done: until then no other of that log is asked for.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Protocol, assert_never
@@ -51,6 +52,7 @@ class Beat(Enum):
 
 
 Deed = Effect | Beat
+Turn = Iterator[Sequence[Deed]]
 
 
 class SteppedNode(Protocol):
@@ -82,38 +84,39 @@ class Turns:
         """Stepped in this turn if one is under way, else in the next."""
         self._ready.append(event)
 
-    def start(self) -> Iterator[Deed]:
+    def start(self) -> Turn:
         """Once, before all others; what was fed before is handled in it."""
-        yield from self._perform(self._node.start(self._read_clocks()))
+        yield self._deeds(self._node.start(self._read_clocks()))
         yield from self.drain()
 
-    def drain(self) -> Iterator[Deed]:
+    def drain(self) -> Turn:
         """All that is ready, and all that comes of it."""
         while not self._is_stopped:
             if self._ready:
-                yield from self._step(self._ready.popleft(), self._read_clocks())
+                yield self._step(self._ready.popleft(), self._read_clocks())
                 continue
-            yield from self._send()
+            deeds = self._leaving()
             if self._wanted:
-                yield from self._flush()
+                deeds += self._flushes()
+            yield deeds
             if not self._ready:
                 return
 
-    def time_out(self) -> Iterator[Deed]:
+    def time_out(self) -> Turn:
         """A timer fired. All input from before is heard first, however long that takes: after a
         slow fsync the fetch that would have calmed an election timer is already there. What is due
         then is what was due when the listening began."""
         heard = self._read_clocks()
-        yield Beat.LISTEN
+        yield [Beat.LISTEN]
         yield from self.drain()
         if not self._is_stopped and heard.mono_ns >= self._node.next_deadline_ns():
-            yield from self._step(TimeoutElapsed(), heard)
+            yield self._step(TimeoutElapsed(), heard)
             yield from self.drain()
 
-    def _step(self, event: Event, now: Now) -> Iterator[Deed]:
+    def _step(self, event: Event, now: Now) -> list[Deed]:
         if isinstance(event, LogFlushed):
             event = self._flushed(event)
-        return self._perform(self._node.step(event, now))
+        return self._deeds(self._node.step(event, now))
 
     def _flushed(self, event: LogFlushed) -> LogFlushed:
         """What was cut off since the flush began may have been written anew, and not flushed."""
@@ -134,7 +137,9 @@ class Turns:
             or event.channel != channel
         )
 
-    def _perform(self, effects: list[Effect]) -> Iterator[Deed]:
+    def _deeds(self, effects: list[Effect]) -> list[Deed]:
+        """What is done before the next step; the rest is kept until there is none."""
+        deeds: list[Deed] = []
         stop = None
         for effect in effects:
             match effect:
@@ -147,34 +152,34 @@ class Turns:
                     self._wanted[effect.log] = None
                 case TruncateLog():
                     self._cut(effect.log, effect.end)
-                    yield effect
+                    deeds.append(effect)
                 case ReplaceLog():
                     self._cut(effect.log, effect.snapshot.offset)
-                    yield effect
+                    deeds.append(effect)
                 case PersistElectionState() | AppendBatches() | Trace():
-                    yield effect
+                    deeds.append(effect)
                 case WriteSnapshot() | FinishSnapshot() | CutLog():
-                    yield effect
+                    deeds.append(effect)
                 case OnReplicas():
-                    yield effect
+                    deeds.append(effect)
                 case Stop():
                     stop = effect
                     break
                 case _:
                     assert_never(effect)
-        yield Beat.STEPPED
+        deeds.append(Beat.STEPPED)
         if stop is not None:
             self._is_stopped = True
-            yield from self._send()  # its last answers
-            yield stop
+            deeds += [*self._leaving(), stop]  # its last answers
+        return deeds
 
-    def _send(self) -> Iterator[Deed]:
-        yield Beat.TRACES_LEAVE
+    def _leaving(self) -> list[Deed]:
         outgoing, self._outgoing = self._outgoing, []
-        yield from outgoing
+        return [Beat.TRACES_LEAVE, *outgoing]
 
-    def _flush(self) -> Iterator[Deed]:
-        for log in [log for log in self._wanted if log not in self._flushing]:
+    def _flushes(self) -> list[Deed]:
+        logs = [log for log in self._wanted if log not in self._flushing]
+        for log in logs:
             del self._wanted[log]
             self._flushing[log] = None
-            yield FlushLog(log=log)
+        return [FlushLog(log=log) for log in logs]

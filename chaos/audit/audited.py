@@ -51,7 +51,7 @@ _HEADINGS = ("moment", "file", "on the disk", "n of m", "the next start")
 
 def as_text(found: Audited) -> str:
     shown = _table(found.rows) if found.rows else ["no file differs"]
-    refused = [f"{cut.moment}: {cut.refusal}" for cut in found.cuts if cut.refusal]
+    refused = [f"{cut.moment}: {cut.refusal}" for cut in found.cuts if cut.refusal and not cut.void]
     void = [f"{cut.moment}: void, {cut.void}" for cut in found.cuts if cut.void]
     same = f"always the same: {', '.join(always_same(found.cuts))}"
     told = [*_changed(found.cuts), *dict.fromkeys(refused), *void]

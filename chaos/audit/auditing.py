@@ -19,8 +19,7 @@ from chaos.audit.next_start import SUSPECT, NextStart
 from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once, never_cut
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import DiskCopying, PowerCutMode
-from chaos.cluster.targets.named import release_of
-from chaos.conditions import Conditions
+from chaos.cluster.targets.named import BROKERS, release_of
 from chaos.interrupt import Interrupt, signals_to
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.progress import ConsoleProgress
@@ -57,7 +56,7 @@ def audit(arguments: AuditArguments) -> int:
     kind = "kafka" if release_of(arguments.target) else "node"
     moments = _chosen(arguments.moments, kind)
     if arguments.flushed and kind == "node":
-        raise UsageError("--flushed: our own node syncs all that it acknowledges, as it is")
+        raise UsageError(f"--flushed: our own node has no {_FLUSHED}")
     progress = ConsoleProgress()
     found = Audited(target=arguments.target, mode=arguments.mode, flushed=arguments.flushed)
     page = arguments.out / f"audit-{kind}.html"
@@ -111,14 +110,16 @@ def _cut(
 def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> AuditedCluster:
     """Raises OperatorError where the power of its disks cannot be cut."""
     way = plan.moment.ways[plan.target]
+    nodes = max(way.nodes, arguments.nodes)
+    brokers = {BROKERS: str(nodes)} if BROKERS in way.settings else {}
     cluster = RUNTIMES[DOCKER].new(
         run_id=f"{directory.name}-{os.getpid():x}",
-        nodes=max(way.nodes, arguments.nodes),
+        nodes=nodes,
         target=arguments.target,
         keep=False,
         directory=directory,
-        settings={**way.settings, **({_FLUSHED: "1"} if plan.flushed else {})},
-        conditions=Conditions(segment_bytes=way.segment_bytes),
+        settings={**way.settings, **brokers, **({_FLUSHED: "1"} if plan.flushed else {})},
+        conditions=way.conditions,
     )
     if not isinstance(cluster, DiskCopying):
         why = why_lacking(cluster)

@@ -56,6 +56,10 @@ _SHARED = (
     _kind("quorum-state", r"quorum-state"),
     _kind("meta.properties", r"meta\.properties", blamed=r"meta\.properties"),
     _kind("snapshot", r"\d{20}-\d{10}\.checkpoint"),
+    _kind("clean-shutdown marker", r"\.kafka_cleanshutdown"),
+    _kind("high watermarks", r"replication-offset-checkpoint"),
+    _kind("log starts", r"log-start-offset-checkpoint"),
+    _kind("lock", r"\.lock"),
     _kind("file on its way", r".*\.tmp", derived=True),  # to another name
     # Kafka does not name the file: what is not in it is what it misses.
     _kind("bootstrap.checkpoint", r"bootstrap\.checkpoint", blamed=r"bootstrap"),
@@ -66,17 +70,12 @@ _KAFKA = (
     _kind("time index", r"\d{20}\.timeindex", derived=True),
     _kind("transaction index", r"\d{20}\.txnindex", derived=True),
     _kind("producer snapshot", r"\d{20}\.snapshot", derived=True),
-    _kind("clean-shutdown marker", r"\.kafka_cleanshutdown"),
     _kind("recovery points", r"recovery-point-offset-checkpoint"),
-    _kind("high watermarks", r"replication-offset-checkpoint"),
-    _kind("log starts", r"log-start-offset-checkpoint"),
     _kind("cleaner's progress", r"cleaner-offset-checkpoint"),
-    _kind("lock", r"\.lock"),
 )
 _NODE = (
     *_SHARED,
     _kind("flush mark", r"flushed-\d{20}"),
-    _kind("lock", r"\.lock"),
 )
 KINDS: dict[str, Sequence[FileKind]] = {"node": _NODE, "kafka": _KAFKA}
 OTHER = _kind("other file", r".*")

@@ -1,4 +1,5 @@
-"""Apache Kafka, asked by kafka-python: topics, records, offsets, transactions, log directories.
+"""Brokers of either target, asked by kafka-python: topics, records, offsets, transactions, log
+directories.
 
 The library blocks, so its calls are made in threads. Its connections outlive no power cut: `close`
 drops them, and the next question opens others.
@@ -16,17 +17,15 @@ from kafka.structs import OffsetAndMetadata
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from chaos.audit.questions import Question
+from chaos.audit.quorum_client import QuorumClient
 from chaos.audit.waiting import comes_true
-from chaos.cluster.interface import Cluster, Described, NodeId
-from chaos.cluster.topology import host_name, inner_port
+from chaos.cluster.interface import Cluster, Described
 from chaos.operator_errors import OperatorError
-from chaos.probes import NoLeaderError, QuorumProbe, advertised, committed_end, driver_for
+from chaos.probes import advertised, driver_for
 from workloads.broker_connections import Brokers
 from workloads.connection import LostError, NotSentError
-from workloads.wire.error_codes import error_name
 from workloads.wire.header import Api
 from workloads.wire.log_directories import describe_log_dirs, read_log_dirs
-from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
 
 _METADATA_LOG = "__cluster_metadata-0"
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
@@ -36,13 +35,13 @@ _IMAGES_FOLLOW_WITHIN_S = 10.0
 _POLL_MS = 200
 _ANY_TIME = 1  # milliseconds since 1970: every record is of later
 _NONE = "none"
-_DUPLICATE_VOTER = 126
+_COMMITTED = "CompleteCommit"
 
 T = TypeVar("T")
 
 
 class KafkaClient:
-    """Of the brokers of a cluster."""
+    """Of the brokers of a cluster, and of the `quorum` of its controllers."""
 
     def __init__(self, cluster: Cluster) -> None:
         roles = cluster.roles if isinstance(cluster, Described) else {}
@@ -50,7 +49,7 @@ class KafkaClient:
         entries = advertised(cluster, brokers)
         self._driver = driver_for(cluster, brokers)
         controllers = [node for node in cluster.nodes if roles[node].is_controller]
-        self._controllers = driver_for(cluster, controllers)
+        self.quorum = QuorumClient(cluster, controllers)
         self._common: dict[str, Any] = {
             "bootstrap_servers": [f"{each.host}:{each.port}" for each in entries.values()],
             "client_id": "kraft-chaos",
@@ -107,6 +106,11 @@ class KafkaClient:
     async def commit(self, producer: KafkaProducer) -> None:
         await self._once(producer.commit_transaction)
 
+    async def is_committed(self, name: str) -> bool:
+        """Whether the coordinator of that transactional id has noted that nothing is left to do."""
+        told = await self._patiently(lambda: self._admin.describe_transactions([name]))
+        return bool(told[name].state == _COMMITTED)
+
     async def commit_offset(self, group: str, topic: str, offset: int) -> None:
         """Of the topic's first partition."""
         place = TopicPartition(topic, 0)
@@ -120,47 +124,11 @@ class KafkaClient:
 
         await self._patiently(commit)
 
-    async def remove_voter(self, node: NodeId, directory_id: str) -> None:
-        body = remove_raft_voter(node, directory_id)
-        if error := await self._change_voters(Api.REMOVE_RAFT_VOTER, body):
-            raise OperatorError(f"voter {node} is not removed: {error_name(error)}")
-
-    async def add_voter(self, node: NodeId, directory_id: str) -> None:
-        """Asked again while the leader says that it has not caught up, or is busy otherwise."""
-        body = add_raft_voter(
-            node,
-            directory_id,
-            listener="CONTROLLER",
-            host=host_name(node),
-            port=inner_port(node),
-            timeout_ms=int(_ANSWERS_WITHIN_S * 1000),
-        )
-        error = 0
-
-        async def added() -> bool:
-            nonlocal error
-            error = await self._change_voters(Api.ADD_RAFT_VOTER, body)
-            return error in (0, _DUPLICATE_VOTER)  # one that had been answered too late
-
-        if not await comes_true(added, within_s=_ANSWERS_WITHIN_S):
-            raise OperatorError(f"voter {node} is not added: {error_name(error)}")
-
     async def committed_end(self) -> int:
         """How far the leader says that the metadata log is committed. Raises OperatorError."""
-        try:
-            return await committed_end(self._controllers, _ANSWERS_WITHIN_S)
-        except NoLeaderError as trouble:
-            raise OperatorError(str(trouble)) from trouble
+        return await self.quorum.committed_end()
 
     # What brokers are asked
-
-    def voters(self) -> Question:
-        def look() -> str:
-            told = self._admin.describe_metadata_quorum()
-            (partition,) = told["topics"][0]["partitions"]
-            return ", ".join(sorted(str(v["replica_id"]) for v in partition["current_voters"]))
-
-        return self._of_metadata("voters", look)
 
     def topic(self, name: str) -> Question:
         def look() -> str:
@@ -270,19 +238,6 @@ class KafkaClient:
         return Question(text=f"log directories of {topic}", rests_on=rests_on, ask=ask)
 
     # How
-
-    async def _change_voters(self, api: Api, body: bytes) -> int:
-        """The error code. Raises OperatorError where nobody answers."""
-        probe = QuorumProbe(self._controllers)
-        brokers = Brokers(self._controllers, _ANSWERS_WITHIN_S)
-        try:
-            leader = await probe.leader(_ANSWERS_WITHIN_S)
-            return await brokers.ask(leader, api, body, read_voters_changed)
-        except (NoLeaderError, NotSentError, LostError) as trouble:
-            raise OperatorError(f"the voters are not changed: {trouble}") from trouble
-        finally:
-            brokers.close()
-            await probe.close()
 
     def _question(self, text: str, look: Callable[[], str], *rests_on: str) -> Question:
         return Question(text=text, rests_on=rests_on, ask=lambda: self._patiently(look))

@@ -6,6 +6,9 @@ minute: where the cuts without the row have the file whole, and their disks were
 so. In younger ones somebody had it synced, or had not written it yet, or had not acknowledged what
 it held: then the cut met the program elsewhere. Between shorter and zeros the kernel decides
 always: the size of a file is committed with the journal, whoever syncs, and its bytes are not.
+
+A node that refuses to start from a disk that held all that its files said has a row as well, of no
+file.
 """
 
 from collections.abc import Sequence
@@ -18,6 +21,7 @@ from chaos.audit.one_cut import ObservedCut, ObservedFile
 
 # From when on the kernel writes bytes out unasked: vm.dirty_expire_centisecs, as Linux has it.
 WRITTEN_OUT_AFTER_S = 30.0
+NO_FILE = "no file"  # of which the disk held anything else, and the node refused to start
 
 
 class Varies(StrEnum):
@@ -42,7 +46,8 @@ class Row:
 
 
 def rows_of(cuts: Sequence[ObservedCut]) -> list[Row]:
-    """Differences only, in the order of moments; within one, the worst outcome first."""
+    """Differences, and refusals without any, in the order of moments; within one, the worst
+    outcome first."""
     sound = [cut for cut in cuts if not cut.void]
     found: list[Row] = []
     for moment in dict.fromkeys(cut.moment for cut in sound):
@@ -59,12 +64,15 @@ def always_same(cuts: Sequence[ObservedCut]) -> list[str]:
 
 
 def _rows(moment: str, cuts: Sequence[ObservedCut]) -> list[Row]:
-    seen: dict[tuple[str, Status, NextStart], list[tuple[int, ObservedFile]]] = {}
+    seen: dict[tuple[str, Status, NextStart], list[tuple[int, ObservedFile | None]]] = {}
     for number, cut in enumerate(cuts):
         for each in cut.differences:
             assert each.outcome is not None, "every difference has one"
             key = (each.kind, each.file.status, each.outcome)
             seen.setdefault(key, []).append((number, each))
+    for number, cut in enumerate(cuts):
+        if cut.refusal and not cut.differences:
+            seen.setdefault((NO_FILE, Status.SAME, NextStart.REFUSES), []).append((number, None))
     of_outcome: dict[tuple[str, NextStart], set[int]] = {}
     for (kind, _, outcome), found in seen.items():
         of_outcome.setdefault((kind, outcome), set()).update(number for number, _ in found)
@@ -77,7 +85,7 @@ def _rows(moment: str, cuts: Sequence[ObservedCut]) -> list[Row]:
             seen=len({number for number, _ in found}),
             of_outcome=len(of_outcome[kind, outcome]),
             cuts=len(cuts),
-            files=len(found),
+            files=sum(each is not None for _, each in found),
             varies=_varies(
                 kind, [cut for n, cut in enumerate(cuts) if n not in of_outcome[kind, outcome]]
             ),

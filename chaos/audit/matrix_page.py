@@ -6,7 +6,7 @@ from pathlib import Path
 from chaos.audit.audited import in_how_many
 from chaos.audit.bytes_shown import shown_bytes
 from chaos.audit.copies import ByteRange
-from chaos.audit.matrix import Row, always_same, rows_of
+from chaos.audit.matrix import NO_FILE, Row, always_same, rows_of
 from chaos.audit.next_start import SUSPECT
 from chaos.audit.one_cut import ObservedCut, ObservedFile
 from checkers.counted import counted
@@ -108,9 +108,15 @@ def _answers(cuts: Sequence[ObservedCut]) -> Markup:
 
 
 def _refusals(cuts: Sequence[ObservedCut]) -> Iterator[Markup]:
+    linked: set[str] = set()  # by the matrix, where no bytes can be shown
     for cut in cuts:
-        if cut.refusal:
-            yield section(f"{cut.moment}: refused to start", tag("pre", cut.refusal))
+        if not cut.refusal:
+            continue
+        words = tag("pre", cut.refusal)
+        if not cut.differences and cut.moment not in linked:
+            linked.add(cut.moment)
+            words = tag("pre", cut.refusal, id=_anchor(cut.moment, NO_FILE))
+        yield section(f"{cut.moment}: refused to start", words)
 
 
 def _closeups(cuts: Sequence[ObservedCut], out: Path) -> Iterator[Markup]:

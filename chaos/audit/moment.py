@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
+from chaos.audit.kafka_client import KafkaClient
 from chaos.audit.questions import Acknowledgement, Question
 from chaos.cluster.interface import Cluster, DiskCopying, NodeId
-
-Client = TypeVar("Client")
+from chaos.conditions import Conditions
 
 
 class AuditedCluster(Cluster, DiskCopying, Protocol):
@@ -18,14 +18,14 @@ class AuditedCluster(Cluster, DiskCopying, Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Stage(Generic[Client]):
+class Stage:
     """A cluster that stands, a client of it, and what nodes have acknowledged so far.
 
     `flushed`: nodes sync records before they acknowledge them.
     """
 
     cluster: AuditedCluster
-    client: Client
+    client: KafkaClient
     victims: Sequence[NodeId]
     scratch: Path
     flushed: bool = False
@@ -45,6 +45,11 @@ class Stage(Generic[Client]):
                 await task
         self.going_on.clear()
 
+    async def files(self) -> Sequence[Path]:
+        """All files of the victims now."""
+        await self.cluster.copy_disks(self.victims, self.scratch)
+        return sorted(path for path in self.scratch.rglob("*") if path.is_file())
+
     def acknowledged(self, question: Question, value: str, *, promised: bool) -> None:
         self.expected.append(Acknowledgement(question=question, value=value, promised=promised))
 
@@ -55,19 +60,20 @@ class Stage(Generic[Client]):
         self.expected.append(told)
 
 
-Reach = Callable[[Stage[Client]], Awaitable[None]]
+Reach = Callable[[Stage], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way(Generic[Client]):
-    """How one target gets to a moment. `nodes`: the least that it takes, brokers of Apache Kafka.
+class Way:
+    """How one target gets to a moment. `nodes`: the least that it takes; brokers, where there are
+    some. `conditions`: of the quorum.
     `stopped`: its victims are stopped in good order then. `in_time`: the leader, asked just before
     the cut, says how far the metadata log is committed."""
 
-    reach: Reach[Client]
+    reach: Reach
     nodes: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
-    segment_bytes: int = 1 << 30  # of the metadata log
+    conditions: Conditions = field(default_factory=Conditions)
     controllers_only: bool = False  # are its victims, and not all nodes
     stopped: bool = False
     in_time: bool = True
@@ -77,4 +83,4 @@ class Way(Generic[Client]):
 class Moment:
     name: str
     summary: str
-    ways: Mapping[str, Way[Any]]  # by target: a key of `file_kinds.KINDS`
+    ways: Mapping[str, Way]  # by target: a key of `file_kinds.KINDS`

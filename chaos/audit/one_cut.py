@@ -9,20 +9,22 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
-from typing import Any
 
 from chaos.audit.copies import ComparedFile, compare_copies
 from chaos.audit.file_kinds import is_of_the_node, kind_of
+from chaos.audit.kafka_client import KafkaClient
 from chaos.audit.metadata_images import committed_records
 from chaos.audit.moment import AuditedCluster, Moment, Stage, Way
 from chaos.audit.next_start import Difference, NextStart, outcomes
 from chaos.audit.questions import ComparedAnswer, asked
-from chaos.audit.target_clients import CLIENTS
-from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.interface import Described, DiskCopies, NodeId, PowerCutMode
+from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
+from chaos.cluster.interface import Cluster, Described, DiskCopies, NodeId, PowerCutMode
 from chaos.operator_errors import OperatorError
 from chaos.progress import Progress
+from chaos.starvation import MachineWatch
+from checkers.run.recovery import why_in_doubt
 
 FOUND = "cut.json"
 
@@ -49,7 +51,8 @@ class ObservedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedCut:
-    """`void`: why the cut shows nothing; "" where the canary proves it.
+    """`void`: why the cut shows nothing; "" where the canary proves it, and no starved machine may
+    be why a node was not heard of.
 
     `lived_s`: from the making of the disks to the cut; no byte waited longer for its sync.
     """
@@ -103,7 +106,7 @@ async def _cut(
     copies = DiskCopies(said=directory / "said", held=directory / "held")
     stage = Stage(
         cluster=cluster,
-        client=CLIENTS[plan.target](cluster),
+        client=KafkaClient(cluster),
         victims=_victims(cluster, way),
         scratch=directory / "scratch",
         flushed=plan.flushed,
@@ -122,7 +125,7 @@ async def _cut(
     lived_s = time.monotonic() - began
     await stage.client.close()  # not before: a client that leaves says so to the nodes
     progress.status(f"{plan.moment.name}: starting from what the disk holds")
-    refusal = await _start(cluster, stage.victims)
+    refusal, doubt = await started(cluster, stage.victims)
     answers = [] if refusal else await asked(stage.expected)
     await stage.client.close()
     await cluster.copy_disks(stage.victims, directory / "now")
@@ -134,7 +137,7 @@ async def _cut(
         files=_observed(plan.target, copies, directory / "now", answers, refusal),
         answers=answers,
         refusal=refusal,
-        void=await _void(cluster, stage.victims),
+        void=doubt or await _void(cluster, stage.victims),
         lived_s=round(lived_s, 1),
     )
     text = json.dumps(asdict(observed), indent=2)
@@ -142,7 +145,7 @@ async def _cut(
     return observed
 
 
-def _victims(cluster: AuditedCluster, way: Way[Any]) -> Sequence[NodeId]:
+def _victims(cluster: AuditedCluster, way: Way) -> Sequence[NodeId]:
     if not way.controllers_only:
         return cluster.nodes
     assert isinstance(cluster, Described)
@@ -159,13 +162,24 @@ def _require_kept(answers: Sequence[ComparedAnswer]) -> None:
             )
 
 
-async def _start(cluster: AuditedCluster, nodes: Sequence[NodeId]) -> str:
-    """Of those that do not start, the last words; "" where all do."""
-    ends = await asyncio.gather(*(cluster.start(node) for node in nodes), return_exceptions=True)
-    for end in ends:
-        if isinstance(end, BaseException) and not isinstance(end, ClusterError):
+async def started(cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[str, str]:
+    """Of those that do not start, the last words; "" where all do. And why the machine may be to
+    blame: a node that ended by itself refused, one that was not heard of may not have been let run.
+    """
+    machine = MachineWatch()
+    watching = asyncio.create_task(machine.watch())
+    try:
+        starts = (cluster.start(node) for node in nodes)
+        ends = await asyncio.gather(*starts, return_exceptions=True)
+    finally:
+        watching.cancel()
+    failed = [end for end in ends if end is not None]
+    for end in failed:
+        if not isinstance(end, ClusterError):
             raise end
-    return "\n".join(str(end) for end in ends if end is not None)
+    unheard = failed and not any(isinstance(end, DiedAtStartError) for end in failed)
+    doubt = why_in_doubt(machine.figures(inf)) if unheard else ""
+    return "\n".join(map(str, failed)), doubt
 
 
 async def _void(cluster: AuditedCluster, nodes: Sequence[NodeId]) -> str:

@@ -5,8 +5,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.campaign import summary
@@ -15,11 +15,12 @@ from chaos.campaign.job import Job
 from chaos.campaign.row import SeedRow, crashed, row_from
 from chaos.campaign.summary import Summary, tolerated_void_share
 from chaos.campaign.workers import Died, each_of
+from chaos.cluster.targets.named import NODE
 from chaos.nemesis.parameters import parameters_of
 from chaos.operator_errors import OperatorError
 from chaos.planning import Choices, scenario_of, sparing_load
 from chaos.progress import ConsoleProgress
-from chaos.scenario import SIM
+from chaos.scenario import SIM, Side
 from checkers.verdict import Verdict
 
 ROWS = "rows.jsonl"
@@ -40,6 +41,8 @@ class CampaignArguments:
     mutation: str
     out: Path
     as_json: bool
+    # Of every run. Where they make one of the scenario's sides, what that one expects is good.
+    settings: Mapping[str, str] = field(default_factory=dict)
     nodes: int | None = None  # of each cluster; the usual three, or the seed's own
     duration_s: float | None = None  # of each run; the scenario's, or the seed's, if nobody says
 
@@ -59,6 +62,7 @@ class Campaign:
             asked=len(arguments.seeds),
             kinds=tuple(kinds),
             void_share=tolerated_void_share(arguments.duration_s),
+            expected=_expected(arguments),
         )
         self._progress = ConsoleProgress()
         self._began = time.monotonic()
@@ -105,7 +109,7 @@ class Campaign:
 
     def _show(self, row: SeedRow) -> None:
         found, now = self.summary, time.monotonic()
-        if row.verdict in (Verdict.INVALID, Verdict.ERROR):
+        if row.counts_as in (Verdict.INVALID, Verdict.ERROR):
             self._progress.tell(f"seed {row.seed}: {row.sentence}\n  {row.command}")
         said = ", ".join(f"{n} {v.word}" for v, n in sorted(found.verdicts.items(), key=_severity))
         line = (
@@ -159,8 +163,11 @@ def _carry_out(each: Campaign, rows: Callable[[Campaign], Iterable[SeedRow]]) ->
 
 def _choices(arguments: CampaignArguments) -> Choices:
     concurrency, rate = sparing_load(arguments.scenario)
+    side = _side(arguments)
     return Choices(
         scenario=arguments.scenario,
+        settings=arguments.settings,
+        side=side.name if side is not None else "",
         nodes=arguments.nodes,
         duration_s=arguments.duration_s,
         concurrency=concurrency,
@@ -168,3 +175,12 @@ def _choices(arguments: CampaignArguments) -> Choices:
         runtime=SIM,
         mutation=arguments.mutation,
     )
+
+
+def _side(arguments: CampaignArguments) -> Side | None:
+    return scenario_of(arguments.scenario).side_with(NODE, arguments.settings)
+
+
+def _expected(arguments: CampaignArguments) -> str:
+    side = _side(arguments)
+    return f"{side.name}: {side.promise} ({side.expected})" if side is not None else ""

@@ -37,6 +37,11 @@ def fingerprint(judgement: Judgement, run: Run | None) -> Fingerprint | None:
     return Fingerprint(check=blamed[0].check, anomaly=anomaly(blamed[0].message), role=role)
 
 
+def unlike_expected(unlike: str) -> Fingerprint:
+    """Of a run in which nothing was wrong, where something was to be."""
+    return Fingerprint(check="expected", anomaly=anomaly(unlike))
+
+
 def anomaly(message: str) -> str:
     """The first clause of a message, without what differs from run to run."""
     clause = re.split(r"[;(]", message, maxsplit=1)[0].strip()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.campaign.coverage import struck
-from chaos.campaign.fingerprint import fingerprint
+from chaos.campaign.fingerprint import fingerprint, unlike_expected
 from chaos.campaign.row import SeedRow, crashed
 from chaos.judging import judge_directory
 from chaos.launch import Ran, launch
@@ -61,7 +61,7 @@ class Job:
         try:
             ran = launch(plan, place, ConsoleProgress(quiet=True), page=False)
             row = row_of(plan, ran)
-            if row.verdict in KEPT:
+            if row.counts_as in KEPT:
                 judge_directory(ran.directory)  # with its page
                 row = replace(row, directory=str(_keep(ran.directory, self.out)))
             return row
@@ -73,10 +73,12 @@ def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
     """What a run amounts to."""
     run = _readable(ran.directory)
     judgement = ran.judgement
+    unlike = plan.expected.unlike(judgement) if plan.expected is not None else None
     return SeedRow(
         seed=plan.seed,
         verdict=judgement.verdict,
-        fingerprint=fingerprint(judgement, run),
+        fingerprint=fingerprint(judgement, run) or (unlike_expected(unlike) if unlike else None),
+        unlike=unlike,
         sentence=judgement.sentence,
         virtual_s=ran.duration_s,
         operations=int(judgement.statistics.get("operations_ok") or 0),

@@ -13,7 +13,8 @@ from checkers.verdict import Verdict
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedRow:
     """`struck` counts the nodes that faults hit, `faults` the faults that bit. `directory` is where
-    the run was kept; "" if it was not."""
+    the run was kept; "" if it was not. `unlike`: what was not as expected of its side, "" where all
+    was, None where nothing is expected."""
 
     seed: int
     verdict: Verdict
@@ -26,6 +27,16 @@ class SeedRow:
     struck: Mapping[Cell, int] = field(default_factory=Counter)
     command: str = ""  # the one line that runs it again
     directory: str = ""
+    unlike: str | None = None
+
+    @property
+    def counts_as(self) -> Verdict:
+        """In the campaign: what was expected is good, and a good run that was not is wrong."""
+        if self.unlike is None:
+            return self.verdict
+        if not self.unlike:
+            return Verdict.VALID
+        return Verdict.INVALID if self.verdict is Verdict.VALID else self.verdict
 
     def as_json(self) -> dict[str, Any]:
         found = self.fingerprint
@@ -43,6 +54,7 @@ class SeedRow:
             "struck": {str(cell): count for cell, count in sorted(self.struck.items())},
             "command": self.command,
             "directory": self.directory,
+            "unlike": self.unlike,
         }
 
 

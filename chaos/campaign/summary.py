@@ -11,6 +11,7 @@ from chaos.campaign.coverage import Cell
 from chaos.campaign.fingerprint import Fingerprint
 from chaos.campaign.row import SeedRow
 from checkers.counted import counted
+from checkers.interval import in_words
 from checkers.verdict import Verdict, worst
 
 _SHOWN_SEEDS = 12
@@ -35,6 +36,9 @@ class Summary:
     asked: int
     kinds: tuple[str, ...]
     void_share: float = _VOID_SHARE  # that is tolerated
+    expected: str = ""  # of every run, in words; "" where that is that nothing is wrong
+    as_expected: int = 0
+    counted: Counter[Verdict] = field(default_factory=Counter)  # as rows count in a campaign
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     struck: Counter[Cell] = field(default_factory=Counter)
     findings: dict[Fingerprint, list[SeedRow]] = field(default_factory=dict)
@@ -45,12 +49,14 @@ class Summary:
 
     def add(self, row: SeedRow) -> None:
         self.verdicts[row.verdict] += 1
+        self.counted[row.counts_as] += 1
+        self.as_expected += row.unlike == ""
         self.struck.update(row.struck)
         self.operations += row.operations
         self.faults += row.faults
         self.virtual_s += row.virtual_s
         self.busy_s += row.real_s
-        if row.fingerprint is not None:
+        if row.fingerprint is not None and row.counts_as is not Verdict.VALID:
             self.findings.setdefault(row.fingerprint, []).append(row)
 
     @property
@@ -80,7 +86,7 @@ class Summary:
     def verdict(self) -> Verdict:
         """The worst of the runs that show something; void if those are too few for a good one, or
         more are void than is tolerated."""
-        shown = [verdict for verdict in self.verdicts if verdict is not Verdict.VOID]
+        shown = [verdict for verdict in self.counted if verdict is not Verdict.VOID]
         return worst([*shown, Verdict.VOID] if self.lacking else shown)
 
     def by_weight(self) -> list[tuple[Fingerprint, list[SeedRow]]]:
@@ -93,7 +99,11 @@ class Summary:
 
 def as_text(summary: Summary, real_s: float) -> str:
     """What a person reads at the end."""
-    lines = [f"{summary.verdict.name}: {_counts(summary)}", _effort(summary, real_s)]
+    lines = [f"{_word(summary)}: {_counts(summary)}", _effort(summary, real_s)]
+    if summary.expected:
+        lines.insert(
+            1, f"  as expected: {in_words(summary.as_expected, summary.runs)}, {summary.expected}"
+        )
     if summary.lacking:
         lines.append(f"too little happened: {summary.lacking}")
     elif summary.verdicts[Verdict.VOID]:
@@ -111,6 +121,8 @@ def as_json(summary: Summary, real_s: float) -> dict[str, Any]:
         "verdict": summary.verdict.word,
         "runs": summary.runs,
         "asked": summary.asked,
+        "expected": summary.expected,
+        "as_expected": summary.as_expected,
         "verdicts": {verdict.word: summary.verdicts[verdict] for verdict in Verdict},
         "lacking": summary.lacking,
         "void_tolerated": summary.tolerated_void,
@@ -123,6 +135,11 @@ def as_json(summary: Summary, real_s: float) -> dict[str, Any]:
         "struck": {str(cell): count for cell, count in sorted(summary.struck.items())},
         "empty": [str(cell) for cell in coverage.empty(summary.struck, summary.kinds)],
     }
+
+
+def _word(summary: Summary) -> str:
+    is_good = summary.verdict is Verdict.VALID
+    return "AS EXPECTED" if summary.expected and is_good else summary.verdict.name
 
 
 def _counts(summary: Summary) -> str:

@@ -91,6 +91,13 @@ class Voted(StrEnum):
     LEADER = "leader"
 
 
+class ElrLevel(StrEnum):
+    """What eligible.leader.replicas.version becomes, of a cluster that has it."""
+
+    NONE = "0"  # there are no eligible leader replicas any more
+    SAME = "1"
+
+
 class Removal(StrEnum):
     """Whether a leader that is killed was asked before to remove itself from the voters."""
 

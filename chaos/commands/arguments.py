@@ -118,6 +118,14 @@ def target(text: str) -> str:
     return text
 
 
+def targets(text: str) -> tuple[str, ...]:
+    """One, or two different ones."""
+    found = tuple(map(target, text.split(",")))
+    if len(found) > 2 or len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one target, or two different ones")
+    return found
+
+
 def setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):

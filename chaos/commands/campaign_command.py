@@ -22,7 +22,9 @@ _ABOUT = (
     "row as well. At the end: what was found, runs that failed alike together, each with the one "
     "line that shows it again; and what the faults struck, in which role and state of the quorum, "
     "so that a campaign in which little happened cannot pass for a good one: that is exit 3, as "
-    "is one with more void runs than 5 % (15 % of runs that are hurt for less than 10 s)."
+    "is one with more void runs than 5 % (15 % of runs that are hurt for less than 10 s). Where "
+    "the settings make a side of the scenario, what that side expects is good, losses as well, and "
+    "what it does not expect is told and kept: exit 0 if every run came out as expected."
 )
 
 _EXAMPLES = """\
@@ -30,6 +32,7 @@ _EXAMPLES = """\
     kraft-chaos campaign --seeds 0..1000000 --minutes 30     as many as there is time for
     kraft-chaos campaign --seeds 0..20 --scenario partition-leader --mutation Q-ZOMBIE
     kraft-chaos campaign --seeds 0..99 --scenario returning-minority --nodes 5
+    kraft-chaos campaign --seeds 0..99 --scenario last-replica-standing --set elr=off
     kraft-chaos campaign --seeds 0..1999 --master local[4]   the same as a Spark job
     kraft-chaos shrink runs/campaign/20260204-110312-swarm-17   what is left of a failing run"""
 
@@ -74,6 +77,7 @@ def add_parser(commands: Commands) -> None:
         help="processes side by side (default: the machine's processors)",
     )
     flags.add_mutation(command)
+    flags.add_settings(command)
     flags.add_json(command, "the summary")
     flags.add_out(command, "where rows.jsonl and failing runs go", to="runs/campaign")
     flags.add_master(
@@ -89,6 +93,7 @@ def run(parsed: argparse.Namespace) -> int:
         seeds=parsed.seeds,
         scenario=parsed.scenario,
         minutes=parsed.minutes,
+        settings=dict(parsed.settings),
         nodes=parsed.nodes,
         duration_s=parsed.duration,
         jobs=parsed.jobs,

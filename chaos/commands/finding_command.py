@@ -12,14 +12,16 @@ _ABOUT = (
     "(docs/findings.md), a shell script that shows it with Apache Kafka's own tools and nothing "
     "of ours, and what that script printed, bytes before and after included. With a run of the "
     "scenario also what that run shows: lines of the nodes' logs, records of the metadata log, "
-    "files on the disks."
+    "files on the disks at its end; with a cut of the audit the bytes of the files before it, on "
+    "the disk, and after the start."
 )
 
 _EXAMPLES = """\
     kraft-chaos finding
     kraft-chaos finding clean-stop-power-off
     kraft-chaos finding clean-stop-power-off --script > show.sh && sudo KAFKA=/opt/kafka sh show.sh
-    kraft-chaos finding clean-stop-power-off runs/20260204-110312-clean-stop-power-off-1"""
+    kraft-chaos finding clean-stop-power-off runs/20260204-110312-clean-stop-power-off-1
+    kraft-chaos finding clean-stop-power-off runs/audit/20260204-112010-audit-clean-stop-0"""
 
 
 def add_parser(commands: Commands) -> None:
@@ -32,7 +34,13 @@ def add_parser(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     command.add_argument("name", nargs="?", metavar="NAME", help="of the finding")
-    command.add_argument("run_of", nargs="?", type=Path, metavar="RUN", help="a run that shows it")
+    command.add_argument(
+        "run_of",
+        nargs="?",
+        type=Path,
+        metavar="RUN",
+        help="a run or a cut of the audit that shows it",
+    )
     command.add_argument("--script", action="store_true", help="print the shell script alone")
 
 
@@ -63,6 +71,7 @@ def _script(parsed: argparse.Namespace) -> str:
 
 
 def _whole(name: str, run_of: Path | None) -> str:
+    from chaos.audit.cut_shown import cut_shown, is_cut
     from chaos.kafka_findings.all_findings import FINDINGS
     from chaos.kafka_findings.run_excerpt import excerpt
 
@@ -73,6 +82,10 @@ def _whole(name: str, run_of: Path | None) -> str:
         f"by Apache Kafka's own tools: kraft-chaos finding {name} --script; it printed",
         "\n".join(f"    {line}".rstrip() for line in finding.printed().splitlines()),
     ]
+    if finding.moments:
+        line = f"kraft-chaos audit --target kafka --moment {' '.join(finding.moments)}"
+        parts.insert(2, f"bytes before and after: {line}")
     if run_of is not None:
-        parts.append(excerpt(finding, run_of))
+        shown = cut_shown(run_of, finding.moments) if is_cut(run_of) else excerpt(finding, run_of)
+        parts.append(shown)
     return "\n\n".join(parts)

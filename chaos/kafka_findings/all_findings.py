@@ -18,6 +18,7 @@ FINDINGS: Mapping[str, Finding] = {
             scenarios=("format-power-off",),
             says=(r"No FeatureLevelRecord for metadata.version",),
             files=("bootstrap.checkpoint", "meta.properties"),
+            moments=("formatted", "first-start"),
         ),
         Finding(section=3, scenarios=("last-replica-standing",)),
         Finding(section=4, scenarios=("silent-controller",)),
@@ -27,6 +28,7 @@ FINDINGS: Mapping[str, Finding] = {
             scenarios=("clean-stop-power-off", "clean-stop-then-lead"),
             says=(r"Deleting segment",),
             files=("append-0-1/*.log", "append-0-1/*.timeindex"),
+            moments=("clean-stop",),
         ),
         Finding(
             section=7,
@@ -41,11 +43,13 @@ FINDINGS: Mapping[str, Finding] = {
                 r"Recovering unflushed segment",
             ),
             files=("append-0-*/*.log", "kraft.second/append-0-*/*.log"),
+            moments=("replica-moved",),
         ),
         Finding(
             section=9,
             scenarios=("lone-controller",),
             files=("__cluster_metadata-0/*.log",),
+            moments=("syncs-waiting",),
         ),
         Finding(
             section=10,
@@ -62,6 +66,7 @@ FINDINGS: Mapping[str, Finding] = {
             scenarios=("hanging-transaction",),
             says=(r"0 recovered for __transaction_state",),
             files=("append-0-0/*.log", "__transaction_state-*/*.log"),
+            moments=("segment-rolled",),
         ),
         Finding(
             section=13,

@@ -17,13 +17,14 @@ class Finding:
     """Named as the first of its scenarios.
 
     `says` are regular expressions of lines that nodes print where it shows, `files` globs below a
-    node's data directory whose bytes show it.
+    node's data directory whose bytes show it; `moments` those of the audit at which it is seen.
     """
 
     section: int  # of docs/findings.md
     scenarios: Sequence[str]
     says: Sequence[str] = ()
     files: Sequence[str] = ()
+    moments: Sequence[str] = ()
 
     @property
     def name(self) -> str:

@@ -1,16 +1,21 @@
 """What is planted in simulated clusters that have brokers, and who must find it: P partitions, E
 eligible leader replicas (KIP-966).
 
-Four stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
+Five stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
 one loses its power; one in which it shrinks to one broker that is well; one in which it shrinks and
-grows again and again; and one in which the brokers are restarted, one after another.
+grows again and again; one in which the controllers do not hear a broker; and one in which the
+brokers are restarted, one after another.
 """
+
+from dataclasses import replace
 
 from chaos.mutations.mutation import Mutation
 from chaos.mutations.of_brokers import BROKER_MUTATIONS
 
 
-def _of_last_replica(name: str, *, wrong: str, real: str, checks: tuple[str, ...]) -> Mutation:
+def _of_last_replica(
+    name: str, *, wrong: str, real: str, checks: tuple[str, ...], simulated: bool = True
+) -> Mutation:
     return Mutation(
         id=name,
         wrong=wrong,
@@ -19,18 +24,26 @@ def _of_last_replica(name: str, *, wrong: str, real: str, checks: tuple[str, ...
         scenario="last-replica-standing",
         duration_s=30.0,
         settings={"elr": "on"},
-        simulated=True,
+        simulated=simulated,
     )
 
 
 def _of_controller(name: str) -> Mutation:
     """One that the controller's own log shows as well."""
     planted = BROKER_MUTATIONS[name]
-    return _of_last_replica(name, wrong=planted.wrong, real=planted.real, checks=planted.checks)
+    return _of_last_replica(
+        name, wrong=planted.wrong, real=planted.real, checks=planted.checks, simulated=False
+    )
 
 
 def _of_storm(
-    name: str, *, wrong: str, real: str, checks: tuple[str, ...], tries: int = 4
+    name: str,
+    *,
+    wrong: str,
+    real: str,
+    checks: tuple[str, ...],
+    tries: int = 4,
+    simulated: bool = True,
 ) -> Mutation:
     """Shown where brokers are cut off from their peers, or from the controllers, or paused."""
     return Mutation(
@@ -42,7 +55,7 @@ def _of_storm(
         duration_s=24.0,
         settings={"elr": "on"},
         tries=tries,
-        simulated=True,
+        simulated=simulated,
     )
 
 
@@ -76,7 +89,6 @@ IN_BROKERS = (
         scenario="controlled-shutdown-roll",
         duration_s=30.0,
         settings={"elr": "on"},
-        simulated=True,
     ),
     _of_storm(
         "P-ISR-SHORT",
@@ -90,6 +102,7 @@ IN_BROKERS = (
         real="KIP-101, Apache Kafka before 0.11",
         checks=("P16-no-committed-record-cut",),
         tries=12,  # few followers change their leader here while they lag: four cuts a run at most
+        simulated=False,
     ),
     _of_storm(
         "P-STAY-FENCED",
@@ -110,4 +123,5 @@ IN_BROKERS = (
         checks=("E6-clean-as-vouched", "E6-lost-bytes-are-not-clean"),
     ),
     _of_controller("E-NO-DETECT"),
+    replace(_of_controller("P-FENCED-ISR"), scenario="heartbeat-cut", duration_s=40.0),
 )

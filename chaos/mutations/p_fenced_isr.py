@@ -1,8 +1,10 @@
-"""P-FENCED-ISR: whoever a leader proposes is in the ISR, also who is fenced (KAFKA-13916)."""
+"""P-FENCED-ISR: a leader proposes whoever is caught up, and that is the ISR, also who is fenced
+(KAFKA-13916; KIP-841, Motivation)."""
 
 from collections.abc import Sequence
 
 from chaos.mutations.planted import Planted
+from node.broker.image_follower import ImageFollower
 from node.controller import isr_proposals
 from node.controller.image import Image
 from node.wire.alter_partition import IsrMember
@@ -12,4 +14,14 @@ def anybody_registered(image: Image, isr: Sequence[IsrMember]) -> bool:
     return all(image.brokers.find(member.broker) is not None for member in isr)
 
 
-PLANTED = Planted(owner=isr_proposals, decision="_are_eligible", wrong=anybody_registered)
+def may_join(self: ImageFollower, broker: int, epoch: int) -> bool:
+    found = self.image.brokers.find(broker)
+    return found is not None and epoch in (-1, found.broker_epoch)
+
+
+PLANTED = Planted(
+    owner=isr_proposals,
+    decision="_are_eligible",
+    wrong=anybody_registered,
+    other=Planted(owner=ImageFollower, decision="may_join", wrong=may_join),
+)

@@ -14,7 +14,9 @@ from chaos.nemesis.victims import (
     AllFollowers,
     AllVoters,
     ControllerLeader,
+    EligibleBroker,
     FollowerThatVoted,
+    InSyncFollower,
     LeaderAnd,
     OneNode,
     PartitionLeader,
@@ -26,6 +28,7 @@ from chaos.nemesis.victims import (
     VotersByOneDisk,
 )
 from chaos.probes import NoLeaderError, QuorumProbe
+from workloads.wire.topic_partitions import PartitionClaim
 
 LEADER_WITHIN_S = 10.0
 
@@ -80,6 +83,13 @@ async def resolve(
             found = [node]
         case PartitionLeader():
             found = [await _partition_leader(lookout)]
+        case InSyncFollower():
+            in_sync = [node for each in await _newest(lookout) for node in _followers_of(each)]
+            found = _drawn(await _running(cluster, _among(brokers, in_sync)), rng)
+        case EligibleBroker():
+            elrs = [node for each in await _newest(lookout) for node in each.elr]
+            eligible = await _running(cluster, _among(brokers, elrs))
+            found = _drawn(eligible or await _running(cluster, brokers), rng)
         case RandomBroker():
             found = _drawn(await _running(cluster, brokers), rng)
         case AllBrokers():
@@ -93,14 +103,33 @@ async def resolve(
 
 
 async def _partition_leader(lookout: ClusterView | None) -> NodeId:
-    sight = await lookout.look() if lookout is not None else None
-    claims = chain.from_iterable(sight.claims.values()) if sight is not None else ()
-    led = [claim for claim in claims if claim.leader >= 0]
+    led = [claim for claim in await _claims(lookout) if claim.leader >= 0]
     if not led:
         raise NobodyToHitError("no partition has a leader")
     first = min(claim.key for claim in led)
     newest = max((claim for claim in led if claim.key == first), key=lambda claim: claim.epoch)
     return NodeId(newest.leader)
+
+
+async def _claims(lookout: ClusterView | None) -> list[PartitionClaim]:
+    sight = await lookout.look() if lookout is not None else None
+    return list(chain.from_iterable(sight.claims.values())) if sight is not None else []
+
+
+async def _newest(lookout: ClusterView | None) -> list[PartitionClaim]:
+    """Of each partition what is said in its newest epoch, by several brokers: which of them is
+    behind nothing tells."""
+    claims = await _claims(lookout)
+    epochs = {claim.key: claim.epoch for claim in sorted(claims, key=lambda each: each.epoch)}
+    return [claim for claim in claims if claim.epoch == epochs[claim.key]]
+
+
+def _followers_of(claim: PartitionClaim) -> list[int]:
+    return [node for node in claim.isr if node != claim.leader]
+
+
+def _among(brokers: list[NodeId], nodes: list[int]) -> list[NodeId]:
+    return [broker for broker in brokers if broker in nodes]
 
 
 async def _leader(probe: QuorumProbe, patience_s: float | None) -> NodeId:

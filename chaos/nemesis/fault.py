@@ -32,6 +32,7 @@ class Aspect(StrEnum):
     LATENCY = "latency"  # all links at once
     ENTRANCE = "entrance"  # the way in for clients
     VOTERS = "voters"  # who votes
+    FEATURES = "features"  # of the cluster
 
 
 class Fault(Protocol):

@@ -14,7 +14,9 @@ from chaos.nemesis.victims import (
     AllFollowers,
     AllVoters,
     ControllerLeader,
+    EligibleBroker,
     FollowerThatVoted,
+    InSyncFollower,
     LeaderAnd,
     OneNode,
     PartitionLeader,
@@ -76,6 +78,8 @@ _PLAIN_VICTIMS: tuple[Victim, ...] = (
     AllVoters(),
     RandomNode(),
     PartitionLeader(),
+    InSyncFollower(),
+    EligibleBroker(),
     RandomBroker(),
     AllBrokers(),
 )

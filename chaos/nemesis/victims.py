@@ -98,6 +98,22 @@ class PartitionLeader:
 
 
 @dataclass(frozen=True, slots=True)
+class InSyncFollower:
+    """A broker that runs, is in the ISR of a partition, and does not lead it."""
+
+    def __str__(self) -> str:
+        return "in-sync-follower"
+
+
+@dataclass(frozen=True, slots=True)
+class EligibleBroker:
+    """A broker that runs and is in the ELR of a partition; where nobody is, any that runs."""
+
+    def __str__(self) -> str:
+        return "eligible-broker"
+
+
+@dataclass(frozen=True, slots=True)
 class RandomBroker:
     def __str__(self) -> str:
         return "random-broker"
@@ -121,6 +137,8 @@ Victim = (
     | LeaderAnd
     | OneNode
     | PartitionLeader
+    | InSyncFollower
+    | EligibleBroker
     | RandomBroker
     | AllBrokers
 )

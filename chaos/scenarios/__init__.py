@@ -16,6 +16,7 @@ from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STO
 from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
 from chaos.scenarios.disk_loss import DISK_LOSS
 from chaos.scenarios.disk_loss_majority import DISK_LOSS_MAJORITY
+from chaos.scenarios.elr_downgrade import ELR_DOWNGRADE
 from chaos.scenarios.elr_wiped import ELR_WIPED
 from chaos.scenarios.estranged_follower import ESTRANGED_FOLLOWER
 from chaos.scenarios.fenced_last_leader import FENCED_LAST_LEADER
@@ -26,6 +27,7 @@ from chaos.scenarios.fresh_leader import FRESH_LEADER
 from chaos.scenarios.ghost_topic import GHOST_TOPIC
 from chaos.scenarios.hand_over import HAND_OVER
 from chaos.scenarios.hanging_transaction import HANGING_TRANSACTION
+from chaos.scenarios.heartbeat_cut import HEARTBEAT_CUT
 from chaos.scenarios.hwm_under_min_isr import HWM_UNDER_MIN_ISR
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
@@ -54,7 +56,9 @@ from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
 from chaos.scenarios.swarm import SWARM
+from chaos.scenarios.swarm_brokers import SWARM_BROKERS
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
+from chaos.scenarios.unclean_leader_registered import UNCLEAN_LEADER_REGISTERED
 from chaos.scenarios.undeleted_records import UNDELETED_RECORDS
 from chaos.scenarios.uninformed_voter import UNINFORMED_VOTER
 from chaos.scenarios.unknown_operation import UNKNOWN_OPERATION
@@ -97,6 +101,8 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
         LAST_REPLICA_STANDING,
+        UNCLEAN_LEADER_REGISTERED,
+        ELR_DOWNGRADE,
         ALL_UNCLEAN,
         REFORMAT_FORGETS,
         FORMAT_POWER_OFF,
@@ -115,6 +121,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         UNKNOWN_OPERATION,
         FENCED_LAST_LEADER,
         FENCED_REJOIN,
+        HEARTBEAT_CUT,
         HWM_UNDER_MIN_ISR,
         POWER_OFF_BROKERS,
         BLACKOUT_BROKERS,
@@ -129,6 +136,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         REMOVED_LEADER,
         AUTO_JOIN,
         UNWAITED_TOPICS,
+        SWARM_BROKERS,
     )
 }
 

@@ -6,7 +6,7 @@ from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
 from chaos.nemesis.victims import OneNode, RandomFollower
-from chaos.scenario import Scenario, Side
+from chaos.scenario import OnKafka, Scenario, Side
 from chaos.scenarios.loads import AS_PROMISED, ONE_BROKER, PROMISED, ends_by_itself
 
 _COMING_UP = Script(
@@ -53,9 +53,9 @@ BOOTSTRAP_RACE = Scenario(
         **ONE_BROKER,
         "quorum": "dynamic",
         "controllers": "3",
-        # What a broker waits for takes several writes, each of which waits for its time.
-        "initial.broker.registration.timeout.ms": "180000",
     },
+    # What a broker waits for takes several writes, each of which waits for its time.
+    on_kafka=OnKafka(settings={"initial.broker.registration.timeout.ms": "180000"}),
     sides=(
         Side(
             name="kafka 4.0.2",

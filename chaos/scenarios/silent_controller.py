@@ -6,7 +6,7 @@ from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import ControllerLeader
-from chaos.scenario import Scenario, Side
+from chaos.scenario import Outcome, Scenario, Side
 from chaos.scenarios.loads import PROMISED
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
@@ -23,6 +23,7 @@ _SCRIPT = Script(
 )
 _TIMEOUT = "controller.socket.timeout.ms"
 _GAP = "longest_without_topic_s"
+_FOR_SECONDS = Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, most=10.0),))
 
 SILENT_CONTROLLER = Scenario(
     name="silent-controller",
@@ -45,11 +46,12 @@ SILENT_CONTROLLER = Scenario(
             settings={_TIMEOUT: "30000"},
             expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, least=25.0),)),
             promise="no topic is created for half a minute (Kafka's default)",
+            own=Outcome(expected=_FOR_SECONDS, promise="for some seconds: it asks who leads now"),
         ),
         Side(
             name=f"{_TIMEOUT}=3000",
             settings={_TIMEOUT: "3000"},
-            expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, most=10.0),)),
+            expected=_FOR_SECONDS,
             promise="for some seconds",
         ),
     ),

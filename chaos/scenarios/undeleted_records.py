@@ -6,7 +6,7 @@ from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllBrokers
-from chaos.scenario import Scenario, Side
+from chaos.scenario import Outcome, Scenario, Side
 from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
@@ -48,17 +48,20 @@ UNDELETED_RECORDS = Scenario(
     sides=(
         Side(
             name=f"{_INTERVAL}=600000",
-            settings={_INTERVAL: "600000"},
+            settings={},
+            on_kafka={_INTERVAL: "600000"},
             expected=Expectation(
                 verdict=Verdict.INVALID,
                 check="deleted-records-stay-deleted",
                 anomaly="deleted records are back",
             ),
             promise="deleted records are back",
+            own=Outcome(expected=AS_PROMISED, promise="they stay deleted: that is durable at once"),
         ),
         Side(
             name=f"{_INTERVAL}=1000",
-            settings={_INTERVAL: "1000"},
+            settings={},
+            on_kafka={_INTERVAL: "1000"},
             expected=AS_PROMISED,
             promise="they stay deleted",
         ),

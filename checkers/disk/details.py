@@ -161,6 +161,7 @@ LAYOUTS: Mapping[str, Layout] = {
             (0, "leaderRecoveryState", _int8),
             (1, "eligibleLeaderReplicas", _NODES),
             (2, "lastKnownElr", _NODES),
+            (100, "lastKnownLeader", _int32),  # of our node alone, for unclean recovery (KIP-966)
         ),
         newest=2,
     ),
@@ -176,6 +177,7 @@ LAYOUTS: Mapping[str, Layout] = {
             (6, "eligibleLeaderReplicas", _NODES),
             (7, "lastKnownElr", _NODES),
             (8, "directories", _UUIDS),
+            (100, "lastKnownLeader", _int32),
         ),
         newest=2,
     ),

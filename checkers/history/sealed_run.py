@@ -91,6 +91,12 @@ class RunInfo:
     trace_lines: Mapping[str, int] = field(default_factory=dict)  # by node, in its collected log
     inventory_crc32c: int | None = None  # of `inventory.json`; None: nothing was collected
 
+    @property
+    def is_simulated(self) -> bool:
+        """Its seed gives the same bytes on every machine, and once more where they were lost: so
+        nothing of it has to survive a power cut of this one."""
+        return self.runtime == "sim"
+
 
 _OWN_CRC = "crc32c"  # the last entry: of all before it
 

@@ -8,6 +8,7 @@ delta-packed (times and indices rise), strings are dictionary-encoded: a quarter
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -53,9 +54,14 @@ class DamagedSealError(UnreadableRunError):
 
 
 def write_tables(
-    directory: Path, tables: Mapping[str, pa.Table], extra: Mapping[str, ManifestValue]
+    directory: Path,
+    tables: Mapping[str, pa.Table],
+    extra: Mapping[str, ManifestValue],
+    *,
+    syncs: bool = True,
 ) -> None:
-    """Seal `tables` (one for each name of `TABLES`) into `directory`; durable when it returns.
+    """Seal `tables` (one for each name of `TABLES`) into `directory`; durable when it returns,
+    unless nothing `syncs`.
 
     `extra` goes into the manifest as it is; its entry `truncated`, a list of sentences about what
     was cut from the recorded files, comes back as `Run.truncated`; so do `differs`, `rows` and
@@ -65,9 +71,11 @@ def write_tables(
     """
     _require_all(tables)
     (directory / MANIFEST).unlink(missing_ok=True)
-    files = {name: _write_table(directory, name, tables[name]) for name in TABLES}
+    if syncs:
+        _sync(directory)
+    files = {name: _write_table(directory, name, tables[name], syncs=syncs) for name in TABLES}
     manifest = {"truncated": [], **extra, "schema_version": SCHEMA_VERSION, "files": files}
-    replace_file(directory / MANIFEST, with_checksum(manifest).encode())
+    replace_file(directory / MANIFEST, with_checksum(manifest).encode(), syncs=syncs)
 
 
 def _require_all(tables: Mapping[str, pa.Table]) -> None:
@@ -80,14 +88,28 @@ def _require_all(tables: Mapping[str, pa.Table]) -> None:
             raise ValueError(f"table {name} has not its schema: {tables[name].schema}")
 
 
-def _write_table(directory: Path, name: str, table: pa.Table) -> dict[str, int | str]:
+def _write_table(
+    directory: Path, name: str, table: pa.Table, *, syncs: bool
+) -> dict[str, int | str]:
+    """In place: as long as there is no manifest, nobody reads it."""
     path = directory / f"{name}.parquet"
-    part = directory / f".{name}.parquet.part"
-    pq.write_table(table, part, compression="zstd", **_encodings(table.schema))
-    data = part.read_bytes()
-    _sync(part)
-    part.replace(path)
+    data = _encoded(table) if table.num_rows else _encoded_empty(table.schema)
+    path.write_bytes(data)
+    if syncs:
+        _sync(path)
     return {"name": path.name, "rows": table.num_rows, "bytes": len(data), "crc32c": crc32c(data)}
+
+
+def _encoded(table: pa.Table) -> pa.Buffer:
+    into = pa.BufferOutputStream()
+    pq.write_table(table, into, compression="zstd", **_encodings(table.schema))
+    return into.getvalue()
+
+
+@cache
+def _encoded_empty(schema: pa.Schema) -> pa.Buffer:
+    """A third of a run's tables have no row, and an empty one takes as long as a short one."""
+    return _encoded(schema.empty_table())
 
 
 def _encodings(schema: pa.Schema) -> dict[str, object]:
@@ -96,13 +118,16 @@ def _encodings(schema: pa.Schema) -> dict[str, object]:
     return {"use_dictionary": strings, "column_encoding": int64}
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Put `data` at `path` in one step: a reader, or a power cut, finds the old or the new."""
+def replace_file(path: Path, data: bytes, *, syncs: bool = True) -> None:
+    """Put `data` at `path` in one step: a reader finds the old or the new; so does who comes after
+    a power cut, if it `syncs`."""
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(data)
-    _sync(part)
+    if syncs:
+        _sync(part)
     part.replace(path)
-    _sync(path.parent)
+    if syncs:
+        _sync(path.parent)
 
 
 def _sync(path: Path) -> None:

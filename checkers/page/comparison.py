@@ -1,7 +1,7 @@
 """The sides of one scenario, beside each other: what each promised, and what was seen of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from checkers.interval import in_words
@@ -9,6 +9,7 @@ from checkers.page import units
 from checkers.page.document import document, section
 from checkers.page.markup import Child, Markup, tag
 from checkers.page.page_tables import table
+from checkers.page.two_targets import Beside, Changes, OnTarget, beside_section
 from checkers.run.expectation import Expectation
 from checkers.verdict import EventValue, Judgement, Verdict
 
@@ -17,10 +18,14 @@ GAPS = "longest_without_"  # so many seconds: the beginning of a statistic's nam
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideRun:
+    """`doubt`: why it says nothing of its side; "" where it counts."""
+
     judgement: Judgement
     href: str  # of its page, from where the comparison is
     command: str
     took_s: float  # from its plan to its page
+    doubt: str = ""
+    changes: Changes = field(default_factory=dict)  # of partitions, where targets are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +36,32 @@ class ComparedSide:
     promise: str
     expected: Expectation
     runs: tuple[SideRun, ...]
+    target: str = ""  # where the same side is there on several
+
+    @property
+    def column(self) -> str:
+        return f"{self.name}, {self.target}" if self.target else self.name
 
     @property
     def as_expected(self) -> int:
         return sum(self.expects(run) for run in self.runs)
+
+    @property
+    def counted(self) -> int:
+        """Runs that are not in doubt."""
+        return sum(not run.doubt for run in self.runs)
+
+    def in_words(self, of_them: str = "") -> str:
+        """How many of those that count came out as expected, and how many were set aside."""
+        aside = len(self.runs) - self.counted
+        told = f"{in_words(self.as_expected, self.counted)}{of_them}"
+        return f"{told}, {aside} set aside" if aside else told
+
+    def keeps(self, least: int, times: int) -> bool:
+        """Whether so many runs count, and all of them were as expected; of a side that is to be
+        accused, `least` of them."""
+        most_amiss = times - least if self.expected.verdict is Verdict.INVALID else 0
+        return self.counted >= times and self.counted - self.as_expected <= most_amiss
 
     @property
     def took(self) -> "Gap":
@@ -70,6 +97,24 @@ def _gap(seconds: Sequence[float]) -> Gap:
     return Gap(median=median(seconds), least=min(seconds), most=max(seconds))
 
 
+def beside(sides: Sequence[ComparedSide]) -> list[Beside]:
+    """Sides of two targets, beside each other; none where there is one target."""
+    found: list[Beside] = []
+    for name in dict.fromkeys(side.name for side in sides):
+        on = [_on_target(side) for side in sides if side.name == name]
+        if len(on) == 2:
+            found.append(Beside(side=name, one=on[0], other=on[1]))
+    return found
+
+
+def _on_target(side: ComparedSide) -> OnTarget:
+    return OnTarget(
+        target=side.target,
+        verdicts=[run.judgement.verdict.word for run in side.runs],
+        changes=[run.changes for run in side.runs],
+    )
+
+
 def render_comparison(
     name: str, description: str, sides: Sequence[ComparedSide], facts_of: str
 ) -> str:
@@ -81,13 +126,14 @@ def render_comparison(
             tag("p", description, class_="sentence"),
         ),
         section("Side by side", table(_columns(sides), _rows(sides, facts_of))),
-        *(section(side.name, _runs(side)) for side in sides),
+        *(beside_section(each) for each in beside(sides)),
+        *(section(side.column, _runs(side)) for side in sides),
     )
-    return document(f"{name}: {' and '.join(side.name for side in sides)}", body)
+    return document(f"{name}: {' and '.join(side.column for side in sides)}", body)
 
 
 def _columns(sides: Sequence[ComparedSide]) -> list[tuple[str, str]]:
-    return [("", "fixed"), *((side.name, "wide") for side in sides)]
+    return [("", "fixed"), *((side.column, "wide") for side in sides)]
 
 
 def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Sequence[Child]]]:
@@ -95,7 +141,7 @@ def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Seque
     rows: list[tuple[str, Sequence[Child]]] = [
         ("", ["promised", *(side.promise for side in sides)]),
         ("", ["expected", *(str(side.expected) for side in sides)]),
-        ("", ["as expected", *(in_words(side.as_expected, len(side.runs)) for side in sides)]),
+        ("", ["as expected", *(side.in_words() for side in sides)]),
         ("", ["a run took", *(side.took.in_words() for side in sides)]),
         ("", ["first run", *(judgement.sentence for judgement in first)]),
     ]
@@ -143,6 +189,8 @@ def _in_words(side: ComparedSide, run: SideRun) -> str:
     """What was seen, and what of it nobody expected."""
     unlike = side.expected.unlike(run.judgement)
     sentence = run.judgement.sentence
+    if run.doubt:
+        return f"{sentence} (set aside: {run.doubt})"
     return f"{sentence} (not as expected: {unlike})" if unlike else sentence
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.counted import counted
-from checkers.interval import in_words
 from checkers.page.comparison import ComparedSide
 from checkers.page.document import document, section
 from checkers.page.markup import Child, tag
@@ -33,6 +32,10 @@ class Compared:
     def is_as_expected(self) -> bool:
         return all(side.as_expected == len(side.runs) for side in self.sides)
 
+    def keeps(self, least: int, times: int) -> bool:
+        """The bar, on every side."""
+        return all(side.keeps(least, times) for side in self.sides)
+
 
 def render_overview(told: Sequence[Compared]) -> str:
     """A self-contained page."""
@@ -55,9 +58,9 @@ def _rows(told: Compared) -> Iterator[tuple[str, Sequence[Child]]]:
             "" if side.as_expected == len(side.runs) else "bad",
             (
                 tag("a", told.name, href=told.href) if number == 0 else "",
-                side.name,
+                side.column,
                 tag("span", str(side.expected), class_=f"word {side.expected.verdict.word}"),
-                in_words(side.as_expected, len(side.runs)),
+                side.in_words(),
                 side.promise,
                 side.runs[0].judgement.sentence,
             ),

@@ -7,13 +7,13 @@ vouched.py               E6: who says that it was shut down cleanly had vouched 
 traced_replicas.py       what brokers' traces tell of replicas, for these three
 leaders.py               P1, P2, P3: who leads, of whom
 eligible.py              E1-E4, E7-E9 and E11: who may lead
-reassigned.py            replicas that are moved are in sync before others go
+reassigned.py            replicas that are moved are in sync before others go; P18: they are moved
 registrations.py         E5, E6: who comes back after it may have lost something
 min_isr.py               P17: nothing is acknowledged by too few
 shown.py                 P8: nothing is shown that too few have
-served.py                P10, P13: what clients were told, against the disks
+served.py                P10, P13, P18: what clients were told, against the disks
 held.py                  P9, P11: replicas against one another
-replayed.py              M1: what controllers replay is what the log holds
+replayed.py              M1: what nodes replay is what the log holds
 handed_out.py            M3, M5: broker epochs and producer ids
 acknowledged_topics.py   M6, and that deleted topics are gone
 known_topics.py          every broker knows the topics that there are, and no others

@@ -227,7 +227,8 @@ def only_active_brokers_lead(evidence: Evidence) -> CheckResult:
     """P3: who joins an ISR or is elected is registered, unfenced and not shutting down.
 
     At the latest behind the batch that does it. Nor does a fenced broker stay in an ISR; but
-    without ELR its last member does. (KIP-841, KIP-966 ValidControllerState)
+    without ELR its last member does. Nor does one lead on that is shutting down. (KIP-841, KIP-966
+    ValidControllerState)
     """
     found = evidence.timeline
     if found is None:
@@ -243,6 +244,7 @@ def only_active_brokers_lead(evidence: Evidence) -> CheckResult:
         touched = partitions if batch.broker_records else _touched(batch, partitions)
         for partition in touched.values():
             violations += _stays_fenced(batch, partition)
+            violations += _leads_on(batch, partition)
     return conclude(
         looked_at=looked_at,
         unit="changes of partitions",
@@ -280,6 +282,15 @@ def _stays_fenced(batch: MetadataBatch, partition: Partition) -> Iterator[Violat
             text = f"node {node} is in the ISR of {partition.key} while it is "
             at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
             yield Violation(f"{text}{_condition(batch, node)}", [at | state(partition)])
+
+
+def _leads_on(batch: MetadataBatch, partition: Partition) -> Iterator[Violation]:
+    """What a broker leads it hands over with the batch by which it begins to shut down."""
+    leader = batch.brokers.get(partition.leader)
+    if leader is not None and leader.stopping:
+        text = f"node {leader.node} leads {partition.key} while it is shutting down"
+        at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
+        yield Violation(text, [at | state(partition)])
 
 
 def _condition(batch: MetadataBatch, node: int) -> str:

@@ -1,4 +1,4 @@
-"""What controllers replayed of brokers, topics and partitions, against the committed log: M1."""
+"""What nodes replayed of brokers, topics and partitions, against the committed log: M1."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ _TOLD = frozenset(
 
 
 def _told(info: RunInfo) -> bool:
-    """Applies where there are brokers, and controllers trace what they replay."""
+    """Applies where there are brokers, and nodes trace what they replay."""
     return of_brokers(info) and traced(info)
 
 
@@ -44,10 +44,10 @@ def _told(info: RunInfo) -> bool:
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def replayed_as_committed(evidence: Evidence) -> CheckResult:
-    """M1: what a controller replays of brokers and partitions is what is committed, in its order.
+    """M1: what a node replays of brokers and partitions is what is committed, in its order.
 
-    From c.record of each process: at each offset the log has such a record, and none is left out
-    between two of them but by a snapshot. (KIP-966 MetadataLogMatching)
+    From c.record and q.loaded of each process: at each offset the log has such a record, and none
+    is left out between two of them but by a snapshot. (KIP-966 MetadataLogMatching)
     """
     found = evidence.timeline
     if found is None:
@@ -87,8 +87,8 @@ def _wrong(process: Process, committed: Mapping[int, str], found: Timeline) -> I
     tells, and above the end nobody knows what is committed."""
     offsets = sorted(offset for offset in committed if offset >= found.start)
     expected: int | None = None
-    for event in process.events("c.record", "c.image"):
-        if event.event == "c.image" or not found.start <= event.offset < found.log.end:
+    for event in process.events("c.record", "q.loaded"):
+        if event.event == "q.loaded" or not found.start <= event.offset < found.log.end:
             expected = None
             continue
         kind = event.more.get("record")

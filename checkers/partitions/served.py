@@ -1,6 +1,7 @@
-"""What clients were told against the brokers' disks: P10 and P13."""
+"""What clients were told against the brokers' disks: P10, P13, and P18 of what was acknowledged."""
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow as pa
 from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.image import Timeline
 from checkers.evidence.partition_logs import (
     Stretches,
     columns,
@@ -32,12 +34,36 @@ def leaders_hold_acknowledged(evidence: Evidence) -> CheckResult:
     At its offset, value for value. After an election from outside ISR and ELR, or more losses than
     the ISR can bear, breaches are allowed. (KIP-966 LeaderCompleteness)
     """
-    return _against_leaders(
+    return _against_disks(
         evidence,
         evidence.acknowledged,
+        _LEADERS,
         unit="acknowledged records",
         what="acknowledged",
         holds="each stands where it was acknowledged, at the last leader",
+    )
+
+
+@check(
+    "P18-acknowledged-everywhere",
+    applies=of_partition_logs,
+    source="KIP-966 liveness",
+    rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
+)
+def acknowledged_everywhere(evidence: Evidence) -> CheckResult:
+    """P18: once all is whole again, every replica holds what was acknowledged to acks=all.
+
+    At its offset, value for value, behind where the replica's log begins. Whether all becomes whole
+    again `recovers-when-healed` judges. Breaches are allowed as those of P10. (KIP-966 liveness)
+    """
+    is_whole = evidence.info.finished and not evidence.info.stuck
+    return _against_disks(
+        evidence,
+        evidence.acknowledged if is_whole else evidence.acknowledged.slice(0, 0),
+        _REPLICAS,
+        unit="copies of acknowledged records" if is_whole else "replicas that were whole again",
+        what="acknowledged",
+        holds="each stands where it was acknowledged, on every replica",
     )
 
 
@@ -53,17 +79,29 @@ def reads_are_stored(evidence: Evidence) -> CheckResult:
     It neither changes nor vanishes while nobody is elected from outside ISR and ELR. (KIP-966
     ConsistentRead)
     """
-    return _against_leaders(
+    return _against_disks(
         evidence,
         evidence.polled,
+        _LEADERS,
         unit="records that were read",
         what="read",
         holds="each stands where it was read, at the last leader",
     )
 
 
-def _against_leaders(
-    evidence: Evidence, spans: pa.Table, *, unit: str, what: str, holds: str
+class _Keepers(NamedTuple):
+    """Whose disks are looked at: what one is called, and who they are at the end."""
+
+    name: str
+    nodes: Callable[[Timeline, str], Sequence[int]]
+
+
+_LEADERS = _Keepers("the last leader", lambda found, key: (found.last_leader(key),))
+_REPLICAS = _Keepers("a replica", lambda found, key: found.partitions[key].replicas)
+
+
+def _against_disks(
+    evidence: Evidence, spans: pa.Table, keepers: _Keepers, *, unit: str, what: str, holds: str
 ) -> CheckResult:
     found = evidence.timeline
     if found is None:
@@ -76,20 +114,21 @@ def _against_leaders(
         key = str(name)
         if len(found.topics.get(key.rpartition("-")[0], ())) > 1 or key not in found.partitions:
             continue  # deleted, and perhaps made anew: who knows which one an offset belongs to
-        leader = found.last_leader(key)
-        row = next((one for one in replicas.get(key, ()) if one["node"] == leader), None)
-        if row is None or not row["whole"]:
-            why = row["problem"] if row else "its disk does not have it"
-            gaps.append(f"{key} cannot be read at its last leader, node {leader}: {why}")
-            continue
         offset, value, records = columns(part, "offset", "value", "records")
-        kept = offset >= row["log_start"]
-        looked_at += int(records[kept].sum())
-        log = logs.get((row["node"], key), _NOTHING)
-        missing = kept & ~log.holds(offset, value, records)
-        for at in np.flatnonzero(missing).tolist():
-            span = part.slice(at, 1).to_pylist()[0]
-            breaches.append(Breach(key, int(began[span["op_id"]]), _absent(span, row, what)))
+        for node in keepers.nodes(found, key):
+            row = next((one for one in replicas.get(key, ()) if one["node"] == node), None)
+            if row is None or not row["whole"]:
+                why = row["problem"] if row else "its disk does not have it"
+                gaps.append(f"{key} cannot be read at {keepers.name}, node {node}: {why}")
+                continue
+            kept = offset >= row["log_start"]
+            looked_at += int(records[kept].sum())
+            log = logs.get((row["node"], key), _NOTHING)
+            missing = kept & ~log.holds(offset, value, records)
+            for at in np.flatnonzero(missing).tolist():
+                span = part.slice(at, 1).to_pylist()[0]
+                absent = _absent(span, row, what, keepers)
+                breaches.append(Breach(key, int(began[span["op_id"]]), absent))
     sorted_breaches = sorted_out(evidence, breaches)
     return conclude(
         looked_at=looked_at,
@@ -97,7 +136,7 @@ def _against_leaders(
         violations=sorted_breaches.accused,
         needs=_HISTORY,
         holds=holds,
-        algorithm="spans of the history against spans on the last leader's disk",
+        algorithm=f"spans of the history against spans on the disk of {keepers.name}",
         nothing=f"there are no {unit}" if not spans.num_rows else "",
         gaps=[*gaps, *sorted_breaches.untold],
         allowed=sorted_breaches.allowed,
@@ -109,16 +148,16 @@ _NOTHING = Stretches(
 )
 
 
-def _absent(span: dict[str, Any], row: ReplicaRow, what: str) -> Violation:
+def _absent(span: dict[str, Any], row: ReplicaRow, what: str, keepers: _Keepers) -> Violation:
     text = (
         f"{span['key']}, offset {span['offset']}: {span['value']} was {what} and is not there on "
     )
     disk = {name: row[name] for name in ("node", "log_start", "log_end", "high_watermark")}
     names = ("op_id", "key", "offset", "value", "records")
     return Violation(
-        f"{text}the disk of node {row['node']}, the last leader",
+        f"{text}the disk of node {row['node']}, {keepers.name}",
         [
             {"what": what, **{name: span[name] for name in names}},
-            {"what": "the last leader's log", **disk},
+            {"what": f"the log of {keepers.name}", **disk},
         ],
     )

@@ -100,7 +100,9 @@ class Broker:
             parking,
         )
         self._producer_ids = ProducerIdSource(me, self.lifecycle, self._link, parking)
-        self._forwarding = Forwarding(config.limits.request_max_bytes, parking, outbox)
+        self._forwarding = Forwarding(
+            config.limits.request_max_bytes, role.controller_socket_ms, parking, outbox
+        )
         self._followed = -1  # the offset up to which replicas were told of the image
         self._give_up_ns = NEVER_NS  # waiting to be let go
         self._unflushed: set[LogId] | None = None  # once it is let go

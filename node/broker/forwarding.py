@@ -46,8 +46,12 @@ class _Out:
 
 
 class Forwarding:
-    def __init__(self, request_max_bytes: int, parking: Parking, outbox: Outbox) -> None:
+    def __init__(
+        self, request_max_bytes: int, answer_ms: int, parking: Parking, outbox: Outbox
+    ) -> None:
+        """`answer_ms`: so long the controller may be silent before it is asked again."""
         self._max_bytes = request_max_bytes - _ENVELOPE_BYTES  # controllers take as much as brokers
+        self._answer_ns = answer_ms * MS
         self._outbox = outbox
         self._waiting = Waiting[_Forwarded](parking)
         self._out: dict[ChannelId, _Out] = {}
@@ -80,7 +84,7 @@ class Forwarding:
                 late = refused(each.handed.request, ErrorCode.REQUEST_TIMED_OUT, None)
                 self._waiting.answer(connection, late)
             elif at is not None and not each.is_out and each.not_before_ns <= mono_ns:
-                self._send(connection, each, at)
+                self._send(connection, each, at, mono_ns)
 
     def deadline_ns(self) -> int:
         may_send = self._at is not None and len(self._out) < len(_CHANNELS)
@@ -130,7 +134,7 @@ class Forwarding:
         self._outbox.emit(DisconnectPeer(channel=channel))
         self.on_lost(channel, mono_ns)
 
-    def _send(self, connection: ConnectionId, each: _Forwarded, at: Endpoint) -> None:
+    def _send(self, connection: ConnectionId, each: _Forwarded, at: Endpoint, mono_ns: int) -> None:
         """Where a connection is free; else it is sent when one is."""
         channel = next((each for each in _CHANNELS if each not in self._out), None)
         if channel is None:
@@ -139,7 +143,9 @@ class Forwarding:
         self._next_correlation_id = (number + 1) % 2**31
         each.is_out = True
         self._out[channel] = _Out(
-            connection=connection, correlation_id=number, until_ns=each.until_ns
+            connection=connection,
+            correlation_id=number,
+            until_ns=min(each.until_ns, mono_ns + self._answer_ns),
         )
         envelope = EnvelopeRequest(frame=each.handed.frame)
         self._outbox.emit(

@@ -6,6 +6,7 @@ from node.config import SnapshotSettings
 from node.controller.image import Image
 from node.controller.image_loader import ImageLoader
 from node.controller.snapshot_generator import SnapshotGenerator
+from node.controller.told_replay import replay
 from node.ids import Epoch, Now, Offset
 from node.outbox import Outbox
 from node.raft.client import RaftClient, SnapshotPart
@@ -50,17 +51,16 @@ class ImageFollower:
 
     # --- what the quorum tells ---
 
-    def on_committed(self, last: Offset, values: Iterable[bytes | None] | None) -> None:  # noqa: ARG002 (Listener's signature)
+    def on_committed(self, last: Offset, values: Iterable[bytes | None] | None) -> None:
         assert values is not None, "a broker appends nothing to the metadata log"
-        for value in values:
-            self.image.replay(decode_metadata(value))
+        replay(self.image, last, [decode_metadata(value) for value in values], self._outbox)
         self._snapshots.after_batch(self.image)
 
     def on_snapshot(self, part: SnapshotPart) -> None:
         image = self._snapshot.load(part)
         if image is not None:
             self.image = image
-            self._outbox.trace("c.image", offset=self.applied, digest=image.digest)
+            self._snapshots.loaded(image)
 
     def on_leadership(self, epoch: Epoch | None, now: Now) -> None:  # noqa: ARG002
         raise AssertionError("a broker votes for nobody, and nobody for it")

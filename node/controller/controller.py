@@ -17,11 +17,12 @@ from node.controller.accumulator import (
 from node.controller.claim import Claim, claim_of
 from node.controller.confirmed_reads import ConfirmedReads
 from node.controller.decision import Situation
-from node.controller.image import Image, is_of_brokers
+from node.controller.image import Image
 from node.controller.image_loader import ImageLoader
 from node.controller.partition_gauges import partition_gauges
 from node.controller.registration import Registrar
 from node.controller.snapshot_generator import SnapshotGenerator
+from node.controller.told_replay import replay
 from node.controller.writes import decide
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset
@@ -33,7 +34,6 @@ from node.records.metadata import (
     EndTransactionRecord,
     MetadataRecord,
     NoOpRecord,
-    UnknownRecord,
     decode_metadata,
 )
 from node.wire.apis import ReadRequest, Response, WriteRequest
@@ -278,29 +278,22 @@ class Controller:
         if values is None:
             self._replay_own(last)
         else:
-            self._replay(last, [decode_metadata(value) for value in values])
+            records = [decode_metadata(value) for value in values]
+            replay(self.image, last, records, self._outbox)
         self._snapshots.after_batch(self.image)
 
     def _replay_own(self, last: Offset) -> None:
         batch = self._appended.popleft()
         assert batch.last == last, f"appended up to {batch.last}, committed up to {last}"
-        self._replay(last, batch.records)
+        replay(self.image, last, batch.records, self._outbox)
         for connection in batch.writers:
             write = self._writes.find(connection)
             if write is not None:
                 self._writes.answer(connection, write.response)
-
-    def _replay(self, last: Offset, records: Sequence[MetadataRecord | UnknownRecord]) -> None:
-        """Told of, where a judge may compare it with the log."""
-        for offset, record in enumerate(records, start=last - len(records) + 1):
-            self.image.replay(record)
-            if is_of_brokers(record):
-                name = type(record).__name__.removesuffix("Record")
-                self._outbox.trace("c.record", offset=offset, record=name)
 
     def on_snapshot(self, part: SnapshotPart) -> None:
         """In place of the image, once it is whole."""
         image = self._snapshot.load(part)
         if image is not None:
             self.image = image
-            self._outbox.trace("c.image", offset=self.applied, digest=image.digest)
+            self._snapshots.loaded(image)

@@ -26,7 +26,7 @@ def rules_for(
     topic = image.topics.find(key[0])
     assert topic is not None, f"{key} is of no topic"
     if election is None:
-        is_unclean = replica_rules.elects_uncleanly(image, topic)
+        is_unclean = replica_rules.elects_uncleanly(image, topic, situation.settings.unclean)
         election = Election.UNCLEAN if is_unclean else Election.ONLINE
     count = len(partition.replicas)
     return Rules(

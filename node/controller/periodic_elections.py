@@ -41,9 +41,10 @@ def _elections(
     for key, found in image.topics.partitions():
         topic = image.topics.find(key[0])
         assert topic is not None, f"{key} is of no topic"
-        if not wants(found) or (
-            election is Election.UNCLEAN and not elects_uncleanly(image, topic)
-        ):
+        may = election is not Election.UNCLEAN or elects_uncleanly(
+            image, topic, situation.settings.unclean
+        )
+        if not (may and wants(found)):
             continue
         record = change(key, found, found, rules_for(situation, key, found, election=election))
         if record is not None:

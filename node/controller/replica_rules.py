@@ -57,5 +57,7 @@ def min_isr(image: Image, topic: Topic, replicas: int, default: int) -> int:
     return min(default if text is None else int(text), replicas)
 
 
-def elects_uncleanly(image: Image, topic: Topic) -> bool:
-    return (image.topic_config(topic.name, UNCLEAN_ELECTION) or "").strip().lower() == "true"
+def elects_uncleanly(image: Image, topic: Topic, default: bool) -> bool:
+    """`default` is what this node is configured with."""
+    text = image.topic_config(topic.name, UNCLEAN_ELECTION)
+    return default if text is None else text.strip().lower() == "true"

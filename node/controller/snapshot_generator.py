@@ -6,10 +6,12 @@ image that is written is a copy.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from node.config import SnapshotSettings
 from node.controller.image import Image
-from node.ids import MS, NEVER_NS, Now
+from node.controller.image.digest import Postponed
+from node.ids import MS, NEVER_NS, Now, Offset
 from node.outbox import Outbox
 from node.raft.client import RaftClient, SnapshotWriter
 from node.records.metadata import encode_metadata
@@ -18,6 +20,15 @@ from node.records.metadata import encode_metadata
 # none of more than `limits.MAX_BATCH_BYTES`.
 _SLICE_RECORDS = 2_000
 _SLICE_BYTES = 1024 * 1024  # unless a record alone has more
+_SLICE_HASHED = 5_000  # entries of a snapshot that was loaded; about 10 ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loaded:
+    """An image of which nobody was told."""
+
+    offset: Offset
+    digest: Postponed
 
 
 class SnapshotGenerator:
@@ -28,9 +39,14 @@ class SnapshotGenerator:
         self._due_ns = NEVER_NS  # by time
         self._writer: SnapshotWriter | None = None
         self._slices = _slices(Image())
+        self._loaded: _Loaded | None = None
 
     def start(self, now: Now) -> None:
         self._count_from(now)
+
+    def loaded(self, image: Image) -> None:
+        """It came from a snapshot; its digest is told once that is hashed."""
+        self._loaded = _Loaded(offset=self._raft.handed_over, digest=image.end_loading())
 
     def after_batch(self, image: Image) -> None:
         """Begin one that is due by its size: at the same offset on every node that has replayed as
@@ -40,6 +56,8 @@ class SnapshotGenerator:
 
     def poll(self, image: Image, now: Now) -> None:
         """Begin one that is due by time, or go on."""
+        if self._loaded is not None and self._loaded.digest.hash_some(_SLICE_HASHED):
+            self._tell_loaded(self._loaded)
         if now.mono_ns >= self._due_ns:
             self._count_from(now)
             if self._raft.bytes_since_snapshot:
@@ -50,7 +68,7 @@ class SnapshotGenerator:
 
     def deadline_ns(self) -> int:
         """0: go on as soon as the input that is ready was served."""
-        if self._writer is not None:
+        if self._writer is not None or self._loaded is not None:
             return 0
         return self._due_ns
 
@@ -59,7 +77,16 @@ class SnapshotGenerator:
             self._writer = self._raft.begin_snapshot()
             if self._writer is not None:
                 self._slices = _slices(image.copy())
-                self._outbox.trace("c.image", offset=self._raft.handed_over, digest=image.digest)
+                if self._loaded is not None:
+                    self._tell_loaded(self._loaded)
+                self._tell(self._raft.handed_over, image.digest)
+
+    def _tell_loaded(self, loaded: _Loaded) -> None:
+        self._loaded = None
+        self._tell(loaded.offset, loaded.digest.value)
+
+    def _tell(self, offset: Offset, digest: int) -> None:
+        self._outbox.trace("c.image", offset=offset, digest=digest)
 
     def _go_on(self, writer: SnapshotWriter) -> None:
         if not writer.is_current:

@@ -60,6 +60,12 @@ def due_move(
     """All input from before `elapsed_ns` was heard, so what is due by then is due. Whether this
     node can lead is asked of a follower that is overdue, and not at every step."""
     match role:
+        case Follower():
+            if elapsed_ns < role.fetch_deadline_ns:
+                return None
+            return Move.ASK if can_lead() else Move.LOOK_AROUND
+        case Leader():
+            return Move.RESIGN if has_lost_quorum(role, voters, elapsed_ns) else None
         case Unattached():
             return Move.ASK if elapsed_ns >= role.election_deadline_ns else None
         case Prospective():
@@ -71,12 +77,6 @@ def due_move(
             if is_won(role.ballot, voters):
                 return Move.LEAD
             return Move.ASK if elapsed_ns >= role.election_deadline_ns else None
-        case Follower():
-            if elapsed_ns < role.fetch_deadline_ns:
-                return None
-            return Move.ASK if can_lead() else Move.LOOK_AROUND
-        case Leader():
-            return Move.RESIGN if has_lost_quorum(role, voters, elapsed_ns) else None
         case Resigned():
             return Move.GO_ON if elapsed_ns >= role.election_deadline_ns else None
 
@@ -101,14 +101,14 @@ def role_deadline_ns(role: Role, *, polled_ns: int, elapsed_ns: int) -> int:
     """When something of a role's is due. What a leader has overdue waits for a peer, whose own
     deadline counts."""
     match role:
-        case Unattached() | Prospective() | Candidate() | Resigned():
-            return role.election_deadline_ns
         case Follower():
             return role.fetch_deadline_ns
         case Leader():
             check = role.check_quorum_deadline_ns
             begin = [due for due in role.begin_due_ns.values() if due > polled_ns]
             return min([check if check > elapsed_ns else NEVER_NS, *begin])
+        case Unattached() | Prospective() | Candidate() | Resigned():
+            return role.election_deadline_ns
 
 
 # --- how long ---

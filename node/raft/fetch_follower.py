@@ -73,10 +73,10 @@ class FollowerFetch:
     def _cares_for(self, key: ReplicaKey) -> bool:
         """May it still tell us what we want to know?"""
         match self._quorum.role:
-            case Unattached():
-                return True
             case Follower() as role:
                 return key.id == role.leader or self._peers.is_backing_off(self._leader(role))
+            case Unattached():
+                return True
             case _:
                 return False
 

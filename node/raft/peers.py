@@ -55,6 +55,7 @@ class Peers:
         self._servers = {server_key(number): at for number, at in enumerate(servers)}
         self._peers: dict[ReplicaKey, _Peer] = {}  # in the order of keys
         self._by_channel: dict[ChannelId, _Peer] = {}
+        self._fetches: dict[ReplicaKey, FetchRequest] = {}  # of what is outstanding
         self._request_timeout_ns = quorum.timeouts.request_ms * MS
         self._retry_backoff_ns = quorum.timeouts.retry_backoff_ms * MS
         self._next_correlation_id = 0
@@ -84,13 +85,8 @@ class Peers:
         ]
 
     def fetching_from(self) -> list[tuple[ReplicaKey, FetchRequest]]:
-        """Fetches that are out; one a voter at most."""
-        return [
-            (key, request)
-            for key, peer in self._peers.items()
-            for request in peer.outstanding.values()
-            if isinstance(request, FetchRequest)
-        ]
+        """Fetches that are out, in the order of keys; one a voter at most."""
+        return sorted(self._fetches.items())
 
     def ask_at(self, key: ReplicaKey, at: Endpoint, request: Asked, mono_ns: int) -> None:
         """Send to where somebody said that it is; over a new connection, for the one that there is
@@ -112,6 +108,8 @@ class Peers:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) % 2**31
         peer.outstanding[correlation_id] = request
+        if isinstance(request, FetchRequest):
+            self._fetches[peer.key] = request
         peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
         self._due_ns = None
         self._outbox.emit(
@@ -140,7 +138,10 @@ class Peers:
         peer = self._by_channel[channel]
         peer.deadlines_ns.pop(correlation_id, None)
         self._due_ns = None
-        return peer.outstanding.pop(correlation_id, None)
+        request = peer.outstanding.pop(correlation_id, None)
+        if isinstance(request, FetchRequest):
+            del self._fetches[peer.key]
+        return request
 
     def made_sense(self, channel: ChannelId) -> None:
         """What was answered over it, that is; an answer alone is no success."""
@@ -182,9 +183,13 @@ class Peers:
     def deadline_ns(self) -> int:
         """When `poll` has something to do."""
         if self._due_ns is None:
-            due = [at for peer in self._peers.values() for at in peer.deadlines_ns.values()]
-            due += [peer.ready_at_ns for peer in self._peers.values() if peer.ready_at_ns]
-            self._due_ns = min(due, default=NEVER_NS)
+            due_ns = NEVER_NS
+            for peer in self._peers.values():
+                if peer.ready_at_ns:
+                    due_ns = min(due_ns, peer.ready_at_ns)
+                if peer.deadlines_ns:
+                    due_ns = min(due_ns, *peer.deadlines_ns.values())
+            self._due_ns = due_ns
         return self._due_ns
 
     def _peer(self, key: ReplicaKey) -> _Peer:
@@ -200,4 +205,5 @@ class Peers:
     def _forget(self, peer: _Peer) -> None:
         peer.outstanding.clear()
         peer.deadlines_ns.clear()
+        self._fetches.pop(peer.key, None)
         self._due_ns = None

@@ -34,7 +34,7 @@ from node.raft.quorum_description import describe_quorum
 from node.raft.quorum_gauges import Gauge, quorum_gauges
 from node.raft.read_index import ReadIndex
 from node.raft.replicas import Replicas
-from node.raft.roles import Leader, Resigned
+from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from node.raft.snapshot_transfer import FollowerSnapshots, LeaderSnapshots
 from node.raft.voter_changes import VoterChanges
 from node.raft.voter_history import VoterHistory
@@ -274,8 +274,9 @@ class Raft:
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
         self._polled_ns = mono_ns
-        self._name_voters(now)
-        self._own_address.write(now)
+        if isinstance(self.quorum.role, Leader):
+            self._name_voters(now)
+            self._own_address.write(now)
         self._changes.poll(now)
         self._follow_voters(mono_ns)
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
@@ -283,10 +284,22 @@ class Raft:
             pass
         self.snapshots.poll(now)
         self._serving.poll(mono_ns)
-        self._votes.send(mono_ns)
-        self._new_voters.send(mono_ns)
-        self._epochs.send(mono_ns)
-        self._own_address.send(mono_ns)
+        self._send(mono_ns)
+
+    def _send(self, mono_ns: int) -> None:
+        """What the role owes; and what a role before it asked for is hung up on."""
+        match self.quorum.role:
+            case Leader():
+                self._new_voters.send(mono_ns)
+                self._epochs.send(mono_ns)
+            case Follower():
+                self._own_address.send(mono_ns)
+            case Prospective() | Candidate():
+                self._votes.send(mono_ns)
+            case Resigned():
+                self._epochs.send(mono_ns)
+            case Unattached():
+                pass
         self._fetching_snapshots.send(mono_ns)
         self._fetching.send(mono_ns)
 

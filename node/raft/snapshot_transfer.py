@@ -141,7 +141,7 @@ class FollowerSnapshots:
 
     def send(self, mono_ns: int) -> None:
         fetching = self._fetching
-        if not self.is_fetching or fetching is None:
+        if fetching is None or not self.is_fetching:
             return
         request = FetchSnapshotRequest(
             cluster_id=self._cluster_id,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 NO_LEADER = -1
 NO_LEADER_CHANGE = -2  # of a PartitionChangeRecord
+_LAST_KNOWN_LEADER = 100  # its tag: those that KIP-966 names for it Kafka has taken for others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,9 @@ class TopicRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecord:
     """A partition, whole. `leader` -1: none. `leader_recovery_state` 1: its leader was elected
-    uncleanly and is still recovering (KIP-704). `directories` has one for each replica."""
+    uncleanly and is still recovering (KIP-704). `directories` has one for each replica.
+    `last_known_leader` -1: none has to be kept; nobody sets it while there is no unclean recovery,
+    for which `last_known_elr` is to be the whole set (KIP-966)."""
 
     __version__: ClassVar[int] = 2
     __flexible__: ClassVar[bool] = True
@@ -43,6 +46,9 @@ class PartitionRecord:
     )
     last_known_elr: tuple[int, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 2, "since": 2}, default=None
+    )
+    last_known_leader: int = field(
+        metadata={"kafka_type": "int32", "tag": _LAST_KNOWN_LEADER, "since": 2}, default=NO_LEADER
     )
 
 
@@ -79,6 +85,10 @@ class PartitionChangeRecord:
     )
     last_known_elr: tuple[int, ...] | None = field(
         metadata={"kafka_type": "int32", "tag": 7, "since": 2}, default=None
+    )
+    last_known_leader: int = field(
+        metadata={"kafka_type": "int32", "tag": _LAST_KNOWN_LEADER, "since": 2},
+        default=NO_LEADER_CHANGE,
     )
 
 

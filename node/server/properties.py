@@ -72,6 +72,7 @@ ROLE_KEYS = {
     "replica.fetch.max.bytes": "fetch_bytes",
     "replica.fetch.backoff.ms": "fetch_backoff_ms",
     "replica.socket.timeout.ms": "socket_ms",
+    "controller.socket.timeout.ms": "controller_socket_ms",
     "log.segment.bytes": "segment_bytes",
     "log.roll.ms": "segment_ms",
     "message.max.bytes": "message_bytes",
@@ -92,6 +93,7 @@ GROUP_KEYS = {
     "group.initial.rebalance.delay.ms": "first_delay_ms",
     "group.max.size": "members",
 }
+UNCLEAN_ELECTION = "unclean.leader.election.enable"
 INTER_BROKER_LISTENER = "inter.broker.listener.name"
 METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
@@ -103,6 +105,7 @@ KNOWN_KEYS = {
     *BROKER_KEYS,
     *ROLE_KEYS,
     *GROUP_KEYS,
+    UNCLEAN_ELECTION,
     INTER_BROKER_LISTENER,
     BOOTSTRAP_SERVERS,
     QUORUM_VOTERS,
@@ -174,7 +177,9 @@ def parse_settings(text: str) -> Settings:
         timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
         limits=_limits(values),
         snapshots=SnapshotSettings(**_integers(values, SNAPSHOT_KEYS)),
-        brokers=BrokerSettings(**_integers(values, BROKER_KEYS)),
+        brokers=BrokerSettings(
+            unclean=_flag(values, UNCLEAN_ELECTION), **_integers(values, BROKER_KEYS)
+        ),
         groups=GroupSettings(**_integers(values, GROUP_KEYS)),
         role=_role(values, inner) if is_broker else None,
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
@@ -359,6 +364,13 @@ def _integer(values: Mapping[str, str], key: str, *, low: int, default: int | No
     if not low <= value < 1 << 31:
         raise ConfigError(f"{key}={text}: must be {low} or more, and fit 31 bits")
     return value
+
+
+def _flag(values: Mapping[str, str], key: str) -> bool:
+    text = values.get(key, "false").lower()
+    if text not in ("true", "false"):
+        raise ConfigError(f"{key}={text}: it is true or false")
+    return text == "true"
 
 
 def _list(text: str) -> list[str]:

@@ -7,7 +7,8 @@ what arrives waits in the kernel.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Protocol
 
 from node.effects import (
@@ -30,7 +31,7 @@ from node.server.peer_links import PeerLinks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from node.storage.log_changes import BatchLog, ChangeableLogs, perform, perform_on_replicas
-from node.turn import Beat, Deed, SteppedNode, Turns
+from node.turn import Beat, Deed, SteppedNode, Turn, Turns
 
 
 class Elections(Protocol):
@@ -64,7 +65,7 @@ class Shell:
         self._meter = meter
         self._stop = stop
         self._turns = Turns(node, read_clocks)
-        self._turn: Iterator[Deed] | None = None  # the one under way; it may wait to have listened
+        self._turn: Turn | None = None  # the one under way; it may wait to have listened
         self._scheduled = True  # `start` takes what sockets bring before it
         self._stopped = False
         self._timer: asyncio.TimerHandle | None = None
@@ -91,7 +92,7 @@ class Shell:
         self._timer = None
         self._begin(self._turns.time_out())
 
-    def _begin(self, turn: Iterator[Deed]) -> None:
+    def _begin(self, turn: Turn) -> None:
         assert self._turn is None, "a turn is under way"
         self._scheduled = True  # what is fed from now on is a part of it
         self._turn = turn
@@ -115,9 +116,9 @@ class Shell:
         if not self._stopped:
             self._arm_timer()
 
-    def _work(self, turn: Iterator[Deed]) -> bool:
+    def _work(self, turn: Turn) -> bool:
         """True: to where it listens; False: to its end."""
-        for deed in turn:
+        for deed in chain.from_iterable(turn):
             if deed is Beat.LISTEN:
                 return True
             self._do(deed)

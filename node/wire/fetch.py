@@ -7,6 +7,7 @@ comes with 17 (KIP-853) and the follower's high watermark with 18.
 
 from dataclasses import dataclass
 from datetime import timedelta
+from struct import Struct
 from types import SimpleNamespace
 from typing import Any
 
@@ -129,6 +130,34 @@ def _write_request(message: FetchRequest, kio: SimpleNamespace) -> Any:
     )
 
 
+def _pack_request(message: FetchRequest, version: int) -> bytes | None:
+    """As a replica of a running quorum asks all day long."""
+    replica, cluster_id = message.replica, message.cluster_id
+    is_usual = version == _PACKED_VERSION and replica.directory.int
+    if not is_usual or cluster_id is None or message.high_watermark == NO_HIGH_WATERMARK:
+        return None
+    cluster = cluster_id.encode()
+    if len(cluster) >= _SHORT:
+        return None
+    head = _PACKED_HEAD.pack(
+        *(message.max_wait_ms, 0, message.max_bytes, 0, 0, -1),  # of no session
+        *(_ONE, METADATA_TOPIC_ID.bytes, _ONE, 0),
+        *(message.epoch, message.fetch_offset, message.last_epoch, 0, message.max_bytes),
+        *(2, 0, 16, replica.directory.bytes, 1, 8, message.high_watermark),
+        *(0, _EMPTY, _EMPTY),  # the topic has no tags; nothing is forgotten, and no rack named
+        *(2, 0, len(cluster) + 1, len(cluster) + 1),
+    )
+    return head + cluster + _PACKED_TAIL.pack(1, 13, replica.id, -1, 0)
+
+
+# What `_pack_request` packs: all of a request but the cluster id, with sizes and tags.
+_PACKED_VERSION = 18
+_PACKED_HEAD = Struct(">iiibii B16sBi iqiqi BBB16sBBq BBB BBBB")
+_PACKED_TAIL = Struct(">BBiqB")
+_EMPTY, _ONE = 1, 2  # how many there are of something, as compact arrays and strings say it
+_SHORT = 0x7E  # bytes whose number, and one more, takes a byte
+
+
 def _read_response(entity: Any) -> FetchResponse:
     partition = metadata_partition(entity.responses)
     if partition is None:
@@ -202,6 +231,7 @@ FETCH = Api(
     request=FetchRequest,
     read_request=_read_request,
     write_request=_write_request,
+    pack_request=_pack_request,
     read_response=_read_response,
     write_response=_write_response,
 )

@@ -1,5 +1,6 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
+import struct
 from collections.abc import Iterable, Mapping
 
 from node import limits
@@ -87,8 +88,22 @@ def encode_request(
         client_id=client_id,
         asked=type(request) if BY_KEY.get(api.key) is not api else None,
     )
+    return header, packed(api, header, request) or written(api, header, request)
+
+
+def packed(api: Api, header: RequestHeader, request: Request) -> bytes | None:
+    """The frame without kio's classes; None for most."""
+    try:
+        body = api.pack_request(request, header.api_version)
+    except (struct.error, UnicodeEncodeError):
+        return None  # it cannot be written: the long way says why
+    return None if body is None else request_header(header, flexible=True) + body
+
+
+def written(api: Api, header: RequestHeader, request: Request) -> bytes:
+    """By kio's classes, whatever it is. Raises UnencodableMessage."""
     entity = api.write_request(request, api.makers(header.api_version, "request"))
-    return header, request_header(header, flexible=entity.__flexible__) + write_whole(entity)
+    return request_header(header, flexible=entity.__flexible__) + write_whole(entity)
 
 
 def decode_response(header: RequestHeader, frame: bytes) -> Response:

@@ -130,7 +130,7 @@ def entries_of(bootstrap: str) -> dict[int, ClientEntry]:
 
 def _print_what_was_recorded(directory: Path) -> None:
     began = time.monotonic()
-    dropped = seal(directory)
+    dropped = seal(directory).truncated
     print(f"sealed in {time.monotonic() - began:.1f} s; dropped: {list(dropped) or 'nothing'}")
     tables = read_run(directory).tables
     ops = tables["ops"]

@@ -54,7 +54,7 @@ def sides() -> Iterator[Row]:
         yield Row(name=name, value=None, unit="runs", bar=19, better="more", note="run make soak")
         return
     for side in json.loads(path.read_text())["sides"]:
-        runs = len(side["runs"])
+        runs = side["counted"]
         yield Row(
             name=f"last-replica-standing, {side['side']}: {side['expected']}",
             value=side["as_expected"],

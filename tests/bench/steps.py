@@ -9,10 +9,11 @@ each with a leader of its own.
 
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from uuid import UUID
 
 from node.config import BrokerSettings, ConnectionLimits, NodeConfig, QuorumTimeouts
+from node.controller.controller import Controller
 from node.effects import AppendBatches, CloseConnection, Effect, ElectionState, FlushLog, SendReply
 from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
@@ -43,10 +44,17 @@ _CLIENT = ConnectionId(1)
 _CLUSTER = "worst"
 
 
-class SteppedLeader:
-    """A node that leads alone; `longest_s` is its longest step."""
+def _leads(controller: Controller) -> bool:
+    return controller.is_active
 
-    def __init__(self, log: Log | None = None) -> None:
+
+class SteppedLeader:
+    """A node that is alone, and `is_ready`: leads, or what else is waited for. `longest_s` is its
+    longest step."""
+
+    def __init__(
+        self, log: Log | None = None, is_ready: Callable[[Controller], bool] = _leads
+    ) -> None:
         key = ReplicaKey(NodeId(1), UUID(int=1))
         endpoint = Endpoint(name="CONTROLLER", host="node-1", port=9101)
         self.log: Log | MemoryLog = log or MemoryLog()
@@ -71,7 +79,7 @@ class SteppedLeader:
         self.now_ns = 0
         self.longest_s = 0.0
         self._perform(self.node.start(self._now()))
-        while not self.node.core.controller.is_active:
+        while not is_ready(self.node.core.controller):
             self.elapse()
 
     def serve(self, frame: bytes) -> bytes | None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from chaos.cluster.interface import (
     Advertised,
     DiskTrouble,
+    ElrLevel,
     MovedReplica,
     NodeId,
     Removal,
@@ -31,7 +32,7 @@ from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.removals import KillRemoved, RemoveForGood, RestartRemoved
 from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
-from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SyncDisks
+from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SetElrLevel, SyncDisks
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveLeadingDirectory, RemoveVoter
 from chaos.nemesis.parameters import parameters_of, with_parameters
 from chaos.nemesis.recorded import fault_as_json, fault_from
@@ -156,6 +157,7 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     *(RestartRemoved(victim=FollowerThatVoted(voted)) for voted in Voted),
     RemoveForGood(victim=RandomFollower()),
     *(KillRemoved(victim=ControllerLeader(), removal=removal) for removal in Removal),
+    *(SetElrLevel(victim=RandomBroker(), level=level) for level in ElrLevel),
 ]
 
 

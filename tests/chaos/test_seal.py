@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from chaos import judging
+from chaos.judging import judge_directory
 from chaos.recorder import EventFields, Recorder
 from chaos.seal import UnsealableError, faults_table, operations_table, seal
 from chaos.spans import spans_table
@@ -191,9 +193,9 @@ def recorded(directory: Path, writes: int) -> Path:
 
 def test_sealing_twice_gives_the_same_tables(tmp_path: Path) -> None:
     directory = recorded(tmp_path, 30)
-    assert seal(directory) == ()
+    assert seal(directory).truncated == ()
     first = read_run(directory)
-    assert seal(directory) == ()
+    assert seal(directory).truncated == ()
     second = read_run(directory)
     assert first.tables["ops"].num_rows == 30
     assert all(first.tables[name].equals(second.tables[name]) for name in first.tables)
@@ -203,12 +205,29 @@ def test_a_torn_file_is_sealed_as_far_as_it_goes_and_said(tmp_path: Path) -> Non
     directory = recorded(tmp_path, 30)
     path = directory / "events-ops.jsonl.zst"
     path.write_bytes(path.read_bytes()[:-3])
-    (dropped,) = seal(directory)
+    (dropped,) = seal(directory).truncated
     assert "events-ops.jsonl.zst" in dropped
     run = read_run(directory)
     assert 0 < run.tables["ops"].num_rows < 30
     assert run.truncated == (dropped,)
     assert run.tables["faults"].num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("runtime", "seed", "is_read"), [("sim", 17, False), ("sim", 32, True), ("docker", 17, True)]
+)
+def test_of_simulated_runs_one_in_sixteen_is_read_back_to_be_judged(
+    runtime: str, seed: int, is_read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shown by a seal that tells of more than it wrote."""
+    directory = recorded(tmp_path, 3)
+    write_run_info(directory, replace(read_run_info(directory), runtime=runtime, seed=seed))
+    monkeypatch.setattr(judging, "seal", lambda place: replace(seal(place), truncated=("more",)))
+    if is_read:
+        with pytest.raises(AssertionError, match="is not read as it was sealed"):
+            judge_directory(directory, page=False)
+    else:
+        assert "more" in str(judge_directory(directory, page=False).results)
 
 
 def test_a_run_that_recorded_nothing_is_sealed_empty(tmp_path: Path) -> None:
@@ -227,8 +246,9 @@ def test_traces_of_all_nodes_are_gathered(tmp_path: Path) -> None:
         line = {**head, "mono": 7, "wall": 1, "end": 3}
         text = f"starting\n{json.dumps(line)}\n"
         (directory / "logs" / f"node-{node}.log").write_text(text)
-    seal(directory)
-    events = read_run(directory).tables["node_events"].to_pylist()
+    sealed = seal(directory)
+    assert read_run(directory) == sealed
+    events = sealed.tables["node_events"].to_pylist()
     assert [(event["node"], event["t"], event["log_end"]) for event in events] == [
         (1, 7, 3),
         (2, 7, 3),
@@ -330,7 +350,7 @@ def test_what_was_sent_and_polled_is_sealed_in_spans(tmp_path: Path) -> None:
             Span(key="t-0", value=-1, offset=43, epoch=7, high_watermark=43),
         ]
         recorder.complete_spans(reader, EventType.OK, polled, None)
-    assert seal(tmp_path) == ()
+    assert seal(tmp_path).truncated == ()
     tables = read_run(tmp_path).tables
     sent, in_doubt, *rest = tables["spans"].to_pylist()
     assert sent == {

@@ -7,6 +7,7 @@ from chaos.scenarios import SCENARIOS
 from checkers.suite import CHECKS
 from checkers.verdict import CheckResult, Judgement, Verdict
 
+TARGETS = ("node", "kafka", "kafka:4.0.0")
 SIDES = {f"{each.name}, {side.name}": side for each in SCENARIOS.values() for side in each.sides}
 
 
@@ -42,3 +43,27 @@ def test_where_loss_is_what_should_be_seen_a_run_without_it_is_not_as_expected(n
     assert side.expected.unlike(judgement) == (
         "allowed loss is 0, expected allowed loss 1 at least"
     )
+
+
+def test_settings_make_a_side_of_the_target() -> None:
+    scenario = SCENARIOS["last-replica-standing"]
+    off = scenario.side_with("node", {"elr": "off", "min_isr": "2"})
+    assert off is not None
+    assert off.name == "elr=off"
+    assert scenario.side_with("node", {"min_isr": "2"}) is None
+    story = SCENARIOS["clean-stop-power-off"]
+    found = {target: story.side_with(target, {"stopped_disk": "unsynced"}) for target in TARGETS}
+    verdicts = {target: side.expected.verdict for target, side in found.items() if side is not None}
+    assert verdicts == {
+        "node": Verdict.VALID,
+        "kafka": Verdict.INVALID,
+        "kafka:4.0.0": Verdict.INVALID,
+    }
+
+
+def test_what_our_own_node_has_not_is_set_on_kafka_alone() -> None:
+    back, _ = SCENARIOS["undeleted-records"].sides
+    name = "log.flush.start.offset.checkpoint.interval.ms"
+    assert back.on("kafka").settings == {name: "600000"}
+    assert back.on("node").settings == {}
+    assert back.on("node").promise != back.on("kafka").promise

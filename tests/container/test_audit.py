@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from chaos.audit.matrix import rows_of
-from chaos.audit.moment import Moment, Way
+from chaos.audit.moment import Moment, Stage, Way
 from chaos.audit.next_start import NextStart
-from chaos.audit.node_moments import NodeStage, record_acknowledged
 from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once
+from chaos.audit.registers import set_registers
 from chaos.cli import main
 from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.power_cuts import Power
@@ -56,10 +56,10 @@ def test_a_cut_that_forgets_nothing_shows_nothing(
     assert rows_of([found]) == []
 
 
-async def acknowledged_by_a_lying_disk(stage: NodeStage) -> None:
+async def acknowledged_by_a_lying_disk(stage: Stage) -> None:
     assert isinstance(stage.cluster, DiskTroubling)
     await stage.cluster.trouble_disks(stage.victims, DiskTrouble.LYING)
-    await record_acknowledged(stage)
+    await set_registers(stage, first=1)
 
 
 def cut_of_a_lying_disk(directory: Path) -> ObservedCut:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import pytest
 
@@ -28,7 +29,7 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, LogId, Now, Offset
-from node.turn import Beat, Deed, Turns
+from node.turn import Beat, Deed, Turn, Turns
 
 FAR_NS = 10**18
 
@@ -79,8 +80,13 @@ APPEND: list[AnyEffect] = [
 ]
 
 
-def deeds(turn: Iterator[Deed]) -> list[Deed]:
-    return [deed for deed in turn if deed is not Beat.STEPPED]
+def each(turn: Turn) -> Iterator[Deed]:
+    """One after the other, as a shell does them."""
+    return chain.from_iterable(turn)
+
+
+def deeds(turn: Turn) -> list[Deed]:
+    return [deed for deed in each(turn) if deed is not Beat.STEPPED]
 
 
 def test_writes_then_traces_then_frames_then_one_flush_for_all() -> None:
@@ -102,7 +108,7 @@ def test_what_a_flush_makes_visible_leaves_after_it() -> None:
     turns = Turns(node, clocks)
     turns.feed(frame("write"))
     seen: list[Deed] = []
-    for deed in turns.drain():
+    for deed in each(turns.drain()):
         seen.append(deed)
         if isinstance(deed, FlushLog):
             turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(1)))
@@ -170,16 +176,16 @@ def test_the_last_answers_leave_before_the_node_stops_and_nothing_after() -> Non
     turns = Turns(node, clocks)
     turns.feed(frame("stop"))
     turns.feed(frame("stop"))
-    assert list(turns.drain()) == [Beat.STEPPED, Beat.TRACES_LEAVE, reply("bye"), stop]
+    assert list(each(turns.drain())) == [Beat.STEPPED, Beat.TRACES_LEAVE, reply("bye"), stop]
     turns.feed(frame("stop"))
-    assert list(turns.drain()) == []
+    assert list(each(turns.drain())) == []
     assert len(node.fed) == 1
 
 
 def test_input_is_heard_before_a_timer_fires() -> None:
     node = Scripted(deadline_ns=1)
     turns = Turns(node, clocks)
-    for deed in turns.time_out():
+    for deed in each(turns.time_out()):
         if deed is Beat.LISTEN:
             turns.feed(frame("late"))
     assert node.fed == [frame("late"), TimeoutElapsed()]
@@ -188,7 +194,7 @@ def test_input_is_heard_before_a_timer_fires() -> None:
 def test_a_timer_that_input_calmed_does_not_fire() -> None:
     node = Scripted(deadline_ns=1)
     turns = Turns(node, clocks)
-    for deed in turns.time_out():
+    for deed in each(turns.time_out()):
         if deed is Beat.LISTEN:
             turns.feed(frame("calm"))
             node.deadline_ns = FAR_NS
@@ -272,7 +278,7 @@ def test_whatever_is_promised_is_on_the_disk(seed: int, waits: bool) -> None:
 
     turn = turns.start()
     for _ in range(60):
-        for deed in turn:
+        for deed in each(turn):
             match deed:
                 case AppendBatches(data=data):
                     log.append(int.from_bytes(data))

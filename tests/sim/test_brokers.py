@@ -95,7 +95,7 @@ def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
         (Choices(scenario="hanging-transaction", runtime="sim"), "its clients use transactions"),
         (
             Choices(scenario="lost-timestamps", runtime="sim"),
-            "or do more than put and read records",
+            "log.cleaner.backoff.ms=200: our own node has no such setting",
         ),
         (
             Choices(scenario="all-unclean", runtime="sim", client="librdkafka"),
@@ -113,7 +113,7 @@ def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
             Choices(scenario="all-unclean", runtime="docker", settings={"nodes": "3"}),
             "nodes=3: beside brokers there are controllers=1 or 3",
         ),
-        (Choices(scenario="moved-replicas", runtime="sim"), "log_dirs=2: our own node has"),
+        (Choices(scenario="moved-replicas", runtime="sim"), "log_dirs=2: a broker of ours has one"),
         (Choices(scenario="power-off", runtime="sim", settings={"elr": "off"}), "elr=off: our own"),
     ],
 )
@@ -132,3 +132,14 @@ def test_what_a_leader_alone_has_is_shown_to_nobody_with_or_without_elr(
     said = capsys.readouterr().out
     assert code == 0, said
     assert said.count("1 of 1 (21-100 %) as expected: what the leader alone has is shown to") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("story", ["heartbeat-cut", "elr-downgrade", "unclean-leader-registered"])
+def test_both_sides_of_a_story_come_out_as_expected(
+    story: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["compare", story, "--runtime", "sim", "--seed", "3", "--out", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert code == 0, said
+    assert said.count("1 of 1 (21-100 %) as expected") == 2

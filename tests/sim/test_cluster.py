@@ -355,3 +355,32 @@ def test_nothing_of_it_can_be_kept() -> None:
     world = SimWorld(seed=1)
     with pytest.raises(ClusterError, match="ends with its run"):
         world.cluster(run_id="", nodes=3, target="node", keep=True, directory=None)
+
+
+def test_a_shut_entrance_keeps_clients_out_and_lets_nodes_meet() -> None:
+    async def story(cluster: SimCluster) -> None:
+        await cluster.close_entrances([ONE])
+        assert not await answers(cluster.bootstrap[ONE], 1.0)
+        assert await answers(cluster.bootstrap[TWO], 1.0)
+        evidence = (await cluster.open_entrances([ONE, TWO]))[ONE]
+        assert evidence.bit, evidence
+        assert await answers(cluster.bootstrap[ONE], 1.0)
+        assert await cluster.open_entrances([ONE]) == {}
+
+    lived(story)
+
+
+@pytest.mark.parametrize("synced", [True, False])
+def test_what_stopped_nodes_did_not_sync_is_gone_unless_all_is_written_out(synced: bool) -> None:
+    async def story(cluster: SimCluster) -> None:
+        files = cluster.machines[ONE].drive.files
+        files.close(files.open("left", create=True))
+        await cluster.stop_then_power_off(cluster.nodes, synced=synced)
+        for node in cluster.nodes:
+            await cluster.start(node)
+            evidence = await cluster.power_evidence(node)
+            assert evidence.bit, evidence
+            assert evidence.facts["synced"] is synced
+        assert files.exists("left") is synced
+
+    lived(story)

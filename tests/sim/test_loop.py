@@ -26,7 +26,7 @@ def test_hours_pass_in_no_time() -> None:
     began = time.monotonic()
     loop = VirtualLoop()
     assert run(story(), loop) == START_S + 36_000
-    assert loop.elapsed_ns() == 36_000 * 10**9
+    assert loop.elapsed_ns == 36_000 * 10**9
     assert time.monotonic() - began < 10
 
 

@@ -10,7 +10,7 @@ from node.effects import Effect, FlushLog, SendReply, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
 from node.ids import Now
 from node.outbox import Output
-from node.turn import Deed
+from node.turn import Turn
 from tests.sim.lived import Rig, lived, watched
 
 
@@ -96,7 +96,7 @@ def test_a_timer_whose_deadline_has_moved_wakes_nobody() -> None:
         assert process is not None
         live, is_due = process._live, []
 
-        def lived_on(turn: Iterator[Deed]) -> Iterator[int]:
+        def lived_on(turn: Turn) -> Iterator[int]:
             due_ns = process.node.next_deadline_ns()
             is_due.append(bool(process._inbox) or machine.clock.mono_ns() >= due_ns)
             return live(turn)

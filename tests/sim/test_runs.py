@@ -15,9 +15,11 @@ from chaos.cli import main
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim import world
 from chaos.controls.our_node import LYING_FSYNC
+from chaos.judging import judge_directory
 from chaos.mutations.planted import Planted, planted_by
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios import CONTROLLER_SCENARIOS
+from checkers.history.store import VERDICT
 from node.server.shell import Shell
 from tests.support.fake_harness import FakeRuntime
 
@@ -97,6 +99,27 @@ def test_a_seed_gives_the_same_bytes_in_every_process(scenario: str, tmp_path: P
     }
     assert one.keys() == other.keys()
     assert [name for name in one if one[name] != other[name]] == []
+
+
+def test_a_run_in_virtual_time_waits_for_no_disk_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, waited.append)
+    assert run_sim(tmp_path, "baseline", "--seed", "1", "--duration", "2") == 0
+    assert not waited
+
+
+@pytest.mark.parametrize("scenario", ["power-off", "power-off-brokers", "swarm"])
+def test_who_reads_the_directory_judges_as_the_run_was_judged(
+    scenario: str, tmp_path: Path
+) -> None:
+    run_sim(tmp_path, scenario, "--seed", "3", "--duration", "4")
+    run = (tmp_path / "latest").resolve()
+    verdict = (run / VERDICT).read_bytes()
+    judge_directory(run)
+    assert (run / VERDICT).read_bytes() == verdict
 
 
 @pytest.mark.slow

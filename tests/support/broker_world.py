@@ -4,15 +4,16 @@ forget what was not synced. A message takes a millisecond; a disk takes none."""
 import heapq
 import random
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from uuid import UUID
 
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.broker_node import BrokerNode
-from node.config import BrokerRole, GroupSettings, NodeConfig
+from node.config import BrokerRole, GroupSettings, NodeConfig, SnapshotSettings
 from node.effects import (
     CloseConnection,
     DisconnectPeer,
@@ -41,7 +42,7 @@ from node.server.recovered import broker_on, node_on, recover, recover_replicas
 from node.storage.format import format_log_directory
 from node.storage.log_changes import BatchLog, perform, perform_on_replicas
 from node.storage.partition_logs import PartitionLogs
-from node.turn import Beat, Deed, Turns
+from node.turn import Beat, Deed, Turn, Turns
 from node.wire.apis import Request, Response
 from node.wire.frames import decode_response, encode_request
 
@@ -101,15 +102,23 @@ class Life:
 
 
 class BrokerWorld:
+    """`spares`: controllers that have no vote; they observe, as brokers do. `told`: all that nodes
+    traced, in order."""
+
     def __init__(
         self,
         brokers: tuple[int, ...],
         seed: int = 0,
         groups: GroupSettings | None = None,
         role: BrokerRole = BROKER_ROLE,
+        snapshots: SnapshotSettings | None = None,
+        spares: tuple[int, ...] = (),
     ) -> None:
         self._groups = groups or GroupSettings()
         self._role = role
+        self._snapshots = snapshots or SnapshotSettings()
+        self._brokers = frozenset(brokers)
+        self.told: list[tuple[NodeId, Trace]] = []
         self.now_ns = 1_000_000_000
         self._rng = random.Random(seed)
         self._events: list[tuple[int, int, Callable[[], None]]] = []
@@ -118,14 +127,12 @@ class BrokerWorld:
         self.machines = {
             NodeId(id_): Machine(
                 NodeId(id_),
-                Endpoint(
-                    name="CONTROLLER" if id_ == CONTROLLER else "INT", host="h", port=9000 + id_
-                ),
+                Endpoint(name="INT" if id_ in brokers else "CONTROLLER", host="h", port=9000 + id_),
             )
-            for id_ in (CONTROLLER, *brokers)
+            for id_ in (CONTROLLER, *spares, *brokers)
         }
         for machine in self.machines.values():
-            directory = UUID(int=1000 + machine.id)
+            directory = directory_of(machine.id)
             voters = (
                 ((ReplicaKey(CONTROLLER, directory), (machine.endpoint,)),)
                 if machine.id == CONTROLLER
@@ -148,13 +155,17 @@ class BrokerWorld:
         assert machine.life is None
         machine.lives += 1
         machine.exit_code = None
-        is_broker = machine.id != CONTROLLER
+        is_broker = machine.id in self._brokers
+        votes = machine.id == CONTROLLER
         config = NodeConfig(
             node_id=machine.id,
             log_dir="",
             listeners=(machine.endpoint,),
             advertised=(machine.endpoint,),
-            bootstrap_servers=(self.machines[CONTROLLER].endpoint,) if is_broker else (),
+            bootstrap_servers=() if votes else (self.machines[CONTROLLER].endpoint,),
+            snapshots=self._snapshots,
+            # What a snapshot covers can go: the log is let go of by whole segments.
+            segment_bytes=self._snapshots.record_bytes,
             role=self._role if is_broker else None,
             groups=self._groups,
         )
@@ -248,8 +259,8 @@ class BrokerWorld:
             life.turns.feed(event)
             self._run(life, life.turns.drain())
 
-    def _run(self, life: Life, turn: Iterator[Deed]) -> None:
-        for deed in turn:
+    def _run(self, life: Life, turn: Turn) -> None:
+        for deed in chain.from_iterable(turn):
             self._do(life, deed)
             if not life.is_alive:
                 return
@@ -266,7 +277,9 @@ class BrokerWorld:
 
     def _do(self, life: Life, deed: Deed) -> None:
         match deed:
-            case Trace() | Beat():
+            case Trace():
+                self.told.append((life.machine.id, deed))
+            case Beat():
                 pass
             case FlushLog(log=log):
                 life.turns.feed(LogFlushed(log=log, end=_log(life, log).flush()))
@@ -359,6 +372,10 @@ class BrokerWorld:
         if out is not None and out[0].lines.pop(out[1], None) is not None:
             gone = ConnectionClosed(connection=out[1])
             self._at(0, lambda: self._feed(out[0], gone))
+
+
+def directory_of(id_: int) -> UUID:
+    return UUID(int=1000 + id_)
 
 
 def _log(life: Life, log: LogId) -> BatchLog:

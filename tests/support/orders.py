@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from node.broker.lifecycle import LifeState
-from node.config import BrokerRole
+from node.config import BrokerRole, SnapshotSettings
 from node.controller.image import Partition
 from node.errors import ErrorCode
-from node.ids import Epoch, NodeId, Offset
+from node.ids import Epoch, LogId, NodeId, Offset
 from node.records.batch import encode_batch, split_batches
 from node.storage.partition_log import PartitionLog
 from node.wire.create_topics import (
@@ -46,8 +46,10 @@ class Orders:
         seed: int = 0,
         policy: str = "delete",
         role: BrokerRole = BROKER_ROLE,
+        snapshots: SnapshotSettings | None = None,
+        spares: tuple[int, ...] = (),
     ) -> None:
-        self.world = BrokerWorld(IDS, seed, role=role)
+        self.world = BrokerWorld(IDS, seed, role=role, snapshots=snapshots, spares=spares)
         self.sent = 0
         self.acknowledged: list[int] = []
         self.world.until(lambda: all(map(self._is_active, IDS)), "all brokers are active")
@@ -103,6 +105,13 @@ class Orders:
             leader_epoch=Epoch(-1),
             timestamp_ms=number,
         )
+        result = self.send(batch, acks, timeout_ms)
+        if result is not None and result.error is ErrorCode.NONE and acks == -1:
+            self.acknowledged += range(number, self.sent)
+        return result
+
+    def send(self, batch: bytes, acks: int = -1, timeout_ms: int = 2000) -> ProduceResult | None:
+        """To the leader as the controller knows it."""
         request = ProduceRequest(
             acks=acks,
             timeout_ms=timeout_ms,
@@ -111,12 +120,7 @@ class Orders:
         if self.state.leader < 0:
             return None
         answer = self.world.ask(self.state.leader, request, timeout_ms + 1000)
-        if not isinstance(answer, ProduceResponse):
-            return None
-        result = answer.results[0]
-        if result.error is ErrorCode.NONE and acks == -1:
-            self.acknowledged += range(number, self.sent)
-        return result
+        return answer.results[0] if isinstance(answer, ProduceResponse) else None
 
     def produced(self, count: int) -> None:
         for _ in range(count):
@@ -147,6 +151,9 @@ class Orders:
     def whole(self) -> None:
         self.world.until(lambda: set(self.state.isr) == set(IDS), "all are in the ISR again")
 
+    def until_led_by_another(self, broker: int) -> None:
+        self.world.until(lambda: self.state.leader not in (-1, broker), "another leads")
+
     def restart(self, broker: int) -> None:
         """Until the controller knows that it is another life."""
         self.world.start(broker)
@@ -164,8 +171,7 @@ class Orders:
     def log(self, broker: int) -> PartitionLog:
         replicas = self.world.machines[NodeId(broker)].life.replicas  # type: ignore[union-attr]
         assert replicas is not None
-        (log,) = replicas.values()
-        return log
+        return replicas[LogId("orders-0")]
 
     def logs(self) -> Sequence[bytes]:
         """From where they begin."""

@@ -266,7 +266,7 @@ class RandomBrokers:
         named, _ = self._partition()
         topic = self.image.topics.named(named.topic)
         assert topic is not None
-        if elects_uncleanly(self.image, topic):
+        if elects_uncleanly(self.image, topic, self.brokers.settings.unclean):
             asked = ElectLeadersRequest(kind=UNCLEAN, partitions=(named, named))
         else:
             asked = ElectLeadersRequest(

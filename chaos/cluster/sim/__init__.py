@@ -10,6 +10,7 @@
     sim_disk.py          the node's disk over that
     drive.py             the disk of a machine, with what the harness does to it and keeps on it
     sim_links.py         the links as the nemesis sees them, with evidence
+    sim_entrances.py     the ways in for clients, with evidence
     watched_node.py      a node whose steps are watched over, and looked at afterwards
     process.py           one life of one node: what the server's shell is, on virtual time
     process_logs.py      the logs that it has open

@@ -162,6 +162,11 @@ class FileSystem:
 
     # Names
 
+    def sync(self) -> None:
+        """All that was written so far, as `sync -f` does."""
+        for inode in list(self.cached):
+            self._sync(inode, commits=True)
+
     def mkdir(self, path: str) -> None:
         directory, name = self.metadata.place(path)
         if name in self.metadata.directories[directory]:

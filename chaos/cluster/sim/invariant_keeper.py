@@ -71,7 +71,7 @@ class InvariantKeeper:
         return post
 
     def now_ns(self) -> int:
-        return self._loop.elapsed_ns()
+        return self._loop.elapsed_ns
 
     @property
     def is_open(self) -> bool:

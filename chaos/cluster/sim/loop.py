@@ -75,7 +75,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self.internet = internet
         self._now = START_S
-        self._elapsed_ns = 0
+        self.elapsed_ns = 0  # virtual time since the loop was made
         self._timers: list[tuple[float, int, asyncio.TimerHandle | _Due]] = []
         self._order = itertools.count()
         self._signals: deque[int] = deque()
@@ -88,10 +88,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def time(self) -> float:
         return self._now
-
-    def elapsed_ns(self) -> int:
-        """Virtual time since the loop was made."""
-        return self._elapsed_ns
 
     def when_ns(self, elapsed_ns: int) -> float:
         """`time()` when so much will have elapsed: what `call_at` wants."""
@@ -161,7 +157,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
         if timers[0][0] > self._now:
             self._now = timers[0][0]
-            self._elapsed_ns = round((self._now - START_S) * 1e9)
+            self.elapsed_ns = round((self._now - START_S) * 1e9)
             self._turns = 0
         while timers and timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(timers)[2])

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import assert_never
 
 from chaos.cluster.interface import Address, NodeId
@@ -56,7 +57,7 @@ from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from node.storage.log_changes import perform
 from node.storage.partition_logs import PartitionLogs
-from node.turn import Beat, Deed, Turns
+from node.turn import Beat, Turn, Turns
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told or not
@@ -219,7 +220,7 @@ class SimProcess:
             loop = self._around.loop
             loop.at(loop.time() + wait_ns / 1e9, self._turn)
 
-    def _live(self, turn: Iterator[Deed]) -> Iterator[int]:
+    def _live(self, turn: Turn) -> Iterator[int]:
         """That turn, and others while there is something to do."""
         self._look()
         yield from self._take(turn)
@@ -237,8 +238,8 @@ class SimProcess:
             else:
                 return
 
-    def _take(self, turn: Iterator[Deed]) -> Iterator[int]:
-        for deed in turn:
+    def _take(self, turn: Turn) -> Iterator[int]:
+        for deed in chain.from_iterable(turn):
             if isinstance(deed, Beat):
                 self._beat(deed)
             elif type(deed) in _WAITED_FOR:

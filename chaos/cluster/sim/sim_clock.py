@@ -24,14 +24,14 @@ class VirtualClock:
         return self._started_mono_ns
 
     def now_ns(self) -> int:
-        return self._loop.elapsed_ns()
+        return self._loop.elapsed_ns
 
     def mono_ns(self) -> int:
         """The machine's monotonic clock, which all nodes share as containers do."""
-        return self._started_mono_ns + self._loop.elapsed_ns()
+        return self._started_mono_ns + self._loop.elapsed_ns
 
     def wall_ns(self) -> int:
-        return self.started_wall_ns + self._loop.elapsed_ns()
+        return self.started_wall_ns + self._loop.elapsed_ns
 
 
 class NodeClock:
@@ -52,17 +52,16 @@ class NodeClock:
 
     def true(self) -> Now:
         """The machine's monotonic clock, beside what this node takes for the time of day."""
-        now = self._loop.elapsed_ns()
-        return Now(self._clock.started_mono_ns + now, self._wall_ns(now))
+        return Now(self._clock.mono_ns(), self.now().wall_ns)
 
     def now(self) -> Now:
-        elapsed = self._elapsed_ns(self._loop.elapsed_ns())
+        elapsed = self._by_rate(self._loop.elapsed_ns - self._since_ns)
         return Now(
             self._mono_then_ns + elapsed, self._wall_then_ns + elapsed + self._wall_offset_ns
         )
 
     def mono_ns(self) -> int:
-        return self._mono_then_ns + self._elapsed_ns(self._loop.elapsed_ns())
+        return self._mono_then_ns + self._by_rate(self._loop.elapsed_ns - self._since_ns)
 
     @property
     def offset_ns(self) -> int:
@@ -76,8 +75,8 @@ class NodeClock:
     def run_at(self, rate: float) -> None:
         """Let both clocks go so many times as fast as true time, from now on."""
         assert rate > 0
-        now = self._loop.elapsed_ns()
-        elapsed = self._elapsed_ns(now)
+        now = self._loop.elapsed_ns
+        elapsed = self._by_rate(now - self._since_ns)
         self._mono_then_ns += elapsed
         self._wall_then_ns += elapsed
         self._since_ns = now
@@ -86,15 +85,12 @@ class NodeClock:
     def when(self, mono_ns: int) -> float:
         """The loop's time when this node's monotonic clock reaches `mono_ns`, if nothing changes;
         now if it has."""
-        at_ns = self._since_ns + int((mono_ns - self._mono_then_ns) / self._rate)
-        while self._mono_then_ns + self._elapsed_ns(at_ns) < mono_ns:
-            at_ns += 1
-        return self._loop.when_ns(max(at_ns, self._loop.elapsed_ns()))
+        wanted_ns = mono_ns - self._mono_then_ns
+        lapse_ns = int(wanted_ns / self._rate)
+        while self._by_rate(lapse_ns) < wanted_ns:
+            lapse_ns += 1
+        return self._loop.when_ns(max(self._since_ns + lapse_ns, self._loop.elapsed_ns))
 
-    def _wall_ns(self, now_ns: int) -> int:
-        return self._wall_then_ns + self._elapsed_ns(now_ns) + self._wall_offset_ns
-
-    def _elapsed_ns(self, now_ns: int) -> int:
-        """By this node's clocks, since the last change of the rate."""
-        since = now_ns - self._since_ns
-        return since if self._rate == 1.0 else int(since * self._rate)
+    def _by_rate(self, true_ns: int) -> int:
+        """How far this node's clocks go meanwhile."""
+        return true_ns if self._rate == 1.0 else int(true_ns * self._rate)

@@ -30,10 +30,12 @@ from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network, client_address
 from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
+from chaos.cluster.sim.sim_entrances import SimEntrances
 from chaos.cluster.sim.sim_links import SimLinks
 from chaos.cluster.sim.sim_machine import Machine, Site
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
+from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import NODE, layout
 from chaos.cluster.targets.node import STATIC, OwnNode
 from chaos.cluster.targets.of_target import OfTarget
@@ -44,7 +46,7 @@ from node import ids
 from node.config import NodeConfig
 from node.endpoint import Endpoint
 from node.ids import ReplicaKey, parse_uuid, uuid_text
-from node.server.properties import parse_settings
+from node.server.properties import ConfigError, parse_settings
 from node.storage.bootstrap import FormattedVoters
 
 ANSWERS_WITHIN_S = 30.0
@@ -83,7 +85,7 @@ class SimCluster(OfTarget[OwnNode]):
         self._network = Network(loop, self._nodes, seed, conditions)
         loop.internet = self._network
         self._links = SimLinks(self._network, self._nodes, loop, conditions.longest_latency_s)
-        self._fetch_timeout_ms = conditions.fetch_timeout_ms
+        self._entrances = SimEntrances(self._network, loop, conditions.longest_latency_s)
         self._cuts: dict[NodeId, PowerCutMeasured] = {}
         self._ids = random.Random(f"{seed}:ids")
         self._cluster_id = self._uuid()
@@ -145,7 +147,7 @@ class SimCluster(OfTarget[OwnNode]):
         is_listed = all(machine.is_listed for machine in self.machines.values())
         first = (ReplicaKey(key.id) if is_listed else key for key, _ in voters)
         if not self._is_static:  # there a disk that was wiped breaks every promise of its node's
-            self._keeper.open(first, self._fetch_timeout_ms)
+            self._keeper.open(first, self._fetch_timeout_ms())
         if self._target.brokers.count:
             self._keeper.open_for_brokers(self._target.brokers.min_isr)
 
@@ -223,6 +225,12 @@ class SimCluster(OfTarget[OwnNode]):
     async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         return await self._links.heal(links)
 
+    async def close_entrances(self, nodes: Sequence[NodeId]) -> None:
+        self._entrances.close(nodes)
+
+    async def open_entrances(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, FaultEvidence]:
+        return await self._entrances.open(nodes)
+
     async def slow_links(self, latency_ms: int) -> None:
         self._links.slow(latency_ms)
 
@@ -254,10 +262,10 @@ class SimCluster(OfTarget[OwnNode]):
     async def run_clock(self, node: NodeId, rate: float) -> FaultEvidence:
         machine = self.machines[node]
         machine.run_clock_at(rate)
-        began, true_began = machine.clock.now().mono_ns, self._loop.elapsed_ns()
+        began, true_began = machine.clock.now().mono_ns, self._loop.elapsed_ns
         await asyncio.sleep(_LOOK_AT_RATE_S)
         passed = machine.clock.now().mono_ns - began
-        return fault_evidence.of_clock_rate(passed / (self._loop.elapsed_ns() - true_began), rate)
+        return fault_evidence.of_clock_rate(passed / (self._loop.elapsed_ns - true_began), rate)
 
     @property
     def broken_invariant(self) -> BrokenInvariant | None:
@@ -274,6 +282,20 @@ class SimCluster(OfTarget[OwnNode]):
     ) -> Mapping[NodeId, FaultEvidence]:
         victims = [self.machines[node] for node in sorted(nodes)]
         await strike(victims, self._rng, partial(self._cut_power, victims, mode))
+        return {node: fault_evidence.of_power_cut(self._cuts[node]) for node in nodes}
+
+    async def stop_then_power_off(
+        self, nodes: Sequence[NodeId], *, synced: bool
+    ) -> Mapping[NodeId, FaultEvidence]:
+        ended = await asyncio.gather(*(self.stop(node) for node in nodes))
+        killed = [node for node, in_order in zip(nodes, ended, strict=True) if not in_order]
+        if killed:
+            raise ClusterError(f"nodes {killed} did not end in good order")
+        for node in nodes:
+            if synced:
+                self.machines[node].drive.files.sync()
+            cut = self._cut_power_of(self.machines[node], PowerCutMode.LOSE_ALL)
+            self._cuts[node] = replace(cut, stopped=True, synced=synced)
         return {node: fault_evidence.of_power_cut(self._cuts[node]) for node in nodes}
 
     async def power_evidence(self, node: NodeId) -> FaultEvidence:
@@ -304,22 +326,25 @@ class SimCluster(OfTarget[OwnNode]):
 
     def _cut_power(self, victims: Sequence[Machine], mode: PowerCutMode) -> None:
         for machine in victims:
-            drive = machine.drive
-            ran = machine.status is not NodeStatus.OFF
-            trouble, troubled = drive.trouble, drive.troubled
-            overwritten = drive.overwrite_canary(f"unsynced overwriting on node {machine.node}")
-            drive.cut_power(mode)
-            machine.kill()
-            runs = machine.status is not NodeStatus.OFF
-            self._cuts[machine.node] = PowerCutMeasured(
-                mode=mode,
-                threads_stopped=int(ran and not runs),
-                threads_moving=int(runs),
-                overwritten=overwritten,
-                exit_code=machine.exit_code,
-                trouble=str(trouble or ""),
-                troubled=troubled if trouble else 0,
-            )
+            self._cuts[machine.node] = self._cut_power_of(machine, mode)
+
+    def _cut_power_of(self, machine: Machine, mode: PowerCutMode) -> PowerCutMeasured:
+        drive = machine.drive
+        ran = machine.status is not NodeStatus.OFF
+        trouble, troubled = drive.trouble, drive.troubled
+        overwritten = drive.overwrite_canary(f"unsynced overwriting on node {machine.node}")
+        drive.cut_power(mode)
+        machine.kill()
+        runs = machine.status is not NodeStatus.OFF
+        return PowerCutMeasured(
+            mode=mode,
+            threads_stopped=int(ran and not runs),
+            threads_moving=int(runs),
+            overwritten=overwritten,
+            exit_code=machine.exit_code,
+            trouble=str(trouble or ""),
+            troubled=troubled if trouble else 0,
+        )
 
     def _look_at_canary(self, node: NodeId) -> None:
         cut = self._cuts.get(node)
@@ -327,8 +352,15 @@ class SimCluster(OfTarget[OwnNode]):
             self._cuts[node] = replace(cut, canary=self.machines[node].drive.canary())
 
     def _config(self, seat: Seat) -> NodeConfig:
-        """By the very properties of the containers."""
-        return parse_settings(self._target.properties(seat, "/data/kraft")).config
+        """By the very properties of the containers. Raises SettingError for a number that no node
+        can have."""
+        try:
+            return parse_settings(self._target.properties(seat, "/data/kraft")).config
+        except ConfigError as error:
+            raise SettingError(str(error)) from error
+
+    def _fetch_timeout_ms(self) -> int:
+        return self._config(next(iter(self._seats.values()))).timeouts.fetch_ms
 
     async def _until_it_answers(self, machine: Machine) -> None:
         deadline = self._loop.time() + ANSWERS_WITHIN_S

@@ -31,7 +31,7 @@ class _Knocked:
     answer_ms: float
 
 
-class _Knock(asyncio.Protocol):
+class Knock(asyncio.Protocol):
     """Sends the mark as soon as it can, and counts what comes back."""
 
     def __init__(self, loop: VirtualLoop) -> None:
@@ -136,7 +136,7 @@ class SimLinks:
 
     async def _knock(self, links: Sequence[Link], wait_s: float) -> dict[Link, _Knocked]:
         """A marked request along each link; those that could be sent."""
-        knocks = {link: _Knock(self._loop) for link in links}
+        knocks = {link: Knock(self._loop) for link in links}
         for link, knock in knocks.items():
             self._network.connect(link_address(link), knock, lambda callback: callback(), _nothing)
         await asyncio.sleep(wait_s)

@@ -88,7 +88,7 @@ class SimWorld:
 
     @property
     def virtual_s(self) -> float:
-        return self._loop.elapsed_ns() / 1e9
+        return self._loop.elapsed_ns / 1e9
 
     def account(self) -> str:
         """How much virtual time went by, and how fast."""

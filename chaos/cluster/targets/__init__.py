@@ -4,6 +4,7 @@ target.py           what a cluster must know of such a program
 of_target.py        a cluster, as far as its target says what it is
 node.py             our own node
 own_brokers.py      brokers of it, beside its controllers
+own_settings.py     what may be chosen of it by `--set`
 kafka.py            Apache Kafka
 kafka_settings.py   what may be chosen of it by `--set`
 kafka_releases.py   which of those a release has

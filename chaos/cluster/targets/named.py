@@ -1,24 +1,16 @@
 """The targets by the words that a command line knows them by."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_releases import why_lacking
-from chaos.cluster.targets.kafka_settings import MOST, SettingError, read_settings
+from chaos.cluster.targets.kafka_settings import SettingError, read_settings
 from chaos.cluster.targets.mixed import MIXED as MIXED
 from chaos.cluster.targets.mixed import SIZE, mixed
-from chaos.cluster.targets.node import (
-    BOOTSTRAP,
-    DYNAMIC,
-    FORMS,
-    LISTED,
-    NODES,
-    QUORUM,
-    OwnNode,
-)
+from chaos.cluster.targets.node import DYNAMIC, NODES, QUORUM, OwnNode
 from chaos.cluster.targets.own_brokers import BROKERS as BROKERS
-from chaos.cluster.targets.own_brokers import CONTROLLERS, OF_BROKERS, own_brokers
+from chaos.cluster.targets.own_settings import own_node
 from chaos.cluster.targets.target import Target
 from chaos.conditions import Conditions
 from chaos.releases import KAFKA as KAFKA
@@ -29,15 +21,6 @@ WORDS = (
     f"{NODE}, {KAFKA}, {MIXED} (one quorum of both), and {KAFKA}:VERSION or {MIXED}:VERSION with a "
     f"release of 4.x ({KAFKA} is {KAFKA}:{NEWEST})"
 )
-_SYNCED_FORMAT = "synced_format"
-_MOST = 7  # nodes, as many as a seed draws
-_OWN_VALUES: Mapping[str, Sequence[str]] = {
-    _SYNCED_FORMAT: ("on", "off", "waits"),
-    QUORUM: FORMS,
-    BOOTSTRAP: [str(count) for count in range(_MOST + 1)],
-    NODES: [str(count) for count in range(1, _MOST + 1)],
-    BROKERS: [str(count) for count in range(MOST + 1)],
-}
 _KAFKA = re.compile(rf"({KAFKA}|{MIXED})(?::(4\.\d+\.\d+))?", re.ASCII)
 
 
@@ -69,10 +52,12 @@ def is_kafka(word: str) -> bool:
     return word != NODE and not is_mixed(word)
 
 
-def left_to_no_seed(word: str) -> Mapping[str, str]:
-    """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, every
-    node votes, and who does is in the log."""
-    return {"roles": "combined", QUORUM: DYNAMIC} if is_kafka(word) else {}
+def left_to_no_seed(word: str, *, of_brokers: bool) -> Mapping[str, str]:
+    """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, who
+    votes is in the log, and in a swarm of quorums every node does."""
+    if not is_kafka(word):
+        return {}
+    return {QUORUM: DYNAMIC} if of_brokers else {"roles": "combined", QUORUM: DYNAMIC}
 
 
 def target_named(
@@ -89,37 +74,12 @@ def target_named(
             raise SettingError(f"{mutation} can be planted in our own node only")
         if is_mixed(word):
             return mixed(release, settings, conditions)
-        for name, value in settings.items():
+        chosen = read_settings(settings)
+        for name, value in chosen.configuration.items():
             if why := why_lacking(release, name):
                 raise SettingError(f"{name}={value}: {why}")
-        chosen = read_settings(settings)
         return Kafka(release=release, chosen=chosen, conditions=conditions)
-    synced = settings.get(_SYNCED_FORMAT, "on")
-    brokers, controllers = own_brokers(settings)
-    if brokers.count and NODES in settings:
-        beside = f"beside brokers there are {CONTROLLERS}=1 or 3"
-        raise SettingError(f"{NODES}={settings[NODES]}: {beside}")
-    for name, value in settings.items():
-        of_brokers = brokers.count and name in OF_BROKERS
-        if value not in _OWN_VALUES.get(name, ()) and not of_brokers:
-            raise SettingError(
-                f"{name}={value}: our own node has {_own_settings()}; --target {KAFKA} has more"
-            )
-    return OwnNode(
-        mutation=mutation,
-        conditions=conditions,
-        synced_format=synced == "on",
-        waits_when_formatted=synced == "waits",
-        nodes=controllers or int(settings.get(NODES, "3")),
-        brokers=brokers,
-        form=settings.get(QUORUM, LISTED),
-        bootstrap=int(settings.get(BOOTSTRAP, "0")),
-    )
-
-
-def _own_settings() -> str:
-    own = ", ".join(f"{name} ({' '.join(values)})" for name, values in _OWN_VALUES.items())
-    return f"{own}, and with {BROKERS} {', '.join(OF_BROKERS)}"
+    return own_node(settings, mutation, conditions)
 
 
 def layout(

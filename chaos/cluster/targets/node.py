@@ -40,6 +40,7 @@ class OwnNode:
     # their disks), or whoever is formatted and recorded so (DYNAMIC, KIP-853), as Apache Kafka's
     # controllers and tools know it.
     form: str = LISTED
+    configuration: Mapping[str, str] = field(default_factory=dict)  # Kafka's own names
 
     word = "node"
     traces = True
@@ -57,6 +58,7 @@ class OwnNode:
             QUORUM: self.form,
             BOOTSTRAP: str(self.bootstrap),
             **of_brokers,
+            **self.configuration,
         }
         if not self.synced_format:
             found["synced_format"] = "waits" if self.waits_when_formatted else "off"
@@ -91,7 +93,8 @@ class OwnNode:
             "log.dirs": log_directory,
             **self._known(is_broker=is_broker),
             **self.brokers.properties(),
-            **self.conditions.properties(),
+            **({} if self.brokers.stock else self.conditions.properties()),
+            **self.configuration,
         }
         return "".join(f"{name}={value}\n" for name, value in settings.items())
 

@@ -12,7 +12,8 @@ from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import OUTER_PORT
 
 BROKERS, CONTROLLERS = "brokers", "controllers"
-OF_BROKERS = (CONTROLLERS, "elr", "replication", "min_isr")
+OF_BROKERS = (CONTROLLERS, "elr", "replication", "min_isr", "unclean", "defaults")
+_OF_ALL = ("broker.session.timeout.ms",)
 _OF_BROKER = (
     "broker.heartbeat.interval.ms",
     "replica.lag.time.max.ms",
@@ -28,6 +29,8 @@ class OwnBrokers:
     elr: bool = True  # eligible leader replicas (KIP-966)
     replication: int = 1
     min_isr: int = 1
+    unclean: bool = False  # elections from outside ISR and ELR, at once
+    stock: bool = False  # Kafka's own time-outs
 
     def as_words(self) -> dict[str, str]:
         """But for the controllers."""
@@ -36,6 +39,8 @@ class OwnBrokers:
             "elr": "on" if self.elr else "off",
             "replication": str(self.replication),
             "min_isr": str(self.min_isr),
+            "unclean": "on" if self.unclean else "off",
+            "defaults": "stock" if self.stock else "quick",
         }
 
     def properties(self) -> Mapping[str, str]:
@@ -45,7 +50,8 @@ class OwnBrokers:
         return {
             "default.replication.factor": str(self.replication),
             "min.insync.replicas": str(self.min_isr),
-            "broker.session.timeout.ms": QUICK["broker.session.timeout.ms"],
+            "unclean.leader.election.enable": str(self.unclean).lower(),
+            **({} if self.stock else {name: QUICK[name] for name in _OF_ALL}),
         }
 
     def of_broker(self, seat: Seat) -> Mapping[str, str]:
@@ -60,7 +66,7 @@ class OwnBrokers:
                 f"INT://{seat.inner.host}:{seat.inner.port},"
                 f"EXT://{seat.outer.host}:{seat.outer.port}"
             ),
-            **{name: QUICK[name] for name in _OF_BROKER},
+            **({} if self.stock else {name: QUICK[name] for name in _OF_BROKER}),
         }
 
 
@@ -76,5 +82,7 @@ def own_brokers(words: Mapping[str, str]) -> tuple[OwnBrokers, int]:
         elr=chosen.elr,
         replication=chosen.replication,
         min_isr=chosen.min_isr,
+        unclean=chosen.unclean,
+        stock=chosen.stock,
     )
     return brokers, chosen.controllers

@@ -48,6 +48,7 @@ KINDS: tuple[type[Fault], ...] = (
     removals.RestartRemoved,
     removals.RemoveForGood,
     removals.KillRemoved,
+    upkeep.SetElrLevel,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}

@@ -22,8 +22,7 @@ class ShutOut:
     Evidence: the request was taken in, not passed on and not answered, and the proxy says that it
     stops both ways. Known at the cure.
 
-    Limits: proved for the moment of the cure. Probes of the harness enter by the same way. In
-    containers only.
+    Limits: proved for the moment of the cure. Probes of the harness enter by the same way.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("shut-out-clients",)

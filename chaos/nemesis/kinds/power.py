@@ -117,7 +117,7 @@ class StopThenPowerOff:
 
     Limits: the kernel writes out by itself what is half a minute old. Nothing here is an unclean
     shutdown: who ends in good order has synced, by its own word, all that it is to answer for, so
-    what is lost is never an allowed loss. In containers only.
+    what is lost is never an allowed loss.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("stop-then-power-off",)

@@ -7,8 +7,10 @@ from typing import ClassVar
 from chaos.cluster.interface import (
     Advertised,
     Cluster,
+    ElrLevel,
     FaultEvidence,
     MovedReplica,
+    NodeId,
     Readdressing,
     ReplicaMoving,
     Syncable,
@@ -20,6 +22,15 @@ from chaos.nemesis.harm import Harm
 from chaos.nemesis.parameters import always
 from chaos.nemesis.proof import of_nodes
 from chaos.nemesis.victims import Victim
+from chaos.probes import driver_for
+from workloads.broker_connections import Brokers
+from workloads.connection import LostError, NotSentError
+from workloads.wire.error_codes import error_name
+from workloads.wire.header import Api
+from workloads.wire.update_features import read_updated, update_feature
+
+ELR_FEATURE = "eligible.leader.replicas.version"
+_ANSWER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,3 +145,53 @@ class Readdress:
         assert isinstance(cluster, Readdressing)
         await all_done(cluster.address_as_before(node) for node in hit.nodes)
         return of_nodes(hit.evidence, hit.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetElrLevel:
+    """An operator asks a broker for another level of eligible.leader.replicas.version (KIP-966,
+    UpdateFeatures): `level=0` takes eligible leader replicas away, `level=1` leaves them as they
+    are.
+
+    Steps: ask the victim, which hands it on to the active controller, and wait for the answer.
+    Cure: nothing, the level stays.
+
+    Evidence: the answer, that it is done.
+
+    Limits: of a cluster that was formatted with level 1. A broker is asked once: where the answer
+    is lost, nobody knows whether it was done.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("set-elr-level",)
+    kind: ClassVar[str] = "set-elr-level"
+    aspect: ClassVar[Aspect] = Aspect.FEATURES
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, Menace]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = ()
+    harm: ClassVar[Harm] = Harm()
+
+    victim: Victim
+    level: ElrLevel = always(ElrLevel.NONE)
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        level, node = int(self.level), hit.nodes[0]
+        trouble = await _trouble_with_level(cluster, node, level)
+        what = trouble or f"level {level} is final"
+        return {node: FaultEvidence(bit=not trouble, what=what, facts={"level": level})}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        del cluster  # there is nothing to undo
+        return of_nodes(hit.evidence, hit.nodes)
+
+
+async def _trouble_with_level(cluster: Cluster, node: NodeId, level: int) -> str:
+    """Why the broker does not say that it is done; "" where it does."""
+    body = update_feature(ELR_FEATURE, level, timeout_ms=int(_ANSWER_S * 1000))
+    brokers = Brokers(driver_for(cluster), _ANSWER_S)
+    try:
+        error = await brokers.ask(node, Api.UPDATE_FEATURES, body, read_updated)
+    except (NotSentError, LostError) as lost:
+        return str(lost)
+    finally:
+        brokers.close()
+    return f"it is refused: {error_name(error)}" if error else ""

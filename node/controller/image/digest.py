@@ -2,27 +2,78 @@
 
 from hashlib import blake2b
 from struct import Struct
+from typing import Any
 
 _DIGESTS = 1 << 62
+_WORDS = 5  # of a change
 # Copied for each entry: to make one takes as long as to use it.
 _new_hash = blake2b(digest_size=8).copy
 _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
 
 
-class Digest:
-    def __init__(self, value: int = 0) -> None:
-        self._sum = value
+class Postponed:
+    """The digest of what a snapshot holds. A node that starts from one does not wait for it:
+    entries are hashed some at a time, or all when somebody asks."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+        # Of each change what `count` is given, one after the other: a hundred thousand tuples would
+        # keep the garbage collector busy.
+        self._changes: list[Any] = []
+
+    def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
+        self._changes += (kind, of, name, before, after)
+
+    def hash_some(self, limit: int) -> bool:
+        """Are all hashed now?"""
+        for _ in range(min(limit, len(self._changes) // _WORDS)):
+            self._sum += _added(*self._changes[-_WORDS:])
+            del self._changes[-_WORDS:]
+        return not self._changes
 
     @property
     def value(self) -> int:
+        self.hash_some(len(self._changes))  # more than there are
         return self._sum % _DIGESTS
+
+
+class Digest:
+    def __init__(self) -> None:
+        self._sum = 0
+        self._loaded = Postponed()  # shared with copies
+        self._is_loading = False
+
+    def copy(self) -> "Digest":
+        """Of an image that is whole."""
+        assert not self._is_loading, "copies would share what is counted from now on"
+        copy = Digest()
+        copy._sum, copy._loaded = self._sum, self._loaded
+        return copy
+
+    @property
+    def value(self) -> int:
+        return (self._sum + self._loaded.value) % _DIGESTS
 
     def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
         """An entry changes. `kind` and `of` say of what it is one; None is its absence."""
-        if before is not None:
-            self._sum -= _entry(kind, of, name, before)
-        if after is not None:
-            self._sum += _entry(kind, of, name, after)
+        if self._is_loading:
+            self._loaded.count(kind, of, name, before, after)
+        else:
+            self._sum += _added(kind, of, name, before, after)
+
+    def begin_loading(self) -> None:
+        """What is counted from now on is hashed later."""
+        self._is_loading = True
+
+    def end_loading(self) -> Postponed:
+        """Of what was counted meanwhile."""
+        self._is_loading = False
+        return self._loaded
+
+
+def _added(kind: int, of: str, name: str, before: str | None, after: str | None) -> int:
+    added = 0 if after is None else _entry(kind, of, name, after)
+    return added if before is None else added - _entry(kind, of, name, before)
 
 
 def _entry(kind: int, of: str, name: str, value: str) -> int:

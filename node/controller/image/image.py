@@ -5,7 +5,7 @@ from typing import assert_never
 
 from node.controller.image.brokers import Brokers
 from node.controller.image.configurations import CLUSTER, TOPIC, Configs, Resource
-from node.controller.image.digest import Digest
+from node.controller.image.digest import Digest, Postponed
 from node.controller.image.features import METADATA_VERSION, Features
 from node.controller.image.topics import Topics
 from node.endpoint import Endpoint
@@ -49,7 +49,7 @@ class Image:
         self.next_producer_id: int | None = None  # None: no block was ever given away
 
     def copy(self) -> "Image":
-        image, digest = Image(), Digest(self._digest.value)
+        image, digest = Image(), self._digest.copy()
         image._digest = digest
         image.configs = self.configs.copy(digest)
         image.features = self.features.copy(digest)
@@ -62,6 +62,14 @@ class Image:
     @property
     def digest(self) -> int:
         return self._digest.value
+
+    def begin_loading(self) -> None:
+        """What is replayed from now on is that of a snapshot."""
+        self._digest.begin_loading()
+
+    def end_loading(self) -> Postponed:
+        """The digest of what was replayed meanwhile."""
+        return self._digest.end_loading()
 
     def records(self) -> Iterator[MetadataRecord]:
         """Replayed by an empty image, they make this one."""

@@ -129,8 +129,8 @@ def test_where_the_engine_does_not_answer_one_cut_is_void_and_the_others_go_on(
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("--moment topic-created", "no moment of this target"),
-        ("--flushed", "our own node syncs"),
+        ("--moment replica-moved", "no moment of this target"),
+        ("--flushed", "our own node has no log.flush.interval.messages"),
     ],
 )
 def test_what_the_target_does_not_have_is_refused_by_name(

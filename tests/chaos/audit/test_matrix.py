@@ -1,13 +1,14 @@
 """Cuts as rows: n of m, the kernel's own timing apart, void cuts left out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.audit.copies import ComparedFile, Status
-from chaos.audit.matrix import Varies, always_same, rows_of
+from chaos.audit.matrix import NO_FILE, Varies, always_same, rows_of
 from chaos.audit.next_start import NextStart
 from chaos.audit.one_cut import ObservedCut, ObservedFile
 
@@ -115,3 +116,14 @@ def test_every_difference_is_in_one_row_and_every_kind_differs_or_does_not(
     differing = {row.kind for row in rows}
     assert differing.isdisjoint(always_same(cuts))
     assert differing | set(always_same(cuts)) == {f.kind for each in sound for f in each.files}
+
+
+def test_a_refusal_without_a_difference_is_a_row_of_no_file() -> None:
+    refused = replace(cut([("log", Status.SAME, NextStart.REBUILT)]), refusal="node 4 exited")
+    blamed = replace(cut([("log", Status.SHORTER, NextStart.REFUSES)]), refusal="node 4 exited")
+    rows = rows_of([refused, refused, blamed])
+    assert [(row.kind, row.status, row.outcome, row.seen, row.files) for row in rows] == [
+        ("log", Status.SHORTER, NextStart.REFUSES, 1, 1),
+        (NO_FILE, Status.SAME, NextStart.REFUSES, 2, 0),
+    ]
+    assert rows[1].varies is Varies.PROGRAM

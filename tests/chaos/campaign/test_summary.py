@@ -109,3 +109,28 @@ def test_a_summary_does_not_grow_with_valid_runs() -> None:
     assert summary.runs == 1000
     assert not summary.findings
     assert len(summary.struck) == 1
+
+
+def expected(unlike: str | None, verdict: Verdict = Verdict.INVALID) -> SeedRow:
+    return replace(bad(5), verdict=verdict, unlike=unlike)
+
+
+def test_what_a_side_expects_is_no_finding_and_what_it_does_not_is_one() -> None:
+    lost, kept = expected(""), expected("valid, expected invalid", Verdict.VALID)
+    assert row_from(json.loads(json.dumps(kept.as_json()))) == kept
+    summary = Summary(asked=3, kinds=("kill",), expected="elr=off: records are lost (invalid)")
+    summary.add(lost)
+    summary.add(lost)
+    assert (summary.verdict, summary.findings) == (Verdict.VALID, {})
+    told = as_text(summary, 1.0)
+    assert told.startswith("AS EXPECTED: 2 of 3 seeds: 2 invalid\n  as expected: 2 of 2 (")
+    assert "elr=off: records are lost (invalid)" in told
+    summary.add(kept)
+    assert summary.verdict is Verdict.INVALID
+    assert [len(rows) for rows in summary.findings.values()] == [1]
+    assert as_json(summary, 1.0)["as_expected"] == 2
+
+
+@pytest.mark.parametrize("verdict", [Verdict.VOID, Verdict.ERROR, Verdict.UNKNOWN])
+def test_what_decides_nothing_is_not_turned_into_a_finding_about_nodes(verdict: Verdict) -> None:
+    assert expected("something else", verdict).counts_as is verdict

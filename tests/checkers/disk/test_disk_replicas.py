@@ -239,6 +239,16 @@ def test_tags_that_nobody_knows_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "fields"), [("PartitionChange", b""), ("Partition", b"\1" * 4 + bytes(12) + b"\1")]
+)
+def test_the_last_known_leader_is_read_where_it_is_set(name: str, fields: bytes) -> None:
+    head = struct.pack(">i", 0) + UUID + fields
+    found = detail(name, head + uvarint(1) + uvarint(100) + uvarint(4) + struct.pack(">i", 3), 2)
+    assert found is not None
+    assert found["lastKnownLeader"] == 3
+
+
+@pytest.mark.parametrize(
     ("body", "version", "said"),
     [
         (struct.pack(">iq", 7, 40) + b"\0x", 0, "1 bytes too many"),

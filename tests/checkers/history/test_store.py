@@ -1,6 +1,7 @@
 """Seal and read back; every way a directory can fail to be a sealed run says what to do."""
 
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,6 +49,22 @@ def test_what_was_cut_is_told_to_the_reader(tmp_path: Path) -> None:
 def test_no_leftovers_beside_the_files(tmp_path: Path) -> None:
     directory = seal_run(tmp_path / "r", SMALL)
     assert not list(directory.glob(".*"))
+
+
+def test_all_of_a_seal_is_durable_unless_nobody_asks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda file: synced.append(Path(f"/proc/self/fd/{file}").readlink().name)
+    )
+    tables = synthetic_run(SMALL).tables
+    write_tables(tmp_path, tables, {})
+    assert {f"{name}.parquet" for name in TABLES} <= set(synced)
+    assert synced[-2:] == [f".{MANIFEST}.part", tmp_path.name]
+    synced.clear()
+    write_tables(tmp_path, tables, {}, syncs=False)
+    assert not synced
 
 
 def test_a_table_of_another_schema_is_refused(tmp_path: Path) -> None:

@@ -161,6 +161,14 @@ def test_a_broker_that_is_shutting_down_is_elected() -> None:
     assert judged(only_active_brokers_lead, both).verdict is VALID
 
 
+def test_a_broker_that_is_shutting_down_leads_on() -> None:
+    stopping = registration_change(1, 11, inControlledShutdown=1)
+    result = judged(only_active_brokers_lead, started().commit(stopping))
+    assert result.message == "node 1 leads t-0 while it is shutting down"
+    handed_over = started().commit(stopping, change("t-0", isr=[2, 3], leader=2))
+    assert judged(only_active_brokers_lead, handed_over).verdict is VALID
+
+
 def test_an_unregistered_broker_is_elected() -> None:
     cluster = started().commit(unregister(2, 12), change("t-0", leader=2))
     assert judged(only_active_brokers_lead, cluster).message.endswith("not registered")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.partitions.reassigned import reassigned_when_in_sync
+from checkers.partitions.reassigned import reassigned_when_in_sync, reassignments_end
 from checkers.verdict import Verdict
 from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import Record, change, register, registration_change, started
@@ -27,6 +27,23 @@ def over(replicas: list[int], isr: list[int], **rest: object) -> Record:
 def test_who_is_left_is_in_sync(done: Record, verdict: Verdict) -> None:
     cluster = started().commit(register(4, 14)).commit(registration_change(4, 14, fenced=-1))
     assert reassigned_when_in_sync(cluster.commit(BEGUN).commit(done).run()).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("records", "verdict"),
+    [
+        ([BEGUN], INVALID),
+        ([BEGUN, over([1, 2, 4], [1, 2, 4])], VALID),
+        ([BEGUN, over([1, 2, 3], [1, 2])], VALID),
+    ],
+)
+def test_each_is_over_once_all_is_whole(records: list[Record], verdict: Verdict) -> None:
+    cluster = started()
+    for record in records:
+        cluster.commit(record)
+    assert reassignments_end(cluster.run(finished=True)).verdict is verdict
+    assert saw_nothing(reassignments_end(cluster.run(finished=False)))
+    assert saw_nothing(reassignments_end(cluster.run(finished=True, stuck="it is not whole")))
 
 
 @pytest.mark.parametrize("records", [[], [BEGUN], [BEGUN, over([1, 2, 3], [1, 2])]])

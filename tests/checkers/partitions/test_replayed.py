@@ -1,4 +1,4 @@
-"""What controllers say that they replayed, against metadata logs by hand."""
+"""What nodes say that they replayed, against metadata logs by hand."""
 
 from dataclasses import replace
 
@@ -58,6 +58,6 @@ def test_a_process_that_starts_replays_from_the_beginning() -> None:
 
 
 def test_a_snapshot_stands_for_what_it_covers() -> None:
-    trace = replayed((TOPIC, "Topic")).emit("c.image", offset=CHANGED, digest=1)
+    trace = replayed((TOPIC, "Topic")).emit("q.loaded", end=CHANGED, epoch=1)
     trace.emit("c.record", offset=CHANGED, record="PartitionChange")
     assert replayed_as_committed(run_of(trace)).verdict is VALID

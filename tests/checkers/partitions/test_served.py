@@ -10,6 +10,7 @@ from checkers.history.sealed_run import Run
 from checkers.partitions.held import eligible_hold_all, replicas_agree
 from checkers.partitions.min_isr import acknowledged_with_min_isr
 from checkers.partitions.served import (
+    acknowledged_everywhere,
     leaders_hold_acknowledged,
     reads_are_stored,
 )
@@ -36,6 +37,7 @@ CHECKS = (
     eligible_hold_all,
     replicas_agree,
     leaders_hold_acknowledged,
+    acknowledged_everywhere,
     reads_are_stored,
     acknowledged_with_min_isr,
 )
@@ -188,6 +190,19 @@ def test_what_was_acknowledged_is_at_the_last_leader() -> None:
         "t-0, offset 4: 200 was acknowledged and is not there "
         "on the disk of node 3, the last leader"
     )
+
+
+def test_what_was_acknowledged_is_on_all_replicas_once_they_are_whole() -> None:
+    sent = replicated().sent("t-0", 2, 102, 2).sent("t-0", 4, 200, 6)
+    result = judged(acknowledged_everywhere, sent, finished=True)
+    assert (result.verdict, result.looked_at) == (VALID, 24)
+    lagging = replicated(lagging=3).sent("t-0", 4, 200, 6)
+    result = judged(acknowledged_everywhere, lagging, finished=True)
+    assert result.message == (
+        "t-0, offset 4: 200 was acknowledged and is not there on the disk of node 3, a replica"
+    )
+    for rest in ({"finished": False}, {"finished": True, "stuck": "it is not whole"}):
+        assert saw_nothing(acknowledged_everywhere(lagging.run(**rest)))
 
 
 def test_another_value_stands_where_it_was_acknowledged() -> None:

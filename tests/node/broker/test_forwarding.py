@@ -33,11 +33,12 @@ def request(name: str = "orders") -> HandedOn:
 class World:
     at: Endpoint | None = FIRST
     now_ns: int = 0
+    answer_ms: int = 30_000
     outbox: Outbox = field(default_factory=Outbox)
 
     def __post_init__(self) -> None:
         self.parking = Parking(self.outbox, places=100)
-        self.forwarding = Forwarding(MAX_BYTES, self.parking, self.outbox)
+        self.forwarding = Forwarding(MAX_BYTES, self.answer_ms, self.parking, self.outbox)
 
     def take(self, connection: int, handed: HandedOn | None = None) -> list[Output]:
         connected = ConnectionId(connection)
@@ -131,6 +132,14 @@ def test_a_silent_controller_is_given_up_with_the_request() -> None:
     assert hung_up == DisconnectPeer(channel=ask.channel)
     assert error_of([answer]) is ErrorCode.REQUEST_TIMED_OUT
     assert world.forwarding.deadline_ns() == NEVER_NS
+
+
+def test_a_silent_controller_is_asked_again_before_the_request_is_given_up() -> None:
+    world = World(answer_ms=3000)
+    first = world.asked(world.take(1))
+    assert world.wait() == [DisconnectPeer(channel=first.channel)]
+    assert world.now_ns == 3000 * MS
+    assert world.asked(world.wait()).request == first.request
 
 
 def test_few_connections_carry_many_requests() -> None:

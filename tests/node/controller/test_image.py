@@ -165,8 +165,10 @@ def content(image: Image) -> set[str]:
 def loaded(image: Image) -> Image:
     """As a snapshot of it is loaded: through bytes."""
     made = Image()
+    made.begin_loading()
     for record in image.records():
         made.replay(decode_metadata(encode_metadata(record, image.metadata_version)))
+    made.end_loading()
     return made
 
 
@@ -196,6 +198,22 @@ def test_images_of_different_content_have_different_digests(
 ) -> None:
     first, second = image_of(one), image_of(other)
     assert (first.digest == second.digest) == (content(first) == content(second))
+
+
+def test_the_digest_of_what_was_loaded_is_hashed_piece_by_piece_and_stays_that() -> None:
+    records = [
+        ConfigRecord(resource_type=16, resource_name=f"r{n % 4}", name="m", value=str(n))
+        for n in range(6)
+    ]
+    image = Image()
+    image.begin_loading()
+    digest = replay(image, records[:5]).end_loading()
+    assert [digest.hash_some(2) for _ in range(2)] == [False, False]
+    copy = image.copy()
+    replay(image, records[5:])
+    assert digest.hash_some(2)
+    assert digest.value == copy.digest == replay(Image(), records[:5]).digest
+    assert image.digest == replay(Image(), records).digest != digest.value
 
 
 # --- single rules of replay ---

@@ -27,13 +27,13 @@ REGISTRATION = BrokerRegistrationRequest(
 RETRY_NS = BrokerSettings().unclean_retry_ms * MS
 
 
-def allow_unclean(brokers: Brokers) -> None:
+def allow_unclean(brokers: Brokers, value: str | None = "true") -> None:
     brokers.image.replay(
         ConfigRecord(
             resource_type=2,
             resource_name="t",
             name="unclean.leader.election.enable",
-            value="true",
+            value=value,
         )
     )
 
@@ -59,6 +59,16 @@ def test_nobody_is_elected_uncleanly_before_that_is_allowed() -> None:
     assert brokers.state() == ((2,), (), 2)
     assert brokers.partition().recovery == RECOVERING
     assert list(periodic_elections.unclean(brokers.situation())) == []
+
+
+def test_where_it_is_allowed_for_all_topics_one_may_still_forbid_it() -> None:
+    brokers = leaderless()
+    brokers.settings = replace(brokers.settings, unclean=True)
+    allow_unclean(brokers, "false")
+    assert list(periodic_elections.unclean(brokers.situation())) == []
+    allow_unclean(brokers, None)
+    brokers.apply(list(periodic_elections.unclean(brokers.situation())))
+    assert brokers.state() == ((2,), (), 2)
 
 
 def test_the_preferred_leader_leads_again_once_it_is_in_sync() -> None:

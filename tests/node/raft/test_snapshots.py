@@ -7,7 +7,7 @@ import pytest
 from node import limits
 from node.config import SnapshotSettings
 from node.controller.controller import Controller
-from node.effects import CutLog, FinishSnapshot, ReplaceLog, WriteSnapshot
+from node.effects import CutLog, FinishSnapshot, ReplaceLog, Trace, WriteSnapshot
 from node.errors import ErrorCode
 from node.ids import NEVER_NS, Epoch, LogPosition, NodeId, Offset
 from node.raft.fetch_leader import snapshot_instead
@@ -282,6 +282,16 @@ def test_a_node_begins_with_its_newest_snapshot() -> None:
     assert rig.core.raft.quorum.committed == 5
     assert rig.core.controller.image.config((16, "register"))
     assert not [it for it in rig.outputs if isinstance(it, CutLog | ReplaceLog)]
+
+
+def test_the_digest_of_what_it_began_with_is_told_steps_later() -> None:
+    log = log_of(*[1] * 6)
+    log.write_snapshot(ID, 0, snapshot(ID, 3 * 5_000))
+    log.finish_snapshot(ID)
+    rig = Rig(timeouts=QUIET, log=log)
+    told = [it for it in rig.outputs if isinstance(it, Trace) and it.event == "c.image"]
+    digest = rig.core.controller.image.digest
+    assert [it.fields for it in told] == [{"offset": 5, "digest": digest}]
 
 
 NEWER = LogPosition(Epoch(1), Offset(6))

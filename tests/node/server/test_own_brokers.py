@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from node.controller.image import Image, Partition
 from node.errors import ErrorCode
-from node.records.batch import DamagedBatch, split_batches
+from node.records.batch import CODECS, DamagedBatch, split_batches
 from node.records.metadata import decode_metadata
 from node.server.tool_client import Client
 from node.wire.create_topics import (
@@ -88,7 +89,7 @@ def create(quorum: QuorumProcesses) -> None:
     quorum.told("create orders", ask)
 
 
-def produce(cluster: OwnCluster, numbers: range) -> None:
+def produce(cluster: OwnCluster, numbers: range, codec: str = "none") -> None:
     """Every one acknowledged by all of the ISR, and written once."""
     errors: list[object] = []
     producer = Producer(
@@ -96,6 +97,7 @@ def produce(cluster: OwnCluster, numbers: range) -> None:
             "bootstrap.servers": cluster.servers(),
             "acks": "all",
             "enable.idempotence": True,
+            "compression.type": codec,
             "message.timeout.ms": int(BROKER_PATIENCE_S * 1000),
             "log_level": 0,
         }
@@ -172,6 +174,25 @@ def test_what_was_acknowledged_is_read_back_whoever_ends(
 
     contents = [(each.data / SEGMENT).read_bytes() for each in brokers.values()]
     assert all(content == contents[0] for content in contents)
+
+
+def test_what_came_compressed_is_kept_as_it_came(cluster: OwnCluster) -> None:
+    """Of every codec: replicated, found whole by a broker that was killed, and read back."""
+    quorum, brokers = cluster.quorum, cluster.brokers
+    until(lambda: all(map(image(quorum).brokers.is_active, IDS)), "all are active", cluster)
+    create(quorum)
+    codecs = [codec for codec in CODECS.values() if codec != "none"]
+    for place, codec in enumerate(codecs):
+        produce(cluster, range(100 * place, 100 * (place + 1)), codec)
+    leader = brokers[orders(quorum).leader]
+    leader.kill()
+    leader.start()
+    until(lambda: set(orders(quorum).isr) == set(IDS), "all are in the ISR again", cluster)
+    assert consume(cluster, 400) == list(range(400))
+    contents = [(each.data / SEGMENT).read_bytes() for each in brokers.values()]
+    assert all(content == contents[0] for content in contents)
+    kept = [batch.header.codec for batch in split_batches(contents[0])]
+    assert [codec for codec, _ in groupby(kept)] == codecs
 
 
 def test_what_a_client_deleted_stays_deleted_whoever_ends(cluster: OwnCluster) -> None:

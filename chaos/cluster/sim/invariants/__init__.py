@@ -49,6 +49,7 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
 and of brokers, who keep the replicas of partitions (KIP-966):
 
     P1    one broker leads in a leader epoch, in one of its lives      kept_partition.py
+    P4    who joins an ISR has proved in this broker epoch that it may  committed_changes.py
     P5    who is to join an ISR has what it takes                      watched_broker.py
     P6    an ISR that a leader goes by is committed                    watched_broker.py
     P7    all of the committed ISR have what is below the high watermark  kept_partition.py
@@ -57,6 +58,10 @@ and of brokers, who keep the replicas of partitions (KIP-966):
     P11   replicas agree, batch by batch; so does what leaders show    kept_partition.py
     P12   a leader's high watermark rises, within its log              watched_broker.py
     P16   no follower cuts off what was shown                          kept_partition.py
+    P18   who has caught up, and asks for it, is unfenced              let_in.py
+    E1-E4, E7, E9, E11    what becomes of ISR, ELR and leader          eligible_rules.py
+    E5    who registers after an unclean shutdown is in no ISR or ELR  committed_changes.py
+    E6    who lacks what it had does not say that it ended in good order  committed_changes.py
 
 P10 and P16 allow for what KIP-966 does not promise: an election from outside, min ISR brokers that
 forgot, no eligible leader replicas.

@@ -3,22 +3,20 @@
 What a replica holds follows from the writes that its broker asks for. Who leads, by which ISR, and
 how far a high watermark moved is what the broker tells in the same step (`node.trace`); whether
 that may be so is decided here once more, by the logs of the others and the newest metadata that any
-broker has replayed.
+broker has replayed. What that metadata says is judged as well (`committed_changes`).
 """
 
 from dataclasses import dataclass
 from uuid import UUID
 
+from chaos.cluster.sim.invariants.committed_changes import CommittedChanges, Key
 from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Logs, Promised
-from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch
+from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, holds
 from node.broker_core import BrokerCore
 from node.controller.image import Image
 from node.ids import LogId, NodeId
 from node.storage.partition_logs import PartitionLogs
-
-_MIN_ISR = "min.insync.replicas"
-
-Key = tuple[UUID, int]
+from node.storage.view import LogView
 
 
 @dataclass(eq=False, slots=True)
@@ -30,6 +28,11 @@ class KeptReplicas:
     core: BrokerCore
     logs: dict[Key, KnownBatch]
     had: dict[Key, KnownBatch]  # in its last life, at the end
+    lost: str | None = None  # a partition of which it lacks what it had then
+
+    @property
+    def metadata(self) -> LogView:
+        return self.core.raft.log.view
 
     @property
     def image(self) -> Image:
@@ -50,7 +53,7 @@ class BrokerWatch:
     """Of one run. `min_isr` is what topics have that do not say themselves."""
 
     def __init__(self, min_isr: int) -> None:
-        self._min_isr = min_isr
+        self.changes = CommittedChanges(min_isr)
         self._partitions: dict[Key, KeptPartition] = {}
         self._newest_lives: dict[NodeId, KeptReplicas] = {}
 
@@ -73,29 +76,30 @@ class BrokerWatch:
                 log = partition.batches.append(log, header)
             held.logs[key] = log
         for key, had in held.had.items():
-            self.partition(key).come_back(held.node, had, held.logs.get(key, NOTHING))
+            partition, log = self.partition(key), held.logs.get(key, NOTHING)
+            partition.come_back(held.node, had, log)
+            if not holds(log, had):
+                held.lost = partition.name
 
     def partition(self, key: Key) -> KeptPartition:
         return self._partitions.setdefault(key, KeptPartition(f"{key[0]}-{key[1]}"))
 
     def promised(self, key: Key, image: Image) -> Promised | None:
         """As an image has it; None: it knows of no such partition."""
-        state, topic = image.topics.partition(*key), image.topics.find(key[0])
-        if state is None or topic is None:
+        state = image.topics.partition(*key)
+        if state is None:
             return None
-        configured = image.topic_config(topic.name, _MIN_ISR)
-        min_isr = self._min_isr if configured is None else int(configured)
-        elr = image.has_elr
-        return Promised(state=state, min_isr=min(min_isr, len(state.replicas)), elr=elr)
+        min_isr = self.changes.effective_min_isr(image, key, state)
+        return Promised(state=state, min_isr=min_isr, elr=image.has_elr)
 
     def newest(self, key: Key) -> Promised | None:
         """As whoever has replayed most has it."""
-        return self.promised(key, self._newest_image())
+        return self.promised(key, self.changes.image)
 
     def logs(self, key: Key) -> Logs:
         """Of who is registered as the life that it is. One that is off is as it was in its last
         step: what it forgets then is not known before it comes back, and registers."""
-        brokers = self._newest_image().brokers
+        brokers = self.changes.image.brokers
         logs: Logs = {}
         for node, held in self._newest_lives.items():
             registered = brokers.find(node)
@@ -109,9 +113,6 @@ class BrokerWatch:
         if held is None or held.epoch != epoch:
             return None
         return held.logs.get(key, NOTHING)
-
-    def _newest_image(self) -> Image:
-        return max(self._newest_lives.values(), key=lambda held: held.applied).image
 
 
 def key_of(log: LogId, topic: UUID) -> Key:

@@ -5,7 +5,8 @@ from typing import NamedTuple, NoReturn, Self
 from uuid import UUID
 
 from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
-from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas, Key, key_of
+from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas, key_of
+from chaos.cluster.sim.invariants.committed_changes import Claim, Joining, Key
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from node.broker_core import BrokerCore
 from node.effects import (
@@ -43,6 +44,7 @@ class WatchedBroker:
         self._marks: dict[Key, int] = {}
         self._starts: dict[Key, int] = {}  # where its log ended as it began to lead, or to follow
         self._steps = 0
+        self._is_registered = False
 
     @classmethod
     def begin(
@@ -60,7 +62,9 @@ class WatchedBroker:
     def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
         """All that the step asked for was done. Raises InvariantViolated."""
         self._steps += 1
+        held = self._held
         try:
+            self._watch.changes.follow(held.metadata, held.applied, held.image)
             for output in outputs:
                 if type(output) in _LOOKED_AT:
                     self._heed(output)
@@ -94,6 +98,8 @@ class WatchedBroker:
                 self._join(fields)
             case Trace(event="p.hwm", fields=fields):
                 self._move(fields)
+            case Trace(event="b.life", fields=fields):
+                self._live(fields)
             case _:
                 pass
 
@@ -138,12 +144,27 @@ class WatchedBroker:
     def _join(self, fields: Mapping[str, TraceValue]) -> None:
         """By what the follower's log is, and not what its leader takes it for."""
         key, broker = _key(fields), NodeId(_number(fields, "replica"))
+        joining = Joining(
+            key=key,
+            leader_epoch=_number(fields, "epoch"),
+            partition_epoch=_number(fields, "partition_epoch"),
+            replica=broker,
+        )
+        self._watch.changes.propose(joining, _number(fields, "broker_epoch"))
         log = self._watch.log_of(key, broker, _number(fields, "broker_epoch"))
         needed = cut(self._held.logs[key], Offset(max(self._marks[key], self._starts[key])))
         if log is not None and not holds(log, needed):
             what = f"n{self._held.node} proposes n{broker} for the ISR of "
             what += f"{self._watch.partition(key).name}, and its log is {log}, without {needed}"
             raise Broken("P5-joined-with-all", what)
+
+    def _live(self, fields: Mapping[str, TraceValue]) -> None:
+        """Once it knows its broker epoch."""
+        epoch, held = _number(fields, "epoch"), self._held
+        if epoch != -1 and not self._is_registered:
+            self._is_registered = True
+            claim = Claim(previous=_number(fields, "previous"), lost=held.lost)
+            self._watch.changes.claim(held.node, epoch, claim)
 
     def _move(self, fields: Mapping[str, TraceValue]) -> None:
         """A leader's high watermark: P8 and P12 by itself, the others by those of all brokers."""

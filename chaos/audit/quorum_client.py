@@ -1,6 +1,6 @@
-"""Our own node, asked by the raw driver: registers, and who leads."""
+"""Controllers of either target, asked by the raw driver: registers, who leads, and who votes."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from tenacity import (
@@ -12,9 +12,11 @@ from tenacity import (
 )
 
 from chaos.audit.questions import Question
-from chaos.cluster.interface import Cluster
+from chaos.audit.waiting import comes_true
+from chaos.cluster.interface import Cluster, NodeId
+from chaos.cluster.topology import host_name, inner_port
 from chaos.operator_errors import OperatorError
-from chaos.probes import NoLeaderError, committed_end, driver_for
+from chaos.probes import NoLeaderError, QuorumProbe, committed_end, driver_for
 from workloads.connection import Connection, Driver, LostError, NotSentError
 from workloads.leader import Leader, LeaderFinder
 from workloads.wire.client_metrics import (
@@ -28,11 +30,14 @@ from workloads.wire.client_metrics import (
 )
 from workloads.wire.error_codes import error_name
 from workloads.wire.header import Api
+from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
 
 _METADATA_LOG = "__cluster_metadata-0"
 _ANSWERS_WITHIN_S = 10.0
 _LEADS_WITHIN_S = 30.0
 _ASKS_EVERY_S = 0.1
+_CAUGHT_UP_WITHIN_S = 30.0
+_DUPLICATE_VOTER = 126
 
 T = TypeVar("T")
 
@@ -41,11 +46,11 @@ class RefusedAnswerError(Exception):
     """An answer with an error code."""
 
 
-class NodeClient:
-    """Of a quorum of our own nodes."""
+class QuorumClient:
+    """Of these controllers of a cluster; of all its nodes, where none are named."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._driver: Driver = driver_for(cluster)
+    def __init__(self, cluster: Cluster, controllers: Sequence[NodeId] = ()) -> None:
+        self._driver: Driver = driver_for(cluster, controllers)
 
     async def close(self) -> None:
         """Every question has a connection of its own."""
@@ -98,6 +103,43 @@ class NodeClient:
         except NoLeaderError as trouble:
             raise OperatorError(str(trouble)) from trouble
 
+    def voters(self) -> Question:
+        async def ask() -> str:
+            probe = QuorumProbe(self._driver)
+            try:
+                return ", ".join(map(str, sorted(await probe.voters(_LEADS_WITHIN_S))))
+            except NoLeaderError as trouble:
+                raise OperatorError(str(trouble)) from trouble
+            finally:
+                await probe.close()
+
+        return Question(text="voters", rests_on=(_METADATA_LOG,), ask=ask)
+
+    async def remove_voter(self, node: NodeId, directory_id: str) -> None:
+        body = remove_raft_voter(node, directory_id)
+        if error := await self._change_voters(Api.REMOVE_RAFT_VOTER, body):
+            raise OperatorError(f"voter {node} is not removed: {error_name(error)}")
+
+    async def add_voter(self, node: NodeId, directory_id: str) -> None:
+        """Asked again while the leader says that it has not caught up, or is busy otherwise."""
+        body = add_raft_voter(
+            node,
+            directory_id,
+            listener="CONTROLLER",
+            host=host_name(node),
+            port=inner_port(node),
+            timeout_ms=int(_CAUGHT_UP_WITHIN_S * 1000),
+        )
+        error = 0
+
+        async def added() -> bool:
+            nonlocal error
+            error = await self._change_voters(Api.ADD_RAFT_VOTER, body)
+            return error in (0, _DUPLICATE_VOTER)  # one that had been answered too late
+
+        if not await comes_true(added, within_s=_CAUGHT_UP_WITHIN_S):
+            raise OperatorError(f"voter {node} is not added: {error_name(error)}")
+
     async def leader(self) -> Leader:
         """Raises OperatorError if nobody leads."""
         finder = LeaderFinder(self._driver)
@@ -108,6 +150,14 @@ class NodeClient:
         if found is None:
             raise OperatorError(f"no node led the quorum within {_LEADS_WITHIN_S:g} s")
         return found
+
+    async def _change_voters(self, api: Api, body: bytes) -> int:
+        """The error code. Raises OperatorError where nobody answers."""
+
+        async def ask(connection: Connection) -> int:
+            return await connection.ask(api, body, _CAUGHT_UP_WITHIN_S, read_voters_changed)
+
+        return await self._of_leader(ask)
 
     async def _of_leader(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
         """Again and again: who was just elected does not serve at once. Raises OperatorError."""

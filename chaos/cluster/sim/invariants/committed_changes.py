@@ -1,0 +1,208 @@
+"""What the metadata log does to partitions and brokers, each record looked at once: by whichever
+broker replays it first, and before anybody acts upon it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.eligible_rules import CommittedChange, MetadataBatch, check_all
+from node.controller.image import Image
+from node.controller.image.partition import Partition
+from node.ids import NodeId, Offset
+from node.records.batch import Batch, split_batches
+from node.records.metadata import (
+    ClearElrRecord,
+    ConfigRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    RegisterBrokerRecord,
+    UnknownRecord,
+    UnregisterBrokerRecord,
+    decode_metadata,
+)
+from node.storage.view import LogView
+
+MIN_ISR = "min.insync.replicas"
+_READ_BYTES = 1 << 20
+
+Key = tuple[UUID, int]
+BrokerEpoch = tuple[NodeId, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joining:
+    """A proposal that a replica join an ISR: in which state of the partition."""
+
+    key: Key
+    leader_epoch: int
+    partition_epoch: int
+    replica: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a broker's process says of the one before. `previous`: the broker epoch in which that
+    one ended in good order, -1: none. `lost`: a partition of which it lacks what that one had."""
+
+    previous: int
+    lost: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Registered:
+    """-1: nobody was before. `kept`: where it is in ISR or ELR behind that batch, with ELR on."""
+
+    before: int
+    kept: Sequence[Key]
+
+
+@dataclass(eq=False, slots=True)
+class CommittedChanges:
+    """`min_isr` is what topics have that do not say themselves."""
+
+    min_isr: int
+    image: Image = field(default_factory=Image)
+    offset: Offset = Offset(0)  # all below is replayed
+    _joins: dict[Joining, set[int]] = field(default_factory=dict)  # by which broker epochs
+    _claims: dict[BrokerEpoch, Claim] = field(default_factory=dict)
+    _registered: dict[BrokerEpoch, _Registered] = field(default_factory=dict)
+
+    def follow(self, log: LogView, applied: Offset, image: Image) -> None:
+        """Of a broker that has replayed all below `applied` into `image`. Raises Broken."""
+        if applied > self.offset and log.start() > self.offset:
+            # Between the two only a snapshot tells.
+            self.image, self.offset = image.copy(), applied
+        while self.offset < applied:
+            for batch in split_batches(log.read(self.offset, _READ_BYTES)):
+                if batch.header.base_offset < applied:
+                    self._replay(batch)
+
+    def propose(self, joining: Joining, broker_epoch: int) -> None:
+        self._joins.setdefault(joining, set()).add(broker_epoch)
+
+    def claim(self, broker: NodeId, epoch: int, claim: Claim) -> None:
+        """As it registered; `epoch` is what it was given. Raises Broken."""
+        self._claims[broker, epoch] = claim
+        self._judge_life((broker, epoch))
+
+    def effective_min_isr(self, image: Image, key: Key, state: Partition) -> int:
+        """As configured, and never more than there are replicas."""
+        topic = image.topics.find(key[0])
+        configured = None if topic is None else image.topic_config(topic.name, MIN_ISR)
+        return min(self.min_isr if configured is None else int(configured), len(state.replicas))
+
+    # --- one batch ---
+
+    def _replay(self, batch: Batch) -> None:
+        self.offset = batch.header.next_offset
+        if batch.header.is_control:
+            return
+        records = [decode_metadata(value) for value in batch.values()]
+        registrations = [each for each in records if isinstance(each, RegisterBrokerRecord)]
+        before = {each.broker_id: self._epoch_of(each.broker_id) for each in registrations}
+        changes = list(self._changes(records))
+        for change in changes:
+            self._check_joined(change)
+        check_all(self._behind(records, changes))
+        for each in registrations:
+            self._register(each, before[each.broker_id])
+
+    def _changes(
+        self, records: Sequence[MetadataRecord | UnknownRecord]
+    ) -> Iterator[CommittedChange]:
+        """The image has replayed all of them at the end."""
+        for record in records:
+            if not isinstance(record, PartitionChangeRecord):
+                self.image.replay(record)
+                continue
+            key = record.topic_id, record.partition_id
+            before = self.image.topics.partition(*key)
+            assert before is not None, f"a change of {key}, which is not there"
+            active = {each for each in before.isr if self.image.brokers.is_active(each)}
+            self.image.replay(record)
+            after = self.image.topics.partition(*key)
+            assert after is not None
+            yield CommittedChange(key=key, before=before, after=after, active=frozenset(active))
+
+    def _behind(
+        self,
+        records: Sequence[MetadataRecord | UnknownRecord],
+        changes: Sequence[CommittedChange],
+    ) -> MetadataBatch:
+        sets = any(isinstance(each, ConfigRecord) and each.name == MIN_ISR for each in records)
+        keys = [change.key for change in changes]
+        partitions = dict(self.image.topics.partitions()) if sets else self._found(keys)
+        return MetadataBatch(
+            changes=changes,
+            partitions=partitions,
+            min_isr={
+                key: self.effective_min_isr(self.image, key, state)
+                for key, state in partitions.items()
+            },
+            is_active=self.image.brokers.is_active,
+            excused=frozenset(
+                each.broker_id
+                for each in records
+                if isinstance(each, RegisterBrokerRecord | UnregisterBrokerRecord)
+            ),
+            has_elr=self.image.has_elr,
+            cleared=any(isinstance(each, ClearElrRecord) for each in records),
+        )
+
+    def _found(self, keys: Sequence[Key]) -> Mapping[Key, Partition]:
+        found = ((key, self.image.topics.partition(*key)) for key in keys)
+        return {key: state for key, state in found if state is not None}
+
+    # --- P4 ---
+
+    def _check_joined(self, change: CommittedChange) -> None:
+        """Who was elected joins by that; of who was never heard to propose nothing is known."""
+        before, after = change.before, change.after
+        for broker in set(after.isr) - set(before.isr):
+            is_elected = broker == after.leader != before.leader
+            joining = Joining(
+                key=change.key,
+                leader_epoch=before.leader_epoch,
+                partition_epoch=before.partition_epoch,
+                replica=broker,
+            )
+            proved, registered = self._joins.pop(joining, set()), self._epoch_of(broker)
+            if proved and registered not in proved and not is_elected:
+                what = f"n{broker} joins the ISR of {change.name} by what it had in broker epoch "
+                what += f"{max(proved)}, and is registered in {registered}"
+                raise Broken("P4-joined-by-this-life", what)
+
+    # --- E5 and E6 ---
+
+    def _epoch_of(self, broker: int) -> int:
+        found = self.image.brokers.find(broker)
+        return -1 if found is None else found.broker_epoch
+
+    def _register(self, record: RegisterBrokerRecord, before: int) -> None:
+        broker = NodeId(record.broker_id)
+        if record.broker_epoch == before:
+            return  # the same process, once more
+        kept = [
+            key
+            for key, state in self.image.topics.partitions()
+            if self.image.has_elr and broker in (*state.isr, *state.elr)
+        ]
+        self._registered[broker, record.broker_epoch] = _Registered(before=before, kept=kept)
+        self._judge_life((broker, record.broker_epoch))
+
+    def _judge_life(self, life: BrokerEpoch) -> None:
+        """Once it is known both what it said and what became of it."""
+        claim, registered = self._claims.get(life), self._registered.get(life)
+        if claim is None or registered is None:
+            return
+        del self._claims[life], self._registered[life]
+        who = f"n{life[0]}, registered in broker epoch {life[1]}"
+        is_clean = claim.previous == registered.before != -1
+        if is_clean and claim.lost is not None:
+            what = f"{who}, says that it ended in good order, and lacks what it had of {claim.lost}"
+            raise Broken("E6-lost-bytes-are-not-clean", what)
+        if not is_clean and registered.kept:
+            topic, index = registered.kept[0]
+            what = f"{who} after an unclean shutdown, stays in ISR or ELR of {topic}-{index}"
+            raise Broken("E5-unclean-registration-drops", what)

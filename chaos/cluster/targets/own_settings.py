@@ -1,0 +1,141 @@
+"""What may be chosen of a cluster of our own node, by the names of Apache Kafka's side.
+
+Plain words are the harness's, as there. Names with a dot are Kafka's: a number that goes into every
+node's configuration as it is. Which of them the node has stands here once more, since the harness
+does not import it; a test holds both equal.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from chaos.cluster.targets.kafka_settings import MOST, SettingError, read_settings
+from chaos.cluster.targets.node import BOOTSTRAP, FORMS, LISTED, NODES, QUORUM, OwnNode
+from chaos.cluster.targets.own_brokers import BROKERS, CONTROLLERS, OF_BROKERS, own_brokers
+from chaos.conditions import Conditions
+
+_SYNCED_FORMAT = "synced_format"
+_MOST = 7  # nodes, as many as a seed draws
+_VALUES: Mapping[str, Sequence[str]] = {
+    _SYNCED_FORMAT: ("on", "off", "waits"),
+    QUORUM: FORMS,
+    BOOTSTRAP: [str(count) for count in range(_MOST + 1)],
+    NODES: [str(count) for count in range(1, _MOST + 1)],
+    BROKERS: [str(count) for count in range(MOST + 1)],
+}
+# What Apache Kafka's nodes can be and ours cannot, by the one value that is true of ours.
+_ONLY = {
+    "roles": ("separate", "a node of ours is a broker or a controller, not both"),
+    "log_dirs": ("1", "a broker of ours has one log directory"),
+}
+OF_NODES = (
+    "connections.max.idle.ms",
+    "controller.quorum.append.linger.ms",
+    "controller.quorum.election.backoff.max.ms",
+    "controller.quorum.election.timeout.ms",
+    "controller.quorum.fetch.max.bytes",
+    "controller.quorum.fetch.snapshot.max.bytes",
+    "controller.quorum.fetch.timeout.ms",
+    "controller.quorum.request.timeout.ms",
+    "controller.quorum.retry.backoff.ms",
+    "max.connections",
+    "max.connections.per.ip",
+    "metadata.log.max.record.bytes.between.snapshots",
+    "metadata.log.max.snapshot.interval.ms",
+    "metadata.log.segment.bytes",
+    "metadata.max.idle.interval.ms",
+    "metadata.max.retention.bytes",
+    "metadata.max.retention.ms",
+    "queued.max.request.bytes",
+    "socket.request.max.bytes",
+)
+# Where there are brokers.
+BESIDE_BROKERS = (
+    "broker.heartbeat.interval.ms",
+    "broker.session.timeout.ms",
+    "controller.socket.timeout.ms",
+    "group.initial.rebalance.delay.ms",
+    "group.max.session.timeout.ms",
+    "group.max.size",
+    "group.min.session.timeout.ms",
+    "leader.imbalance.check.interval.seconds",
+    "log.initial.task.delay.ms",
+    "log.retention.bytes",
+    "log.retention.check.interval.ms",
+    "log.retention.ms",
+    "log.roll.ms",
+    "log.segment.bytes",
+    "message.max.bytes",
+    "num.partitions",
+    "offset.metadata.max.bytes",
+    "offsets.commit.timeout.ms",
+    "offsets.topic.num.partitions",
+    "offsets.topic.replication.factor",
+    "offsets.topic.segment.bytes",
+    "replica.fetch.backoff.ms",
+    "replica.fetch.max.bytes",
+    "replica.fetch.wait.max.ms",
+    "replica.lag.time.max.ms",
+    "replica.socket.timeout.ms",
+    "unclean.leader.election.interval.ms",
+)
+# What ours need no setting for.
+_SETTLED = {
+    "initial.broker.registration.timeout.ms": "a broker of ours asks until it is registered",
+    "log.flush.start.offset.checkpoint.interval.ms": (
+        "where logs of ours begin is durable before anybody is told that records were deleted"
+    ),
+}
+_NUMBER = re.compile(r"-?\d{1,10}", re.ASCII)
+
+
+def own_node(words: Mapping[str, str], mutation: str, conditions: Conditions) -> OwnNode:
+    """From the words of a command line. Raises SettingError."""
+    configuration = {name: value for name, value in words.items() if "." in name}
+    read_settings(configuration)  # refuses those that the harness says, or has a word for
+    has_brokers = words.get(BROKERS, "0") != "0"
+    brokers, controllers = own_brokers(words)
+    if has_brokers and NODES in words:
+        beside = f"beside brokers there are {CONTROLLERS}=1 or 3"
+        raise SettingError(f"{NODES}={words[NODES]}: {beside}")
+    for name, value in words.items():
+        if why := _why_not(name, value, has_brokers=has_brokers):
+            raise SettingError(f"{name}={value}: {why}")
+    synced = words.get(_SYNCED_FORMAT, "on")
+    return OwnNode(
+        mutation=mutation,
+        conditions=conditions,
+        synced_format=synced == "on",
+        waits_when_formatted=synced == "waits",
+        nodes=controllers or int(words.get(NODES, "3")),
+        brokers=brokers,
+        form=words.get(QUORUM, LISTED),
+        bootstrap=int(words.get(BOOTSTRAP, "0")),
+        configuration=configuration,
+    )
+
+
+def _why_not(name: str, value: str, *, has_brokers: bool) -> str:
+    """Why no node of ours can have it; "" where one can."""
+    if "." in name:
+        return _why_not_kafkas(name, value, has_brokers=has_brokers)
+    if value in _VALUES.get(name, ()) or (has_brokers and name in OF_BROKERS):
+        return ""
+    if has_brokers and name in _ONLY:
+        only, why = _ONLY[name]
+        return "" if value == only else why
+    return f"our own node has {_all()}; --target kafka has more"
+
+
+def _why_not_kafkas(name: str, value: str, *, has_brokers: bool) -> str:
+    if name in _SETTLED:
+        return f"our own node has no such setting: {_SETTLED[name]}"
+    if name in BESIDE_BROKERS and not has_brokers:
+        return f"that is a setting of brokers, and there are none; with {BROKERS}=N there are"
+    if name in OF_NODES or name in BESIDE_BROKERS:
+        return "" if _NUMBER.fullmatch(value) else "it is a whole number"
+    return "our own node has no such setting; `kraft-node start --help` tells those that it has"
+
+
+def _all() -> str:
+    own = ", ".join(f"{name} ({' '.join(values)})" for name, values in _VALUES.items())
+    return f"{own}, and with {BROKERS} {', '.join((*OF_BROKERS, *_ONLY))}"

@@ -1,0 +1,229 @@
+"""Whatever the seed comes up with, of brokers: any cluster, topics, settings and load; faults that
+are aimed at whoever leads, is in sync, or is eligible when they fire.
+
+As in the swarm of quorums (`swarm_trial`), each seed first decides which kinds of faults there are
+at all. Windows overlap as they fall; some more are aimed at the state that another one brings
+about: while that lasts, sessions end and ISRs shrink, and whoever is hit is the last one in sync,
+or eligible.
+
+Only faults under which a correct cluster keeps its promises are drawn: without eligible leader
+replicas no broker's power fails, for that is what they are there for (`last-replica-standing`).
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from chaos.cluster.interface import DiskSickness, PowerCutMode
+from chaos.cluster.targets.node import BOOTSTRAP, DYNAMIC, LISTED, QUORUM, STATIC
+from chaos.cluster.targets.own_brokers import BROKERS, CONTROLLERS
+from chaos.conditions import Conditions
+from chaos.nemesis.fault import Fault, Menace
+from chaos.nemesis.grudges import Ways
+from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
+from chaos.nemesis.kinds.disks import SickDisk
+from chaos.nemesis.kinds.entrances import ShutOut
+from chaos.nemesis.kinds.links import FlakyLinks
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
+from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.victims import (
+    AllBrokers,
+    ControllerLeader,
+    EligibleBroker,
+    InSyncFollower,
+    PartitionLeader,
+    RandomBroker,
+    Victim,
+)
+from chaos.scenario import Scenario
+from chaos.scenarios.swarm_windows import at_random, one_window
+from chaos.trial import Trial
+from workloads.append import AppendOptions
+
+_VICTIMS: tuple[Victim, ...] = (
+    PartitionLeader(),
+    PartitionLeader(),
+    InSyncFollower(),
+    EligibleBroker(),
+    RandomBroker(),
+)
+_SHORTEST_S, _LONGEST_S = 25, 45
+_MOST_WINDOWS = 12
+_TAIL_S = 1.0  # of quiet, before all is healed
+# Sessions last 3 s, and a replica that does not fetch is in sync for 5 s, unless a seed says less.
+_AIMED_AFTER_S, _AIMED_SHARE, _AIMED_LEAST_S = (2.0, 8.0), 0.7, 3.0
+
+
+def _one(rng: random.Random) -> Victim:
+    return rng.choice(_VICTIMS)
+
+
+def _made(make: Callable[[random.Random], Fault], longest_s: float) -> Menace:
+    return Menace(make=lambda rng, _: make(rng), shortest_s=0.5, longest_s=longest_s)
+
+
+def _power_off(mode: PowerCutMode, rng: random.Random) -> Fault:
+    return PowerOff(victim=_one(rng), mode=mode)
+
+
+def _partition(peers: OtherSide, rng: random.Random) -> Fault:
+    ways = rng.choice((Ways.BOTH, Ways.BOTH, *Ways)) if peers is OtherSide.ALL else Ways.BOTH
+    return NetworkPartition(victim=_one(rng), peers=peers, ways=ways)
+
+
+_POWER = {
+    f"power-off {mode}": _made(partial(_power_off, mode), longest_s=6.0) for mode in PowerCutMode
+}
+_MENACES: Mapping[str, Menace] = {
+    "kill": _made(lambda rng: Kill(victim=_one(rng)), longest_s=6.0),
+    "kill of all": _made(lambda _: Kill(victim=AllBrokers()), longest_s=3.0),
+    "terminate": _made(lambda rng: Terminate(victim=_one(rng)), longest_s=8.0),
+    "pause": _made(lambda rng: Pause(victim=_one(rng)), longest_s=8.0),
+    **{
+        f"partition from {peers}": _made(partial(_partition, peers), longest_s=14.0)
+        for peers in OtherSide
+    },
+    "shut out": _made(lambda rng: ShutOut(victim=_one(rng)), longest_s=8.0),
+    "flaky links": _made(lambda rng: FlakyLinks(victim=_one(rng), share=0.1), longest_s=10.0),
+    "slow disk": _made(
+        lambda rng: SickDisk(victim=_one(rng), sickness=DiskSickness.SLOW), longest_s=10.0
+    ),
+    "kill of the active controller": _made(lambda _: Kill(victim=ControllerLeader()), 4.0),
+    **_POWER,
+}
+
+
+def trial(
+    seed: int,
+    duration_s: float | None = None,
+    brokers: int | None = None,
+    asked: Mapping[str, str] | None = None,
+) -> Trial:
+    """The same for the same seed, in every process; `asked` are settings, which are not drawn."""
+    asked = asked or {}
+    count = int(asked.get(BROKERS, brokers or _stream(seed, "brokers").choice((3, 3, 3, 4, 5))))
+    settings = {**_settings(_stream(seed, "settings"), count), **asked}
+    return Trial(
+        nodes=count,
+        schedule=_schedule(seed, duration_s, settings),
+        settings=settings,
+        load=_load(_stream(seed, "load")),
+        conditions=Conditions(),
+    )
+
+
+def _stream(seed: int, what: str) -> random.Random:
+    return random.Random(f"{seed}:swarm-brokers:{what}")
+
+
+def every_fault() -> tuple[Fault, ...]:
+    """One of each kind, for those who ask what this swarm may do."""
+    rng = random.Random("every fault")
+    return tuple(menace.make(rng, 3) for menace in _MENACES.values())
+
+
+# --- what a seed makes of it ---
+
+
+def _settings(rng: random.Random, brokers: int) -> Mapping[str, str]:
+    """Dotted names are Kafka's; half of the seeds have its own values, but for quick sessions."""
+    replication = rng.choice((2, 3, 3, min(4, brokers)))
+    controllers = rng.choice((1, 1, 3))
+    quorum = rng.choice((LISTED, DYNAMIC, STATIC))
+    known = {BOOTSTRAP: str(controllers)} if quorum == DYNAMIC else {}
+    chosen = {
+        "broker.session.timeout.ms": rng.choice(("1500", "3000", "6000")),
+        "replica.lag.time.max.ms": rng.choice(("2000", "5000", "10000")),
+        "leader.imbalance.check.interval.seconds": rng.choice(("1", "5", "300")),
+        "log.segment.bytes": rng.choice(("1073741824", "1048576")),
+    }
+    return {
+        BROKERS: str(brokers),
+        CONTROLLERS: str(controllers),
+        QUORUM: quorum,
+        **known,
+        "elr": rng.choice(("on", "on", "on", "off")),
+        "replication": str(replication),
+        "min_isr": str(rng.randint(1, replication)),
+        **({} if rng.random() < 0.5 else chosen),
+    }
+
+
+def _load(rng: random.Random) -> AppendOptions:
+    """Few records a second, of each of which something can be said."""
+    return AppendOptions(
+        topics=rng.choice((1, 2)),
+        partitions=rng.choice((1, 1, 2, 3)),
+        producers=rng.choice((3, 5, 8)),
+        consumers=rng.choice((1, 2)),
+        acks_none_share=rng.choice((0.0, 0.0, 0.2)),
+        acks_leader_share=rng.choice((0.0, 0.0, 0.3)),
+        idempotent_share=rng.choice((0.0, 0.5, 1.0)),
+        record_bytes=rng.choice((104, 1024)),
+        batch_records=rng.choice((1, 1, 5)),
+        rate=rng.choice((20.0, 40.0)),
+        admin_rate=rng.choice((0.0, 0.0, 0.5)),
+    )
+
+
+def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> Schedule:
+    rng = _stream(seed, "schedule")
+    drawn_s = float(rng.randint(_SHORTEST_S, _LONGEST_S))
+    duration_s = drawn_s if asked_s is None else asked_s
+    last_s = duration_s - _TAIL_S
+    menaces = _chosen(_stream(seed, "kinds"), settings)
+    drawn = [
+        window
+        for name in menaces
+        for window in _windows(_stream(seed, f"windows:{name}"), menaces[name], last_s)
+    ]
+    drawn += _aimed(_stream(seed, "aimed"), list(menaces.values()), drawn, last_s)
+    kept = rng.sample(drawn, min(len(drawn), _MOST_WINDOWS))
+    windows = sorted(kept, key=lambda window: (window.at_s, window.fault.kind))
+    return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
+
+
+def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, Menace]:
+    """The kinds that this seed has."""
+    possible = [name for name in _MENACES if settings["elr"] == "on" or name not in _POWER]
+    return {name: _MENACES[name] for name in rng.sample(possible, rng.choice((1, 2, 3, 4)))}
+
+
+def _windows(rng: random.Random, menace: Menace, last_s: float) -> Iterator[Window]:
+    return at_random(rng, menace, rng.choice((8.0, 15.0, 30.0)), 3, last_s)
+
+
+def _aimed(
+    rng: random.Random, menaces: Sequence[Menace], drawn: Sequence[Window], last_s: float
+) -> Iterator[Window]:
+    """While another one lasts for long enough that an ISR has shrunk."""
+    for window in drawn:
+        at_s = window.at_s + rng.uniform(*_AIMED_AFTER_S)
+        if window.hold_s >= _AIMED_LEAST_S and at_s < last_s and rng.random() < _AIMED_SHARE:
+            yield one_window(rng, rng.choice(menaces), at_s, 3, last_s)
+
+
+def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    """The schedule of a trial whose seed is drawn: nothing else of it is used."""
+    del nodes, duration_s
+    return trial(rng.getrandbits(32)).schedule
+
+
+SWARM_BROKERS = Scenario(
+    name="swarm-brokers",
+    summary="the seed draws brokers, topics, settings, load, and faults aimed at who leads or may",
+    description=(
+        "Each seed draws a cluster with brokers (how many, how many controllers, replication, min "
+        "ISR, eligible leader replicas, sessions), what clients do, and which faults there are: "
+        "kills, clean stops, pauses, power cuts, partitions from everybody, from brokers or from "
+        "controllers alone, clients that are shut out. They hit whoever leads a partition, is in "
+        "sync or is eligible when they fire, and more of them come while others last. Then all is "
+        "healed, and every replica has to be in sync again. Made for campaigns in virtual time."
+    ),
+    faults=every_fault(),
+    draw=_draw,
+    default_duration_s=35.0,
+    load=AppendOptions(),
+    trial=trial,
+)

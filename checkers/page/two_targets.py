@@ -1,0 +1,116 @@
+"""One side of a scenario on two targets: the verdicts, and what became of each partition, change by
+change, beside each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby, zip_longest
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.image import NO_LEADER, Partition
+from checkers.page.document import section
+from checkers.page.markup import Child, Markup
+from checkers.page.page_tables import table
+
+Changes = Mapping[str, Sequence[str]]  # by partition: its states, one after the other
+Row = tuple[str, str]  # the state on each target; "" where only the other one had it
+_NOTHING = "-"
+
+
+def partition_changes(evidence: Evidence) -> Changes:
+    """Of the partitions that clients used: leader, ISR and ELR after each change of one of these,
+    as the metadata log has it. Empty where that cannot be read."""
+    if evidence.timeline is None:
+        return {}
+    used = set(evidence.tables["spans"]["key"].unique().to_pylist())
+    states: dict[str, list[str]] = {key: [] for key in sorted(used)}
+    for batch in evidence.timeline.batches:
+        for change in batch.changes:
+            if change.after is not None and change.after.key in used:
+                states[change.after.key].append(_in_words(change.after))
+    return {key: [state for state, _ in groupby(found)] for key, found in states.items()}
+
+
+def _in_words(partition: Partition) -> str:
+    leader = "nobody" if partition.leader == NO_LEADER else f"node {partition.leader}"
+    elr = f", ELR {sorted(partition.elr)}" if partition.elr else ""
+    return f"{leader} leads, ISR {sorted(partition.isr)}{elr}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnTarget:
+    """What all runs of a side on one target came to; the first one is that which is shown."""
+
+    target: str
+    verdicts: Sequence[str]
+    changes: Sequence[Changes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A side on both targets."""
+
+    side: str
+    one: OnTarget
+    other: OnTarget
+
+    @property
+    def differs_in_verdict(self) -> bool:
+        """Whether some run of one came to a verdict that none of the other did."""
+        return set(self.one.verdicts) != set(self.other.verdicts)
+
+    @property
+    def partitions(self) -> Sequence[str]:
+        return sorted({key for on in (self.one, self.other) for each in on.changes for key in each})
+
+    def rows(self, partition: str) -> Sequence[Row]:
+        """The changes of the first run of each, aligned; no run is the same twice, so that a run of
+        the other one that went the same way is shown instead, if there is one."""
+        first = list(self.one.changes[0].get(partition, ()))
+        others = [list(each.get(partition, ())) for each in self.other.changes]
+        return list(_aligned(first, first if first in others else others[0]))
+
+    def differs_in(self, partition: str) -> bool:
+        return any(one != other for one, other in self.rows(partition))
+
+
+def _aligned(one: Sequence[str], other: Sequence[str]) -> Iterator[Row]:
+    for _, low, high, low_other, high_other in SequenceMatcher(
+        None, one, other, autojunk=False
+    ).get_opcodes():
+        yield from zip_longest(one[low:high], other[low_other:high_other], fillvalue="")
+
+
+def as_lines(found: Beside) -> Iterator[str]:
+    """For a terminal."""
+    names = f"{found.one.target} and {found.other.target}"
+    yield f"{found.side}, {names} beside each other"
+    told = [f"{on.target} {', '.join(sorted(set(on.verdicts)))}" for on in (found.one, found.other)]
+    yield f"  verdicts {'differ' if found.differs_in_verdict else 'agree'}: {'; '.join(told)}"
+    for partition in found.partitions:
+        rows = found.rows(partition)
+        if not found.differs_in(partition):
+            yield f"  {partition}: the same {len(rows)} states of leader, ISR and ELR"
+            continue
+        yield f"  {partition}: states of leader, ISR and ELR differ"
+        width = max(len(one) for one, _ in rows)
+        for one, other in rows:
+            mark = " " if one == other else "!"
+            yield f"  {mark} {one or _NOTHING:<{width}}  {other or _NOTHING}"
+
+
+def beside_section(found: Beside) -> Markup:
+    rows: list[tuple[str, Sequence[Child]]] = [
+        (
+            "bad" if found.differs_in_verdict else "",
+            ["verdict", *(", ".join(on.verdicts) for on in (found.one, found.other))],
+        )
+    ]
+    for partition in found.partitions:
+        for number, (one, other) in enumerate(found.rows(partition)):
+            name = partition if number == 0 else ""
+            rows.append(("" if one == other else "bad", [name, one or _NOTHING, other or _NOTHING]))
+    columns = [("", "fixed"), (found.one.target, "wide"), (found.other.target, "wide")]
+    return section(
+        f"{found.side}: {found.one.target} and {found.other.target}", table(columns, rows)
+    )

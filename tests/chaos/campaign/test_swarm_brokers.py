@@ -1,0 +1,90 @@
+"""A seed's trial of brokers: the same each time, one that can be made, and all of it somewhere."""
+
+from collections import Counter
+
+import pytest
+
+from chaos.campaign.coverage import label
+from chaos.nemesis.abilities import lacking
+from chaos.nemesis.fault import needs_of
+from chaos.nemesis.kinds.power import PowerOff
+from chaos.nemesis.parameters import parameters_of
+from chaos.operator_errors import UsageError
+from chaos.planning import Choices, plan_of
+from chaos.scenarios.swarm_brokers import every_fault, trial
+from tests.support.fake_cluster import FakeCluster
+from workloads.append import AppendOptions
+
+TRIALS = [trial(seed) for seed in range(300)]
+
+
+def test_a_trial_follows_from_its_seed() -> None:
+    assert [trial(seed) for seed in range(30)] == TRIALS[:30]
+    assert len(set(map(repr, TRIALS))) == len(TRIALS)
+
+
+@pytest.mark.parametrize("target", ["node", "kafka"])
+def test_every_trial_is_a_cluster_that_can_be_made(target: str) -> None:
+    for seed in range(100):
+        choices = Choices(scenario="swarm-brokers", seed=seed, target=target, runtime="docker")
+        plan = plan_of(choices)
+        assert isinstance(plan.load, AppendOptions)
+        assert plan.load.replication == int(plan.settings["replication"])
+        assert plan.load.configs["min.insync.replicas"] == plan.settings["min_isr"]
+
+
+def test_what_somebody_asks_for_is_not_drawn() -> None:
+    asked = {"elr": "off", "min_isr": "1", "replication": "2"}
+    for seed in range(30):
+        choices = Choices(scenario="swarm-brokers", seed=seed, runtime="sim", settings=asked)
+        plan = plan_of(choices)
+        assert asked.items() <= plan.settings.items()
+        assert (plan.nodes, plan.settings["brokers"]) == (
+            TRIALS[seed].nodes,
+            str(TRIALS[seed].nodes),
+        )
+    few = plan_of(Choices(scenario="swarm-brokers", seed=0, runtime="sim", nodes=4))
+    assert few.settings["brokers"] == "4"
+    with pytest.raises(UsageError, match="is a scenario of brokers, and node has none"):
+        plan_of(Choices(scenario="swarm-brokers", seed=0, runtime="sim", settings={"brokers": "0"}))
+
+
+def test_every_kind_of_fault_hits_every_role_somewhere() -> None:
+    windows = [window for each in TRIALS for window in each.schedule.windows]
+    kinds = Counter(label(each.fault.kind, parameters_of(each.fault)) for each in windows)
+    assert set(kinds) == {label(each.kind, parameters_of(each)) for each in every_fault()} | {
+        "partition-one-way in",
+        "partition-one-way out",
+    }
+    victims = Counter(str(each.fault.victim) for each in windows if each.fault.kind == "kill")
+    assert set(victims) == {
+        "leader",
+        "partition-leader",
+        "in-sync-follower",
+        "eligible-broker",
+        "random-broker",
+        "all-brokers",
+    }
+    assert min(victims.values()) > 10
+
+
+def test_settings_differ_and_power_fails_only_where_records_are_to_survive_that() -> None:
+    assert {each.settings["elr"] for each in TRIALS} == {"on", "off"}
+    assert {each.settings["controllers"] for each in TRIALS} == {"1", "3"}
+    assert {each.nodes for each in TRIALS} == {3, 4, 5}
+    for each in TRIALS:
+        cuts = [w for w in each.schedule.windows if isinstance(w.fault, PowerOff)]
+        assert not cuts or each.settings["elr"] == "on"
+        assert 1 <= int(each.settings["min_isr"]) <= int(each.settings["replication"]) <= each.nodes
+
+
+def test_faults_end_before_the_hurting_and_few_trials_have_none() -> None:
+    for each in TRIALS:
+        last = each.schedule.duration_s - 0.9
+        assert all(window.end_s <= last for window in each.schedule.windows)
+    assert sum(not each.schedule.windows for each in TRIALS) < 5
+    assert trial(3, 8.0).schedule.duration_s == 8.0
+
+
+def test_no_power_is_needed_that_no_cluster_has() -> None:
+    assert lacking(FakeCluster(), needs_of(every_fault())) == ()

@@ -1,0 +1,121 @@
+"""Settings of clusters of our own node: by the names of Apache Kafka's side, or refused by name."""
+
+import pytest
+
+from chaos.cluster.docker.identity import labels_of, target_of
+from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.targets.kafka_settings import SettingError
+from chaos.cluster.targets.named import target_named
+from chaos.cluster.targets.node import OwnNode
+from chaos.cluster.targets.own_settings import BESIDE_BROKERS, OF_NODES
+from chaos.cluster.targets.target import Seat
+from chaos.conditions import Conditions
+from node.server.properties import KNOWN_KEYS, Settings, parse_settings
+
+BROKER, CONTROLLER = (
+    Seat(
+        node=NodeId(number),
+        directory_id="",
+        inner=Address(f"node-{number}", 9100 + number),
+        outer=Address("127.0.0.1", 25000 + number),
+    )
+    for number in (1, 2)
+)
+# What the harness says itself, has a word for, or never asks of a node.
+NOT_CHOSEN = {
+    "advertised.listeners",
+    "controller.listener.names",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
+    "default.replication.factor",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "metrics.listener",
+    "min.insync.replicas",
+    "node.id",
+    "process.roles",
+    "unclean.leader.election.enable",
+}
+
+
+def made(**settings: str) -> OwnNode:
+    target = target_named("node", {"brokers": "1", **settings})
+    assert isinstance(target, OwnNode)
+    return target
+
+
+def read(target: OwnNode, seat: Seat) -> Settings:
+    return parse_settings(target.properties(seat, "/data/kraft"))
+
+
+def test_names_are_those_that_the_node_has() -> None:
+    assert {*OF_NODES, *BESIDE_BROKERS} == KNOWN_KEYS - NOT_CHOSEN
+    assert not {*OF_NODES} & {*BESIDE_BROKERS}
+
+
+def test_kafkas_names_go_into_the_configuration_of_every_node_as_they_are() -> None:
+    names = (*OF_NODES, *BESIDE_BROKERS)
+    target = target_named("node", {"brokers": "1", **dict.fromkeys(names, "2000")})
+    assert isinstance(target, OwnNode)
+    for seat in (BROKER, CONTROLLER):
+        lines = target.properties(seat, "/data/kraft").splitlines()
+        assert {f"{name}=2000" for name in names} <= set(lines)
+        assert read(target, seat).unknown == ()
+    assert target_of(labels_of(target, "cluster")) == target
+
+
+def test_elections_from_outside_are_the_words_of_kafkas_side() -> None:
+    assert read(made(unclean="on"), CONTROLLER).config.brokers.unclean
+    assert not read(made(), CONTROLLER).config.brokers.unclean
+    assert made(unclean="on").settings["unclean"] == "on"
+
+
+def test_stock_is_what_kafka_waits_unless_told_otherwise() -> None:
+    short = Conditions(election_timeout_ms=77)
+    quick, stock = (
+        target_named("node", {"brokers": "1", "defaults": word}, conditions=short)
+        for word in ("quick", "stock")
+    )
+    assert isinstance(quick, OwnNode)
+    assert isinstance(stock, OwnNode)
+    for target, session_ms, lag_ms, election_ms in (
+        (quick, 3000, 5000, 77),
+        (stock, 9000, 30_000, 1000),
+    ):
+        config = read(target, BROKER).config
+        assert config.role is not None
+        found = (config.brokers.session_ms, config.role.lag_ms, config.timeouts.election_ms)
+        assert found == (session_ms, lag_ms, election_ms)
+        assert target_of(labels_of(target, "cluster")).settings == target.settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"roles": "combined"}, "roles=combined: a node of ours is a broker or a controller"),
+        ({"log_dirs": "2"}, "log_dirs=2: a broker of ours has one log directory"),
+        ({"log.cleaner.threads": "2"}, "log.cleaner.threads=2: our own node has no such setting"),
+        (
+            {"log.flush.start.offset.checkpoint.interval.ms": "1"},
+            "where logs of ours begin is durable before anybody is told",
+        ),
+        ({"log.retention.ms": "long"}, "log.retention.ms=long: it is a whole number"),
+        ({"min.insync.replicas": "2"}, "here that is min_isr=N"),
+        ({"node.id": "2"}, "node.id=2: that is the harness's to say"),
+        ({"brokers": "0", "log.retention.ms": "1"}, "a setting of brokers, and there are none"),
+        ({"unclean": "maybe"}, "unclean=maybe: it is off or on"),
+    ],
+)
+def test_what_no_node_of_ours_can_have_is_refused_by_name(
+    settings: dict[str, str], why: str
+) -> None:
+    with pytest.raises(SettingError, match=why):
+        target_named("node", {"brokers": "1", **settings})
+
+
+def test_one_log_directory_and_separate_roles_are_what_there_is() -> None:
+    target_named("node", {"brokers": "1", "roles": "separate", "log_dirs": "1"})
