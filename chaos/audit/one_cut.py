@@ -112,13 +112,13 @@ async def _cut(
         flushed=plan.flushed,
     )
     progress.status(f"{plan.moment.name}: on the way there")
-    await way.reach(stage)
-    _require_kept(await asked([each for each in stage.expected if each.now]))
-    progress.status(f"{plan.moment.name}: cutting the power")
-    # Where nothing was acknowledged, nobody has run.
-    asks = way.in_time and stage.expected
-    committed = await stage.client.committed_end() if asks else 0
     try:
+        await way.reach(stage)
+        _require_kept(await asked([each for each in stage.expected if each.now]))
+        progress.status(f"{plan.moment.name}: cutting the power")
+        # Where nothing was acknowledged, nobody has run.
+        asks = way.in_time and stage.expected
+        committed = await stage.client.committed_end() if asks else 0
         await cluster.power_off_copying(stage.victims, plan.mode, copies, stopped=way.stopped)
     finally:
         await stage.end()

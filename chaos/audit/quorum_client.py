@@ -36,6 +36,7 @@ _METADATA_LOG = "__cluster_metadata-0"
 _ANSWERS_WITHIN_S = 10.0
 _LEADS_WITHIN_S = 30.0
 _ASKS_EVERY_S = 0.1
+_IMAGES_FOLLOW_WITHIN_S = 10.0  # of brokers of Apache Kafka, which answer for their controllers
 _CAUGHT_UP_WITHIN_S = 30.0
 _DUPLICATE_VOTER = 126
 
@@ -55,8 +56,8 @@ class QuorumClient:
     async def close(self) -> None:
         """Every question has a connection of its own."""
 
-    async def set_register(self, key: str, value: int) -> None:
-        """Raises OperatorError unless it was acknowledged."""
+    async def set_register(self, key: str, value: int, leader: int | None = None) -> None:
+        """Raises OperatorError unless it was acknowledged. `leader`: not to be looked for."""
         body = alter([Alteration(resource=key, changes=(ConfigChange(value=str(value)),))])
 
         async def ask(connection: Connection) -> None:
@@ -69,7 +70,7 @@ class QuorumClient:
                 )
             )
 
-        await self._of_leader(ask)
+        await self._of_leader(ask, leader)
 
     def register(self, key: str) -> Question:
         async def ask(connection: Connection) -> str:
@@ -86,6 +87,7 @@ class QuorumClient:
             text=f"{INTERVAL} of {key}",
             rests_on=(_METADATA_LOG,),
             ask=lambda: self._of_leader(ask),
+            settles_within_s=_IMAGES_FOLLOW_WITHIN_S,
         )
 
     def epoch_is_kept(self, epoch: int) -> Question:
@@ -159,7 +161,9 @@ class QuorumClient:
 
         return await self._of_leader(ask)
 
-    async def _of_leader(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _of_leader(
+        self, ask: Callable[[Connection], Awaitable[T]], leader: int | None = None
+    ) -> T:
         """Again and again: who was just elected does not serve at once. Raises OperatorError."""
         trying = AsyncRetrying(
             retry=retry_if_exception_type((NotSentError, LostError, RefusedAnswerError)),
@@ -167,14 +171,16 @@ class QuorumClient:
             wait=wait_fixed(_ASKS_EVERY_S),
         )
         try:
-            return await trying(self._of_leader_once, ask)
+            return await trying(self._of_leader_once, ask, leader)
         except RetryError as error:
             trouble = error.last_attempt.exception()
             raise OperatorError(f"who leads does not answer: {trouble}") from error
 
-    async def _of_leader_once(self, ask: Callable[[Connection], Awaitable[T]]) -> T:
-        leader = await self.leader()
-        connection = await self._driver.connect(leader.node, _ANSWERS_WITHIN_S)
+    async def _of_leader_once(
+        self, ask: Callable[[Connection], Awaitable[T]], leader: int | None
+    ) -> T:
+        node = (await self.leader()).node if leader is None else leader
+        connection = await self._driver.connect(node, _ANSWERS_WITHIN_S)
         try:
             return await ask(connection)
         finally:
