@@ -11,7 +11,7 @@ with it. Then the nodes are started from exactly that disk, and asked for all th
     moment.py       a moment, as a value, and the stage on which it is reached
     all_moments.py  all of them
     quorum_client.py, kafka_client.py   how controllers and brokers of either target are asked
-    registers.py    metadata that is set on the way there
+    registers_set.py  metadata that is set on the way there
     kafka_moments.py, node_moments.py, voter_moments.py   how moments are reached
     waiting.py      until a condition on the way there is true
     one_cut.py      one moment, from an empty disk to the answers

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from chaos.audit.kafka_client import told_of
 from chaos.audit.moment import Stage
-from chaos.audit.registers import set_while_syncs_wait
+from chaos.audit.registers_set import set_while_syncs_wait
 from chaos.audit.waiting import until
 from chaos.cluster.interface import DiskTrouble, Killable, ReplicaMoving, Syncable
 from checkers.disk.files import read_offsets

@@ -3,7 +3,7 @@
 from chaos.audit import kafka_moments
 from chaos.audit.kafka_client import told_of
 from chaos.audit.moment import Stage
-from chaos.audit.registers import REGISTERS, set_registers, set_while_syncs_wait
+from chaos.audit.registers_set import REGISTERS, set_registers, set_while_syncs_wait
 from chaos.audit.waiting import until
 from chaos.cluster.interface import DiskTrouble, Killable, NodeId
 

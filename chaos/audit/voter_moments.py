@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chaos.audit.moment import Stage
-from chaos.audit.registers import set_registers
+from chaos.audit.registers_set import set_registers
 from chaos.cluster.interface import NodeId
 from checkers.disk.files import read_meta_properties, read_quorum_state
 

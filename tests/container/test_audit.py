@@ -10,7 +10,7 @@ from chaos.audit.matrix import rows_of
 from chaos.audit.moment import Moment, Stage, Way
 from chaos.audit.next_start import NextStart
 from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once
-from chaos.audit.registers import set_registers
+from chaos.audit.registers_set import set_registers
 from chaos.cli import main
 from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.power_cuts import Power

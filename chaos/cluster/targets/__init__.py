@@ -7,7 +7,8 @@ own_brokers.py      brokers of it, beside its controllers
 own_settings.py     what may be chosen of it by `--set`
 kafka.py            Apache Kafka
 kafka_settings.py   what may be chosen of it by `--set`
-kafka_releases.py   which of those a release has
+kafka_releases.py   which of Kafka's own a release has
+kafka_setting_names.py  those that the first one had
 mixed.py            one quorum of both
 named.py            the targets by the words of a command line
 """
