@@ -80,3 +80,14 @@ def test_bytes_of_what_ends_early_or_is_not_there(tmp_path: Path) -> None:
         "00000010  67 68 69 6a                                      ghij",
         "the file ends at 20",
     ]
+
+
+def test_a_refusal_without_a_difference_leads_to_the_last_words(tmp_path: Path) -> None:
+    found = cut_of(tmp_path)
+    (file,) = found.files
+    same = replace(file, file=compare_bytes(PATH, SAID, SAID), outcome=None)
+    refused = replace(found, files=[same], answers=[], refusal="node <4> exited")
+    page = render_audit("What the disks held", [refused, refused], tmp_path)
+    assert re.findall(r'href="#([^"]+)"', page) == ["clean-stop-no-file"]
+    assert page.count('id="clean-stop-no-file"') == 1
+    assert page.count("node &lt;4&gt; exited") == 2
