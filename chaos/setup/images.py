@@ -140,6 +140,7 @@ def build(client: docker.DockerClient, recipe: Recipe, name: str = "") -> str:
             custom_context=True,
             tag=name,
             rm=True,
+            forcerm=True,  # of a step that failed, too
             network_mode="host",
             buildargs={"BASE": recipe.base} if recipe.base else {},
         )
