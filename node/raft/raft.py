@@ -94,10 +94,10 @@ class Raft:
             outbox=outbox,
         )
         self.reads = ReadIndex(self.quorum)
-        self._cluster_id = cluster_id
+        self.cluster_id = cluster_id
         self._advertised = advertised
         self._outbox = outbox
-        self._polled_ns = 0
+        self.polled_ns = 0
         self._elapsed_ns = 0
         self._voters = self.log.voters.newest  # as the role knows of
         self._peers = Peers(self.quorum, servers, outbox)
@@ -107,10 +107,10 @@ class Raft:
         self._serving = LeaderFetch(
             self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
         )
-        self._changes = VoterChanges(self.quorum, self.log, self._replicas, parking, cluster_id)
-        self._new_voters = NewVoters(self._peers, self._changes)
+        self.changes = VoterChanges(self.quorum, self.log, self._replicas, parking, cluster_id)
+        self._new_voters = NewVoters(self._peers, self.changes)
         self._own_address = OwnAddress(
-            self.quorum, self.log, self._peers, self._changes, cluster_id, advertised[0], directory
+            self.quorum, self.log, self._peers, self.changes, cluster_id, advertised[0], directory
         )
         self.snapshots = LocalSnapshots(view, snapshots, outbox)
         self._serving_snapshots = LeaderSnapshots(self.quorum, self.log, self._replicas, cluster_id)
@@ -180,10 +180,10 @@ class Raft:
             case DescribeQuorumRequest():
                 return describe_quorum(request, self.quorum, self.log, self._advertised, now)
             case AddVoterRequest() | RemoveVoterRequest():
-                self._changes.on_request(connection, request, now)
+                self.changes.on_request(connection, request, now)
                 return None
             case UpdateVoterRequest():
-                return self._changes.on_update(request, now)
+                return self.changes.on_update(request, now)
         assert_never(request)
 
     def describe_cluster(
@@ -195,12 +195,12 @@ class Raft:
         """As for a client that came in by that listener; `registered`: where controllers said
         that they are."""
         return describe_cluster(
-            request, self.quorum, self._cluster_id, self._advertised, listener, registered
+            request, self.quorum, self.cluster_id, self._advertised, listener, registered
         )
 
     def gauges(self, mono_ns: int) -> dict[str, Gauge]:
         """What metrics tell of this moment."""
-        return quorum_gauges(self.quorum, self.log, self._changes, mono_ns)
+        return quorum_gauges(self.quorum, self.log, self.changes, mono_ns)
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
@@ -254,7 +254,7 @@ class Raft:
 
     def voters_without(self, kraft_version: int) -> Sequence[NodeId] | None:
         """Voters that did not say that they support it (`VoterChanges.without`)."""
-        return self._changes.without(kraft_version)
+        return self.changes.without(kraft_version)
 
     def append(self, records: Sequence[KeyValue], now: Now) -> BatchHeader:
         """Write a batch as the leader."""
@@ -273,11 +273,11 @@ class Raft:
 
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
-        self._polled_ns = mono_ns
+        self.polled_ns = mono_ns
         if isinstance(self.quorum.role, Leader):
             self._name_voters(now)
             self._own_address.write(now)
-        self._changes.poll(now)
+        self.changes.poll(now)
         self._follow_voters(mono_ns)
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
         while self._move(now):
@@ -306,9 +306,9 @@ class Raft:
     def deadline_ns(self) -> int:
         """When `poll` has something to do, at the latest."""
         of_role = deadlines.role_deadline_ns(
-            self.quorum.role, polled_ns=self._polled_ns, elapsed_ns=self._elapsed_ns
+            self.quorum.role, polled_ns=self.polled_ns, elapsed_ns=self._elapsed_ns
         )
-        waiting_ns = min(self._serving.deadline_ns(), self._changes.deadline_ns())
+        waiting_ns = min(self._serving.deadline_ns(), self.changes.deadline_ns())
         return min(of_role, self._peers.deadline_ns(), waiting_ns, self.snapshots.deadline_ns())
 
     def _move(self, now: Now) -> bool:
@@ -317,7 +317,7 @@ class Raft:
         role = quorum.role
         if isinstance(role, Resigned) and self.is_shutting_down():
             return False
-        if isinstance(role, Leader) and self._changes.is_removed(role):
+        if isinstance(role, Leader) and self.changes.is_removed(role):
             self._resign(now)
             return True
         move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, lambda: quorum.can_lead)

@@ -10,7 +10,17 @@ from dataclasses import dataclass, field
 from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
 from node.endpoint import Endpoint
-from node.ids import METADATA_LOG, NO_NODE, ChannelId, Epoch, NodeId, Offset, ReplicaKey, uuid_text
+from node.ids import (
+    METADATA_LOG,
+    NEVER_NS,
+    NO_NODE,
+    ChannelId,
+    Epoch,
+    NodeId,
+    Offset,
+    ReplicaKey,
+    uuid_text,
+)
 from node.outbox import Ask, Output
 from node.raft.quorum import election_state
 from node.raft.roles import Candidate, Follower, Leader, Role, Unattached
@@ -42,6 +52,9 @@ class Doctored:
     disk: Disk = field(default_factory=Disk)
     life: WatchedLife | None = None
     believes: Iterable[ReplicaKey] | None = None
+    cluster_id: str = "c"
+    polled_ns: int = 0
+    change_due_ns: int = NEVER_NS
 
     @property
     def voters(self) -> Iterable[ReplicaKey]:

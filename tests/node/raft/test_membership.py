@@ -271,7 +271,12 @@ def counts_itself(replicas: Replicas, leader: Leader) -> list[Offset]:
     return [log.durable, *(end or Offset(0) for end in ends)]
 
 
+def waits_on(*_: object) -> None:
+    return None
+
+
 PLANTED = [
+    (VoterChanges, "_timed_out", waits_on, "V11-changes-come-to-an-end"),
     (VoterChanges, "is_pending", never, "V2-one-change-uncommitted"),
     (VoterChanges, "is_caught_up", always, "V10-added-when-caught-up"),
     (VoterChanges, "_is_done", always, "V5-acknowledged-changes-stay"),

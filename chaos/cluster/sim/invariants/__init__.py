@@ -22,6 +22,7 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     Q17   a restarted process does not lead its old epoch again        elections.py
     Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
     Q19   who stands votes by its own log, with its disk               voter_changes.py
+    Q20   all nodes are of one cluster                                 watch.py
     P5    the first records name all listed nodes at once (KIP-856)    known_batches.py
     P5    nothing else is written before all of these have them        voter_changes.py
     V1    two sets of voters in a row differ by one voter              known_batches.py
@@ -34,6 +35,7 @@ commits it, in whatever run it happens, and name that step. Numbers are those of
     V8    as Q4 and Q9: a new disk has no vote, and counts for nothing  elections.py, commits.py
     V9    a leader that is no voter resigns once that is committed     voter_changes.py
     V10   who is added has all that its leader wrote                   voter_changes.py
+    V11   nobody waits for a change of the voters for longer than asked  watched_voters.py
     M2    a controller is active once it has replayed its LeaderChange   watched_life.py
     M2    images of the same offset are equal, from log or snapshot    equal_images.py
     epochs-have-an-origin    every epoch has a candidate, or a resignation before it

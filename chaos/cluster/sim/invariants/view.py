@@ -30,6 +30,10 @@ class View(Protocol):
     """A node in one life. All of it is read after every step, so all of it must be cheap."""
 
     @property
+    def cluster_id(self) -> str:
+        """As it tells others, and asks of them."""
+
+    @property
     def role(self) -> Role: ...
 
     @property
@@ -53,6 +57,15 @@ class View(Protocol):
         """Who votes, as it takes it; another object once that changes."""
 
     @property
+    def polled_ns(self) -> int:
+        """When its last step was, by its own clock."""
+
+    @property
+    def change_due_ns(self) -> int:
+        """By when the first of those who asked for a change of the voters, and wait, is to be
+        answered; by the same clock."""
+
+    @property
     def log(self) -> LogView:
         """The log as written."""
 
@@ -69,6 +82,10 @@ class CoreView:
     disk: Durable
 
     @property
+    def cluster_id(self) -> str:
+        return self.core.raft.cluster_id
+
+    @property
     def role(self) -> Role:
         return self.core.raft.quorum.role
 
@@ -79,6 +96,14 @@ class CoreView:
     @property
     def voters(self) -> Iterable[ReplicaKey]:
         return self.core.raft.quorum.voters.rows
+
+    @property
+    def polled_ns(self) -> int:
+        return self.core.raft.polled_ns
+
+    @property
+    def change_due_ns(self) -> int:
+        return self.core.raft.changes.deadline_ns()
 
     @property
     def applied(self) -> Offset:

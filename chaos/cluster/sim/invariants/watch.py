@@ -34,6 +34,7 @@ class Watch:
         self.first = frozenset(voters)
         self._replicas = {key: Replica(key) for key in sorted(self.first)}
         self._owners: dict[str, NodeId] = {}
+        self._cluster_id = ""  # nobody began yet
         batches = KnownBatches(self.first)
         self._ledgers = Ledgers(
             durable_of=self._durable_of,
@@ -56,11 +57,18 @@ class Watch:
         replica.lives += 1
         life = WatchedLife(self._ledgers, replica, view)
         try:
+            self._join(key, view.cluster_id)
             self._own(key)
             life.find()
         except Broken as broken:
             life.blame(broken, at_ns)
         return life
+
+    def _join(self, key: ReplicaKey, cluster_id: str) -> None:
+        self._cluster_id = self._cluster_id or cluster_id
+        if cluster_id != self._cluster_id:
+            what = f"n{key.id} is of the cluster {cluster_id}, and others are of {self._cluster_id}"
+            raise Broken("Q20-one-cluster", what)
 
     def _own(self, key: ReplicaKey) -> None:
         """A directory id is one node's, for ever."""

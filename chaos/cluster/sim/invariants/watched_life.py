@@ -148,6 +148,7 @@ class WatchedLife:
         led, role, committed, applied = self._role.role, view.role, view.committed, view.applied
         leads = role if isinstance(role, Leader) else led
         self._voters.believe()
+        self._voters.answer_in_time()
         if role is not led:
             self._role.enter(role)
             if isinstance(role, Leader):

@@ -64,6 +64,14 @@ class WatchedVoters:
         log, batches = self._replica.log, self._ledgers.batches
         check_acknowledged(self._replica.key, leads, count, log, self._committed, batches)
 
+    def answer_in_time(self) -> None:
+        """Who asked for a change of the voters, and waits, was not to be answered yet."""
+        due_ns, polled_ns = self._view.change_due_ns, self._view.polled_ns
+        if due_ns <= polled_ns:
+            what = f"n{self._replica.key.id} does not answer who asked for a change of the voters, "
+            what += f"{(polled_ns - due_ns) / 1e9:.3f} s after the time that it was given"
+            raise Broken("V11-changes-come-to-an-end", what)
+
     @property
     def _committed(self) -> Offset:
         return self._view.committed or Offset(0)

@@ -352,6 +352,18 @@ def acknowledges_a_change_and_leads_nobody(three: Three) -> None:
     says_done(elected(three)[1])
 
 
+def lets_a_change_wait_for_ever(three: Three) -> None:
+    one, _, _ = elected(three)
+    one.change_due_ns = 10
+    for one.polled_ns in (8, 9, 10):
+        one.step()
+
+
+def is_of_another_cluster(three: Three) -> None:
+    three[2].cluster_id = "other"
+    three[2].start()
+
+
 BREACHES: list[tuple[str, Callable[[Three], None]]] = [
     ("Q1", goes_back_an_epoch),
     ("Q1", restarts_in_an_older_epoch),
@@ -394,6 +406,8 @@ BREACHES: list[tuple[str, Callable[[Three], None]]] = [
     ("V5", acknowledges_two_changes_of_which_one_is_committed),
     ("V5", acknowledges_a_change_though_the_voters_are_the_same),
     ("V5", acknowledges_a_change_and_leads_nobody),
+    ("V11", lets_a_change_wait_for_ever),
+    ("Q20", is_of_another_cluster),
     ("M2", is_active_before_its_leader_change),
     ("durable-before-visible", speaks_of_a_vote_that_is_not_on_its_disk),
     ("durable-before-visible", claims_to_lead_before_its_disk_says_so),
