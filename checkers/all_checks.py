@@ -61,6 +61,7 @@ _MODULES = (
     "partitions.known_topics",
     "run.kept_running",
     "run.complaints",
+    "run.sides_led",
     "run.recovery",
     "run.change_answers",
     "run.calm",

@@ -1,0 +1,80 @@
+"""In one quorum of two programs, each of them is to lead."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from checkers.evidence.planned import Kind
+from checkers.history.sealed_run import Run
+from checkers.history.tables import LOG_ERRORS, PROBES
+from checkers.run.sides_led import each_side_led
+from checkers.suite import CHECKS
+from checkers.verdict import Verdict
+from tests.support.histories import MS, NodeTrace, make_run, run_info
+
+GIVES = (Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS, Kind.QUORUM_PROBES, Kind.NODE_LOGS)
+LATER = 5_000  # ms; when node 3 began once more
+
+
+def run_of(
+    leaders: Sequence[tuple[int, int, int]], *, later: str = "Apache Kafka", starts: int = 2
+) -> Run:
+    """`leaders`: when a probe was answered in ms, who led and in which epoch. Nodes 1 and 2 are
+    ours, 3 is Apache Kafka's, and what it is `later`; it was seen to start so often."""
+    ours = [NodeTrace(node).start() for node in (1, 2)]
+    began = [1_000, LATER]
+    if later != "Apache Kafka":
+        ours.append(NodeTrace(3).start(at=began.pop() * MS))
+    kafka = [{"node": 3, "t": t * MS, "level": "INFO", "text": "", "cause": None} for t in began]
+    probes = [
+        {"t0": t * MS, "t1": t * MS, "node": 1, "kind": "quorum", "leader": node, "epoch": epoch}
+        for t, node, epoch in leaders
+    ]
+    run = make_run(traces=ours, gives=GIVES, starts={"1": 1, "2": 1, "3": starts})
+    tables = {
+        "probes": pa.Table.from_pylist(probes, schema=PROBES),
+        "log_errors": pa.Table.from_pylist(kafka, schema=LOG_ERRORS),
+    }
+    return replace(run, tables={**run.tables, **tables})
+
+
+def test_where_both_led_it_holds() -> None:
+    result = each_side_led(run_of([(2_000, 1, 4), (2_500, 1, 4), (3_000, 3, 5), (6_000, 2, 7)]))
+    assert result.verdict is Verdict.VALID
+    assert result.message == "leaders: our node in 2 epochs, Apache Kafka in 1 epoch"
+
+
+@pytest.mark.parametrize(
+    ("leaders", "who"),
+    [
+        ([(2_000, 1, 4), (6_000, 2, 5)], "Apache Kafka"),
+        ([(2_000, 3, 4), (6_000, 3, 5)], "our node"),
+        ([], "our node or Apache Kafka"),
+        ([(2_000, -1, 3), (500, 3, 3)], "our node or Apache Kafka"),  # nobody; before it began
+    ],
+)
+def test_a_run_in_which_one_never_led_is_void(
+    leaders: list[tuple[int, int, int]], who: str
+) -> None:
+    result = each_side_led(run_of(leaders))
+    assert result.verdict is Verdict.VOID
+    assert result.message == f"no probe was told that {who} leads"
+
+
+@pytest.mark.parametrize(("at", "verdict"), [(3_000, Verdict.VALID), (6_000, Verdict.VOID)])
+def test_a_node_that_changed_sides_leads_as_what_it_is_then(at: int, verdict: Verdict) -> None:
+    run = run_of([(2_000, 1, 4), (at, 3, 5)], later="our node")
+    assert each_side_led(run).verdict is verdict
+
+
+def test_where_a_log_is_not_there_nobody_knows() -> None:
+    lacking = run_of([(2_000, 1, 4)], starts=9)
+    assert each_side_led(lacking).verdict is Verdict.UNKNOWN
+
+
+def test_it_judges_quorums_of_both_and_no_others() -> None:
+    (row,) = (each for each in CHECKS if each.id == "each-side-led")
+    assert row.applies(run_info(gives=GIVES))
+    assert not row.applies(run_info(target="kafka 4.3.1"))
