@@ -39,9 +39,9 @@ REFORMAT_IGNORED = Scenario(
         "was committed, is killed for a while. Where directory ids are ignored (quorum=static, "
         "kraft.version 0) the two empty disks vote as the lost ones did, elect one of themselves, "
         "and go on with an empty log: the leader that comes back has to give up what was "
-        "committed. Where a voter is a node with its disk (KIP-856), the two are no voters: the "
-        "quorum stops rather than forgets. reformat-forgets tells the same of Apache Kafka's "
-        "controllers, with brokers beside them."
+        "committed. Where a voter is a node with its disk, formatted as one (KIP-853) or listed "
+        "(KIP-856), the two are no voters: the quorum stops rather than forgets. reformat-forgets "
+        "tells the same of Apache Kafka's controllers, with brokers beside them."
     ),
     faults=(_WIPED, _AWAY),
     draw=_draw,
@@ -60,6 +60,12 @@ REFORMAT_IGNORED = Scenario(
             settings={"quorum": "dynamic", "bootstrap": "3"},
             expected=AS_PROMISED,
             promise="the quorum stops, and nothing is forgotten",
+        ),
+        Side(
+            name="directory-ids=on,quorum=listed",
+            settings={"quorum": "listed"},
+            expected=AS_PROMISED,
+            promise="the same, where the configuration lists the voters",
         ),
     ),
 )
