@@ -1,7 +1,7 @@
 """What the harness asks nodes itself: who leads, and is everybody well."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from chaos.cluster.interface import Address, Cluster, NodeId
 from workloads.connection import ClientEntry, Driver, MalformedAnswer, TcpDriver, ignore
@@ -78,6 +78,18 @@ class QuorumProbe:
                 return tuple(NodeId(voter.node) for voter in claims[leader.node].voters)
             await asyncio.sleep(_PAUSE_S)
         raise NoLeaderError(f"no node led the quorum within {within_s:g} s")
+
+    async def without(self, nodes: Collection[NodeId], within_s: float) -> None:
+        """Wait until the leader tells that none of them votes, by whatever disk. Raises
+        NoLeaderError, also where one leads and tells that they vote."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within_s
+        while (left := deadline - loop.time()) > 0:
+            if not set(nodes) & set(await self.voters(left)):
+                return
+            await asyncio.sleep(_PAUSE_S)
+        told = ", ".join(f"node {node}" for node in nodes)
+        raise NoLeaderError(f"no leader told within {within_s:g} s that {told} votes by no disk")
 
     async def leader_after(self, epoch: int, within_s: float) -> Leader:
         """Who leads in a later epoch than this one. Raises NoLeaderError."""

@@ -142,7 +142,7 @@ class Scenario:
         return needs_of(self.faults)
 
     def script_with(self, settings: Mapping[str, str]) -> Script | None:
-        """The script, with its faults as the settings say."""
+        """The script, with its faults, and what it waits for, as the settings say."""
         return _script_as_set(self.script, settings)
 
     def coming_up_with(self, settings: Mapping[str, str]) -> Script | None:
@@ -249,7 +249,7 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
 def _script_as_set(script: Script | None, settings: Mapping[str, str]) -> Script | None:
     if script is None:
         return None
-    return script.with_faults(lambda fault: _as_set(fault, settings))
+    return script.with_settings(settings).with_faults(lambda fault: _as_set(fault, settings))
 
 
 def _as_set(fault: Fault, settings: Mapping[str, str]) -> Fault:

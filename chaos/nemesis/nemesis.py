@@ -35,6 +35,7 @@ from chaos.nemesis.script import (
     StartAll,
     Until,
     UntilLed,
+    UntilNoVoter,
     in_words,
 )
 from chaos.nemesis.victims import OneNode
@@ -102,6 +103,7 @@ class Nemesis:
         self._held = Held()
         self._content: ScheduleContent = {}
         self._last_epoch = -1  # in which the quorum was told to be led
+        self._last_hit: dict[str, Collection[NodeId]] = {}  # by the name of a script's fault
 
     @property
     def current(self) -> str:
@@ -166,6 +168,7 @@ class Nemesis:
                 free = self._held.free(fault, links)
                 hit = await self._begin(number, fault, nodes, free)
                 opened[name] = _Opened(number=number, hit=hit, wants=frozenset(links))
+                self._last_hit[name] = hit.nodes
             case End(name=name):
                 ends = opened.pop(name)
                 for other in opened.values():
@@ -179,6 +182,8 @@ class Nemesis:
                 await self._cluster.start_all()
             case UntilLed():
                 await self._until_led(step)
+            case UntilNoVoter():
+                await self._until_no_voter(step)
 
     def _hand_over(self, ends: _Opened, other: _Opened) -> None:
         """A link that another fault wants cut as well stays cut, and is that one's to heal."""
@@ -210,6 +215,16 @@ class Nemesis:
             raise NeverSoError(str(error)) from error
         self._last_epoch = leader.epoch
         self._tell(f"node {leader.node} leads the quorum in epoch {leader.epoch}")
+
+    async def _until_no_voter(self, step: UntilNoVoter) -> None:
+        nodes = self._last_hit[step.name]
+        told = ", ".join(f"node {node}" for node in nodes)
+        try:
+            await self._probe.without(nodes, step.within_s)
+        except NoLeaderError as error:
+            await refuse_dead(self._cluster, _hurt(self._held.hits))
+            raise NeverSoError(str(error)) from error
+        self._tell(f"the leader tells that {told} votes by no disk")
 
     async def _in_time(
         self, window: Window, schedule: Schedule, content: ScheduleContent, began: float

@@ -4,7 +4,7 @@ A schedule says when faults fire. A script says what must be so before the next 
 ISR has shrunk to one broker, say, before the power of that broker fails.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from chaos.nemesis.awaited import Condition
@@ -54,7 +54,18 @@ class UntilLed:
     within_s: float = 30.0
 
 
-ScriptStep = Begin | End | Until | Rest | StartAll | UntilLed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UntilNoVoter:
+    """Go on when the leader tells that what the fault of this name hit votes by no disk: the old
+    entry of a disk that was lost is gone, and the new one is not there. Where the cluster is not
+    set so, nobody waits."""
+
+    name: str
+    where: tuple[str, str]  # a setting and its value
+    within_s: float = 30.0
+
+
+ScriptStep = Begin | End | Until | Rest | StartAll | UntilLed | UntilNoVoter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +76,26 @@ class Script:
 
     def __post_init__(self) -> None:
         opened: list[str] = []
+        begun: set[str] = set()
         for step in self.steps:
             if isinstance(step, Begin):
                 assert step.name not in opened, step
                 opened.append(step.name)
+                begun.add(step.name)
             elif isinstance(step, End):
                 opened.remove(step.name)
+            elif isinstance(step, UntilNoVoter):
+                assert step.name in begun, step
         assert not opened, f"{opened} never end"
+
+    def with_settings(self, settings: Mapping[str, str]) -> "Script":
+        """The same without what is waited for elsewhere."""
+        steps = (
+            step
+            for step in self.steps
+            if not isinstance(step, UntilNoVoter) or settings.get(step.where[0]) == step.where[1]
+        )
+        return Script(steps=tuple(steps))
 
     def with_faults(self, change: Callable[[Fault], Fault]) -> "Script":
         """The same with other faults in their places."""
@@ -102,3 +126,5 @@ def in_words(step: ScriptStep) -> str:
         case UntilLed(anew=anew, within_s=within_s):
             how = "led in a later epoch" if anew else "led"
             return f"until the quorum is {how}, within {within_s:g} s"
+        case UntilNoVoter(name=name, within_s=within_s):
+            return f"until what {name} hit is no voter, within {within_s:g} s"

@@ -6,20 +6,22 @@ from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.script import Begin, End, Rest, Script, Until, UntilNoVoter
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import PROMISED
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
+_AUTO_JOIN = "controller.quorum.auto.join.enable"
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(50)),
         Begin(name="disk", fault=Wipe(victim=RandomFollower())),
         Rest(seconds=1.0),
         End(name="disk"),
-        # Its old entry may be gone by now, and its new one not yet there.
+        # Its old entry is gone then, and its new one not yet there.
+        UntilNoVoter(name="disk", where=(_AUTO_JOIN, "true")),
         Begin(
             name="cut",
             fault=NetworkPartition(victim=ControllerLeader(), peers=OtherSide.CONTROLLERS),
@@ -33,7 +35,6 @@ _SCRIPT = Script(
         Until(condition=Whole(3), within_s=60.0),
     )
 )
-_AUTO_JOIN = "controller.quorum.auto.join.enable"
 _GAP = "longest_without_topic_s"
 
 AUTO_JOIN = Scenario(
@@ -43,10 +44,11 @@ AUTO_JOIN = Scenario(
         "Of three controllers in a dynamic quorum one comes back with a new disk, which is a "
         "replica that nobody voted in; the one that it was still votes. With "
         "controller.quorum.auto.join.enable (4.2.0 and later) it has its old entry removed and "
-        "itself added, one request after the other. As soon as it serves, the leader is cut off "
-        "for some seconds. Then the leader's power fails: where the new replica votes, another one "
-        "leads within seconds. Where it does not, one of three voters is lost and one has no "
-        "power, and nobody leads until that one is back."
+        "itself added, one request after the other. Between the two, when the leader tells that "
+        "it is no voter (otherwise as soon as it serves), the leader is cut off for some seconds. "
+        "Then the leader's power fails: where the new replica votes, another one leads within "
+        "seconds. Where it does not, one of three voters is lost and one has no power, and nobody "
+        "leads until that one is back."
     ),
     faults=_SCRIPT.faults,
     script=_SCRIPT,

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -25,10 +26,20 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.kinds.upkeep import MoveReplicas
 from chaos.nemesis.nemesis import Nemesis, NeverSoError
-from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
+from chaos.nemesis.script import (
+    Begin,
+    End,
+    Rest,
+    Script,
+    StartAll,
+    Until,
+    UntilLed,
+    UntilNoVoter,
+)
 from chaos.nemesis.victims import ControllerLeader, OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
+from chaos.scenario import Side
 from chaos.scenarios import BROKER_SCENARIOS
 from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
@@ -244,6 +255,41 @@ def test_a_leader_that_stays_is_no_other_one(tmp_path: Path) -> None:
     stays = Script(steps=(UntilLed(), UntilLed(anew=True, within_s=0.3)))
     with pytest.raises(NeverSoError, match=r"no node led .* in an epoch after 1 within 0\.3 s"):
         told(tmp_path, FakeCluster(), stays)
+
+
+GONE = UntilNoVoter(name="a", where=("auto.join", "true"), within_s=0.3)
+JOINS = Script(steps=(Begin(name="a", fault=Pause(victim=TWO)), End(name="a"), GONE))
+
+
+def test_it_goes_on_when_the_old_entry_is_gone_and_no_new_one_is_there(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    (old,) = (voter for voter in cluster.registers.voters if voter[0] == 2)
+    cluster.registers.voters.remove(old)
+    told(tmp_path, cluster, JOINS)
+    kept = json.loads((tmp_path / "schedule.json").read_text())
+    assert kept["script"][-1] == "until what a hit is no voter, within 0.3 s"
+
+
+def test_who_votes_by_another_disk_is_a_voter(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.registers.voters = {(node, uuid4()) for node in (1, 2, 3)}
+    with pytest.raises(NeverSoError, match=r"within 0\.3 s that node 2 votes by no disk"):
+        told(tmp_path, cluster, JOINS)
+
+
+def test_elsewhere_nobody_waits_for_it() -> None:
+    assert JOINS.with_settings({"auto.join": "true"}) == JOINS
+    assert JOINS.with_settings({"auto.join": "false"}).steps == JOINS.steps[:2]
+
+
+@pytest.mark.parametrize("side", BROKER_SCENARIOS["auto-join"].sides, ids=lambda side: side.name)
+def test_the_cut_of_auto_join_falls_between_removal_and_addition(side: Side) -> None:
+    """Where the new disk adds itself; elsewhere it never would."""
+    script = BROKER_SCENARIOS["auto-join"].script_with(side.settings)
+    assert script is not None
+    (cut,) = (n for n, it in enumerate(script.steps) if isinstance(it, Begin) and it.name == "cut")
+    adds_itself = side.name.endswith("=true")
+    assert isinstance(script.steps[cut - 1], UntilNoVoter) is adds_itself
 
 
 def test_the_last_look_is_told_in_a_line_however_many_partitions_there_are() -> None:
