@@ -71,3 +71,27 @@ def test_every_bug_is_found_and_the_correct_node_is_not(
     assert rows["Q-SAME-EPOCH"]["inside_named"] == ["Q17-no-leader-again"]
     either = {"Q4-elected-by-a-majority", "Q9-committed-by-majority"}  # whichever comes first
     assert either & set(rows["Q-HALF-MAJORITY"]["inside"]), "seen from inside and from outside"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("mutation", "seed", "check"),
+    [
+        ("V-REFORMAT", 0, "Q19-voters-stand-for-election"),
+        ("V-TWO-PENDING", 29, "V2-one-change-uncommitted"),
+        ("V-NO-UNDO", 31, "V4-voters-of-the-log"),
+    ],
+)
+def test_the_swarm_finds_bugs_of_voters_within_a_hundred_seeds(
+    mutation: str, seed: int, check: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the seeds of `docs/planted-bugs.md`. Where a change of the swarm moves them, they are to
+    be looked for again, by `--seed 0 --tries 100`."""
+    options = ["--runtime", "sim", "--scenario", "swarm", "--duration", "8", "--tries", "1"]
+    wanted = [*options, "--seed", str(seed), "--mutation", mutation, "--out", str(tmp_path)]
+    assert main(["selftest", *wanted, "--json"]) == 0
+    (row,) = (
+        each for each in json.loads(capsys.readouterr().out)["rows"] if each["id"] == mutation
+    )
+    assert check in row["accused_by_named"]
