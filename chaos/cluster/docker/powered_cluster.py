@@ -162,14 +162,15 @@ class WipeableDockerCluster(PoweredDockerCluster):
     _lost_or_none: LostDisks | None = None
 
     async def wipe(self, node: NodeId) -> FaultEvidence:
-        return await self._gate.run(self._wipe, node)
+        lost = self._lost  # not in threads: of two nodes at once each would make one
+        return await self._gate.run(self._wipe, node, lost)
 
-    def _wipe(self, node: NodeId) -> FaultEvidence:
+    def _wipe(self, node: NodeId, lost: LostDisks) -> FaultEvidence:
         container = self._life.container(node)
         if container.attrs["State"]["Running"]:
             raise ClusterError(f"node {node} runs: its disk cannot be wiped")
         self._power.look_at_canary_of(node, container)
-        self._lost.keep(node, container)
+        lost.keep(node, container)
         wiper = Wiper(self._client, self._agent, self._labels, self._target)
         return wiper.wipe(node, container, self._parts.devices[node], self._parts.topology)
 
