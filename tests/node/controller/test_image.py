@@ -201,7 +201,7 @@ def test_images_of_different_content_have_different_digests(
 
 
 def test_the_digest_of_what_was_loaded_is_hashed_piece_by_piece_and_stays_that() -> None:
-    records = [
+    records: list[MetadataRecord] = [
         ConfigRecord(resource_type=16, resource_name=f"r{n % 4}", name="m", value=str(n))
         for n in range(6)
     ]
