@@ -119,7 +119,8 @@ class Scenario:
     settings: Mapping[str, str] = field(default_factory=dict)  # unless told others
     on_kafka: OnKafka = field(default_factory=OnKafka)
     sides: tuple[Side, ...] = ()
-    # Trace events that some node has to tell of, or nothing was shown and the run is void.
+    # Trace events that some node has to tell of, or what else has to come about
+    # (`RunInfo.to_show`); if not, nothing was shown and the run is void.
     to_show: tuple[str, ...] = ()
     of_both: bool = False  # takes a quorum of our nodes and Apache Kafka's controllers
 

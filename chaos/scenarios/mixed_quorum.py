@@ -11,6 +11,7 @@ from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.scenario import Scenario
+from checkers.run.sides_led import EACH_SIDE_LEADS
 from workloads.register_options import RegisterOptions
 
 _SLOT_S = 10.0  # a JVM has to start again in it
@@ -79,6 +80,7 @@ MIXED_QUORUM = Scenario(
     default_duration_s=80.0,
     load=RegisterOptions(rate=60.0),
     of_both=True,
+    to_show=(EACH_SIDE_LEADS,),
 )
 
 MIXED_STATIC = Scenario(
@@ -95,4 +97,5 @@ MIXED_STATIC = Scenario(
     load=RegisterOptions(rate=60.0),
     settings={"quorum": "static"},
     of_both=True,
+    to_show=(EACH_SIDE_LEADS,),
 )

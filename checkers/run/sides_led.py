@@ -6,15 +6,21 @@ from checkers.check import check
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
-from checkers.run.complaints import of_two_programs
+from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, Verdict
 
+EACH_SIDE_LEADS = "each-side-leads"  # what a scenario may have to show
 _OURS, _KAFKA = "our node", "Apache Kafka"
 
 
-@check("each-side-led", applies=of_two_programs, source="")
+def _is_to_show(info: RunInfo) -> bool:
+    """Applies where a scenario is about a quorum that is led by two programs in turn."""
+    return EACH_SIDE_LEADS in info.to_show
+
+
+@check("each-side-led", applies=_is_to_show, source="")
 def each_side_led(evidence: Evidence) -> CheckResult:
-    """Where two programs share a quorum, each of them led it for a while.
+    """Where two programs share a quorum, and are to lead it in turn, each of them did.
 
     Void otherwise: what a leader writes and answers, the other program did not have to take. Who
     leads is what probes are told; which program a node is then, its log tells: that of the last

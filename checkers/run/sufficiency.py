@@ -13,6 +13,7 @@ from checkers.evidence.planned import Kind
 from checkers.history.asked_by_clients import asked_by_clients
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import DESCRIBE_QUORUM, VOTER_CHANGES
+from checkers.run.sides_led import EACH_SIDE_LEADS
 from checkers.run.silence import silence
 from checkers.verdict import CheckResult, EventValue, Verdict
 
@@ -164,7 +165,12 @@ def final_reads(evidence: Evidence) -> CheckResult:
 
 def _is_to_show(info: RunInfo) -> bool:
     """Applies where a scenario is about what faults alone do not bring about."""
-    return bool(info.to_show)
+    return bool(_of_nodes(info))
+
+
+def _of_nodes(info: RunInfo) -> list[str]:
+    """Trace events."""
+    return [name for name in info.to_show if name != EACH_SIDE_LEADS]
 
 
 @check("came-about", applies=_is_to_show, source="")
@@ -176,7 +182,7 @@ def came_about(evidence: Evidence) -> CheckResult:
     never so far behind shows nothing about fetching one.
     """
     traced = evidence.gives(Kind.TRACES)
-    shown = {name: _times(evidence, name, traced=traced) for name in evidence.info.to_show}
+    shown = {name: _times(evidence, name, traced=traced) for name in _of_nodes(evidence.info)}
     never = [name for name, times in shown.items() if not times]
     message = ", ".join(f"{name} {counted(times, 'time')}" for name, times in shown.items())
     none = "no node tells of" if traced else "no disk shows"

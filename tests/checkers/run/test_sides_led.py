@@ -6,10 +6,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from chaos.scenarios.mixed_quorum import MIXED_QUORUM, MIXED_STATIC
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run
 from checkers.history.tables import LOG_ERRORS, PROBES
-from checkers.run.sides_led import each_side_led
+from checkers.run.sides_led import EACH_SIDE_LEADS, each_side_led
 from checkers.suite import CHECKS
 from checkers.verdict import Verdict
 from tests.support.histories import MS, NodeTrace, make_run, run_info
@@ -74,7 +75,11 @@ def test_where_a_log_is_not_there_nobody_knows() -> None:
     assert each_side_led(lacking).verdict is Verdict.UNKNOWN
 
 
-def test_it_judges_quorums_of_both_and_no_others() -> None:
-    (row,) = (each for each in CHECKS if each.id == "each-side-led")
-    assert row.applies(run_info(gives=GIVES))
-    assert not row.applies(run_info(target="kafka 4.3.1"))
+def test_it_judges_what_is_about_that_and_nothing_else() -> None:
+    """No event of a trace is looked for then."""
+    rows = {each.id: each for each in CHECKS}
+    about, other = run_info(gives=GIVES, to_show=(EACH_SIDE_LEADS,)), run_info(gives=GIVES)
+    assert rows["each-side-led"].applies(about)
+    assert not rows["each-side-led"].applies(other)
+    assert not rows["came-about"].applies(about)
+    assert all(each.to_show == (EACH_SIDE_LEADS,) for each in (MIXED_QUORUM, MIXED_STATIC))
