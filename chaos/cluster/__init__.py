@@ -5,6 +5,7 @@ roles.py          which nodes are controllers, which are brokers
 topology.py       who is joined to whom, as values
 fault_evidence.py whether a fault bit, decided from what was measured
 cluster_errors.py what can go wrong, for the operator
+feature_levels.py levels of features, set through a broker
 probe.py          the smallest questions to a Kafka process
 targets/          what a cluster must know of the program in its nodes
 docker/           the runtime in containers

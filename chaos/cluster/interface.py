@@ -416,6 +416,13 @@ class ReplicaMoving(Protocol):
 
 
 @runtime_checkable
+class FeatureSetting(Protocol):
+    async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
+        """Ask a broker to finalize this level of eligible.leader.replicas.version; returns when it
+        has answered."""
+
+
+@runtime_checkable
 class Readdressing(Protocol):
     async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
         """Stop a controller in good order and start it with another advertised host; returns when

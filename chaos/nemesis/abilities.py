@@ -8,6 +8,7 @@ from chaos.cluster.interface import (
     Cluster,
     Cuttable,
     DiskTroubling,
+    FeatureSetting,
     Killable,
     Pausable,
     PowerCuttable,
@@ -41,6 +42,7 @@ class Ability(StrEnum):
     SHUT_OUT = "keep clients from nodes"
     SYNC = "sync disks"
     MOVE_REPLICAS = "move replicas between log directories"
+    FEATURES = "set levels of features"
     READDRESS = "start controllers with another advertised host"
     SWITCH = "let a node be the other of two programs"
     VOTES = "tell whom controllers voted for"
@@ -61,6 +63,7 @@ PROTOCOLS: dict[Ability, type] = {
     Ability.SHUT_OUT: Closable,
     Ability.SYNC: Syncable,
     Ability.MOVE_REPLICAS: ReplicaMoving,
+    Ability.FEATURES: FeatureSetting,
     Ability.READDRESS: Readdressing,
     Ability.SWITCH: Switchable,
     Ability.VOTES: VoteTelling,

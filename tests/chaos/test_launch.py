@@ -26,7 +26,6 @@ from chaos.recorder import Recorder
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import Scenario
 from chaos.scenarios import SCENARIOS
-from chaos.scenarios.swarm_trial import trial
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_harness import FakeRuntime
@@ -44,7 +43,7 @@ def plan_of(scenario: Scenario, seed: int = 1) -> RunPlan:
     plan = RunPlan(scenario=scenario, seed=seed, nodes=6, duration_s=30.0, runtime="docker")
     if scenario.trial is None:
         return plan
-    drawn = trial(seed)
+    drawn = scenario.trial(seed, None, None, {})
     return RunPlan(
         scenario=scenario,
         seed=seed,

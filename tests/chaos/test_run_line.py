@@ -140,6 +140,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
     assert set(FITTING["advertised"]) == {"unreachable-voter"}
     assert set(FITTING["voted"]) == {"removed-candidate"}
     assert set(FITTING["removal"]) == {"removed-leader"}
+    assert set(FITTING["elr_level"]) == {"elr-downgrade"}
     assert list(FITTING) == [
         "cut",
         "stopped_disk",
@@ -147,6 +148,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
         "advertised",
         "voted",
         "removal",
+        "elr_level",
     ]
 
 

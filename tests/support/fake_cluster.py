@@ -213,6 +213,10 @@ class FakeCluster:
         self._called(f"move_replicas {node}")
         return FaultEvidence(bit=self.bites, what="3 replicas lie in another log directory")
 
+    async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
+        self._called(f"set_elr_level {node} {level}")
+        return FaultEvidence(bit=self.bites, what=f"level {level} is final")
+
     async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
         self._called(f"readdress {node} {advertised}")
         return FaultEvidence(bit=self.bites, what="the quorum has committed it")

@@ -20,6 +20,7 @@ from chaos.cluster.docker.registry import RunLock, demolish, left_of, reap
 from chaos.cluster.docker.replica_moves import move_replicas
 from chaos.cluster.docker.salvage import save_nodes
 from chaos.cluster.docker.votes_cast import vote_of
+from chaos.cluster.feature_levels import set_elr_level
 from chaos.cluster.interface import (
     Address,
     Advertised,
@@ -161,6 +162,9 @@ class DockerCluster(OfTarget[Target]):
 
     async def move_replicas(self, node: NodeId) -> FaultEvidence:
         return await move_replicas(node, self.entries[node])
+
+    async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
+        return await set_elr_level(node, self.entries[node], level)
 
     async def readdress(self, node: NodeId, advertised: Advertised) -> FaultEvidence:
         host = other_host(node, advertised)

@@ -11,6 +11,7 @@ from uuid import UUID
 from chaos.cluster import fault_evidence
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
 from chaos.cluster.fault_evidence import PowerCutMeasured
+from chaos.cluster.feature_levels import set_elr_level
 from chaos.cluster.interface import (
     Address,
     BrokenInvariant,
@@ -297,6 +298,9 @@ class SimCluster(OfTarget[OwnNode]):
             cut = self._cut_power_of(self.machines[node], PowerCutMode.LOSE_ALL)
             self._cuts[node] = replace(cut, stopped=True, synced=synced)
         return {node: fault_evidence.of_power_cut(self._cuts[node]) for node in nodes}
+
+    async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
+        return await set_elr_level(node, self.entries[node], level)
 
     async def power_evidence(self, node: NodeId) -> FaultEvidence:
         return fault_evidence.of_power_cut(self._cuts[node])

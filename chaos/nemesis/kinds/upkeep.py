@@ -9,8 +9,8 @@ from chaos.cluster.interface import (
     Cluster,
     ElrLevel,
     FaultEvidence,
+    FeatureSetting,
     MovedReplica,
-    NodeId,
     Readdressing,
     ReplicaMoving,
     Syncable,
@@ -22,15 +22,6 @@ from chaos.nemesis.harm import Harm
 from chaos.nemesis.parameters import always
 from chaos.nemesis.proof import of_nodes
 from chaos.nemesis.victims import Victim
-from chaos.probes import driver_for
-from workloads.broker_connections import Brokers
-from workloads.connection import LostError, NotSentError
-from workloads.wire.error_codes import error_name
-from workloads.wire.header import Api
-from workloads.wire.update_features import read_updated, update_feature
-
-ELR_FEATURE = "eligible.leader.replicas.version"
-_ANSWER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,31 +158,17 @@ class SetElrLevel:
     aspect: ClassVar[Aspect] = Aspect.FEATURES
     by_hand: ClassVar[Mapping[str, Words]] = {}
     menaces: ClassVar[Mapping[str, Menace]] = {}
-    needs: ClassVar[tuple[Ability, ...]] = ()
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.FEATURES,)
     harm: ClassVar[Harm] = Harm()
 
     victim: Victim
     level: ElrLevel = always(ElrLevel.NONE)
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
-        level, node = int(self.level), hit.nodes[0]
-        trouble = await _trouble_with_level(cluster, node, level)
-        what = trouble or f"level {level} is final"
-        return {node: FaultEvidence(bit=not trouble, what=what, facts={"level": level})}
+        assert isinstance(cluster, FeatureSetting)
+        node, *_ = hit.nodes  # one is enough: it is the level of the whole cluster
+        return dict.fromkeys(hit.nodes, await cluster.set_elr_level(node, int(self.level)))
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         del cluster  # there is nothing to undo
         return of_nodes(hit.evidence, hit.nodes)
-
-
-async def _trouble_with_level(cluster: Cluster, node: NodeId, level: int) -> str:
-    """Why the broker does not say that it is done; "" where it does."""
-    body = update_feature(ELR_FEATURE, level, timeout_ms=int(_ANSWER_S * 1000))
-    brokers = Brokers(driver_for(cluster), _ANSWER_S)
-    try:
-        error = await brokers.ask(node, Api.UPDATE_FEATURES, body, read_updated)
-    except (NotSentError, LostError) as lost:
-        return str(lost)
-    finally:
-        brokers.close()
-    return f"it is refused: {error_name(error)}" if error else ""
