@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
 
+import pyarrow.compute as pc
+
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.image import NO_LEADER, Partition
+from checkers.evidence.image import NO_LEADER
 from checkers.page.document import section
 from checkers.page.markup import Child, Markup
 from checkers.page.page_tables import table
+from checkers.page.partition_lanes import PartitionSpan, partition_lanes
 
 Changes = Mapping[str, Sequence[str]]  # by partition: its states, one after the other
 Row = tuple[str, str]  # the state on each target; "" where only the other one had it
@@ -19,22 +22,19 @@ _NOTHING = "-"
 
 def partition_changes(evidence: Evidence) -> Changes:
     """Of the partitions that clients used: leader, ISR and ELR after each change of one of these,
-    as the metadata log has it. Empty where that cannot be read."""
-    if evidence.timeline is None:
-        return {}
-    used = set(evidence.tables["spans"]["key"].unique().to_pylist())
-    states: dict[str, list[str]] = {key: [] for key in sorted(used)}
-    for batch in evidence.timeline.batches:
-        for change in batch.changes:
-            if change.after is not None and change.after.key in used:
-                states[change.after.key].append(_in_words(change.after))
-    return {key: [state for state, _ in groupby(found)] for key, found in states.items()}
+    until the last answer to a client: some nodes are stopped in good order afterwards."""
+    end_ns = pc.max(evidence.tables["ops"]["t1"]).as_py() or 0
+    told = {
+        lane.key: [_in_words(span) for span in lane.spans if span.from_ns < end_ns]
+        for lane in partition_lanes(evidence, end_ns)
+    }
+    return {key: [state for state, _ in groupby(found)] for key, found in sorted(told.items())}
 
 
-def _in_words(partition: Partition) -> str:
-    leader = "nobody" if partition.leader == NO_LEADER else f"node {partition.leader}"
-    elr = f", ELR {sorted(partition.elr)}" if partition.elr else ""
-    return f"{leader} leads, ISR {sorted(partition.isr)}{elr}"
+def _in_words(span: PartitionSpan) -> str:
+    leader = "nobody" if span.leader == NO_LEADER else f"node {span.leader}"
+    elr = f", ELR {sorted(span.elr)}" if span.elr else ""
+    return f"{leader} leads, ISR {sorted(span.isr)}{elr}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

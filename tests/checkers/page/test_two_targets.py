@@ -1,5 +1,6 @@
 """A side on two targets: verdicts and the changes of partitions, beside each other."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from checkers.evidence.evidence import Evidence
@@ -10,7 +11,7 @@ from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 from tests.checkers.page.samples import VALID, judgement
 from tests.checkers.page.test_partition_lanes import shrinking
-from tests.support.kafka_runs import change
+from tests.support.histories import MS
 
 WHOLE = "node 1 leads, ISR [1, 2, 3]"
 TWO = "node 1 leads, ISR [1, 2]"
@@ -22,11 +23,15 @@ def on(target: str, *runs: tuple[str, ...], verdicts: tuple[str, ...] = ("valid"
     return OnTarget(target=target, verdicts=verdicts, changes=[{"t-0": run} for run in runs])
 
 
-def test_changes_are_those_of_the_partitions_that_clients_used() -> None:
-    cluster = shrinking()
-    cluster.commit(change("t-0", isr=[2]))  # what is as it was is no change
-    run = cluster.sent("t-0", 0, 1).run(history=HistoryKind.LOG)
-    found = partition_changes(Evidence(run))
+def changes_until(end_ms: int) -> Mapping[str, Sequence[str]]:
+    """The last answer to a client comes then."""
+    cluster = shrinking().sent("t-0", 0, 1)
+    cluster.rows["ops"][-1]["t1"] = end_ms * MS
+    return partition_changes(Evidence(cluster.run(history=HistoryKind.LOG)))
+
+
+def test_changes_are_those_of_the_partitions_that_clients_used_while_they_did() -> None:
+    found = changes_until(60_000)
     assert list(found) == ["t-0"]
     assert list(found["t-0"])[-4:] == [
         "node 1 leads, ISR [1, 2]",
@@ -34,6 +39,8 @@ def test_changes_are_those_of_the_partitions_that_clients_used() -> None:
         "nobody leads, ISR [], ELR [1, 2]",
         "node 2 leads, ISR [2]",
     ]
+    led_again_ms = 1_000 * (shrinking().end - 1)
+    assert changes_until(led_again_ms)["t-0"] == list(found["t-0"])[:-1]
     unused = shrinking().run(history=HistoryKind.LOG)
     assert partition_changes(Evidence(unused)) == {}
 
