@@ -1,12 +1,14 @@
 """What is planted in simulated clusters that have brokers, and who must find it: P partitions, E
 eligible leader replicas (KIP-966).
 
-Five stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
+Six stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
 one loses its power; one in which it shrinks to one broker that is well; one in which it shrinks and
-grows again and again; one in which the controllers do not hear a broker; and one in which the
-brokers are restarted, one after another.
+grows again and again; one in which the controllers do not hear a broker; one in which the brokers
+are restarted, one after another; and one in which all are killed, and the last leader comes back
+last.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from chaos.mutations.mutation import Mutation
@@ -28,11 +30,26 @@ def _of_last_replica(
     )
 
 
-def _of_controller(name: str) -> Mutation:
+def _of_controller(
+    name: str,
+    scenario: str,
+    *,
+    settings: Mapping[str, str] | None = None,
+    tries: int = 3,
+    simulated: bool = True,
+) -> Mutation:
     """One that the controller's own log shows as well."""
     planted = BROKER_MUTATIONS[name]
-    return _of_last_replica(
-        name, wrong=planted.wrong, real=planted.real, checks=planted.checks, simulated=False
+    return Mutation(
+        id=name,
+        wrong=planted.wrong,
+        real=planted.real,
+        checks=planted.checks,
+        scenario=scenario,
+        duration_s=30.0,
+        settings={"elr": "on", **(settings or {})},
+        tries=tries,
+        simulated=simulated,
     )
 
 
@@ -122,6 +139,24 @@ IN_BROKERS = (
         real="the rule of KIP-966, left out",
         checks=("E6-clean-as-vouched", "E6-lost-bytes-are-not-clean"),
     ),
-    _of_controller("E-NO-DETECT"),
-    replace(_of_controller("P-FENCED-ISR"), scenario="heartbeat-cut", duration_s=40.0),
+    _of_controller("E-NO-DETECT", "last-replica-standing", simulated=False),
+    replace(_of_controller("P-FENCED-ISR", "heartbeat-cut"), duration_s=40.0),
+    _of_controller("E-FENCED-LKL", "fenced-last-leader"),
+    _of_controller("E-EAGER", "isr-shrink-storm", settings={"min_isr": "3"}, tries=4),
+    _of_last_replica(
+        "P-LAST-REPLICA",
+        wrong="who was in the ISR last leads again, whatever it has lost",
+        real="KIP-966, Motivation",
+        checks=("E8-nobody-else-is-elected", "log-durability", "P16-no-committed-record-cut"),
+    ),
+    Mutation(
+        id="P-NOT-DEMOTED",
+        wrong="a broker that is about to shut down leads on",
+        real="KAFKA-14296",
+        checks=("P3-only-active-brokers-lead",),
+        scenario="controlled-shutdown-roll",
+        duration_s=30.0,
+        settings={"elr": "on"},
+        simulated=True,
+    ),
 )

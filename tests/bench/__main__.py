@@ -2,8 +2,8 @@
 
     python -m tests.bench [NAME ...]        only the groups named; default all
 
-Groups: recorder, linearizability, files, logs, cluster, runs, kafka, simulator, kept, steps,
-snapshots, replaced-disks, shape. Each row is printed as it is known, and all are written to
+Groups: recorder, linearizability, files, logs, cluster, runs, kafka, side-by-side, simulator, kept,
+steps, snapshots, replaced-disks, shape. Each row is printed as it is known, and all are written to
 bench.json. Exit code 1 when a bar is missed.
 """
 
@@ -24,6 +24,7 @@ from tests.bench import (
     replaced_disks,
     runs,
     shape,
+    side_by_side,
     simulator,
     snapshots,
     steps,
@@ -38,6 +39,7 @@ GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "cluster": cluster.measure,
     "runs": runs.measure,
     "kafka": brokers.measure,
+    "side-by-side": side_by_side.measure,
     "simulator": simulator.measure,
     "kept": kept.measure,
     "steps": steps.measure,

@@ -41,13 +41,13 @@ _LOAD_S = 10.0
 _FAILOVERS = 3
 _FAILED_OVER_WITHIN_S = 60.0
 _LOOK_S = 0.005
-_BATCH = 100  # records, 100 KiB
+BATCH = 100  # records, 100 KiB
 _THEIR_RECORDS = 300_000
 _THEIR_TOOL = "org.apache.kafka.tools.ProducerPerformance"
 _THEIR_RATE = re.compile(r"([\d.]+) records/sec \(([\d.]+) MB/sec\)")
-_ALL_ACKS = AppendOptions(acks_none_share=0.0, acks_leader_share=0.0, admin_rate=0.0)
+ALL_ACKS = AppendOptions(acks_none_share=0.0, acks_leader_share=0.0, admin_rate=0.0)
 _ONE_PARTITION = replace(
-    _ALL_ACKS, prefix="failover", topics=1, partitions=1, producers=10, consumers=0, rate=200.0
+    ALL_ACKS, prefix="failover", topics=1, partitions=1, producers=10, consumers=0, rate=200.0
 )
 _MIB = 1 << 20
 
@@ -65,12 +65,12 @@ async def _on_one_cluster() -> list[Row]:
         await cluster.create()
         driver = driver_for(cluster, brokers_of(cluster))
         # A fresh broker spends its first seconds on compiling what it then does.
-        await _append(driver, replace(_ALL_ACKS, prefix="warm", batch_records=_BATCH))
-        batched = await _append(driver, replace(_ALL_ACKS, prefix="batched", batch_records=_BATCH))
-        single = replace(_ALL_ACKS, prefix="single")
-        await _append(driver, replace(single, producers=1))  # makes the topics
+        await append(driver, replace(ALL_ACKS, prefix="warm", batch_records=BATCH))
+        batched = await append(driver, replace(ALL_ACKS, prefix="batched", batch_records=BATCH))
+        single = replace(ALL_ACKS, prefix="single")
+        await append(driver, replace(single, producers=1))  # makes the topics
         before = await bare_records_per_s(driver, single, _LOAD_S)
-        one_by_one = await _append(driver, single)
+        one_by_one = await append(driver, single)
         bare = (before + await bare_records_per_s(driver, single, _LOAD_S)) / 2
         rows = [
             Row(
@@ -88,7 +88,7 @@ async def _on_one_cluster() -> list[Row]:
                 note=f"{bare:,.0f} records/s that nobody records, before and after",
             ),
             Row(
-                name=f"append: {_BATCH} records a send",
+                name=f"append: {BATCH} records a send",
                 value=batched.megabytes_per_s,
                 unit="MB/s",
                 bar=30,
@@ -99,12 +99,12 @@ async def _on_one_cluster() -> list[Row]:
                 _their_own, advertised(cluster, brokers_of(cluster)), "batched-0"
             ),
         ]
-        return [*rows, await _failover(cluster)]
+        return [*rows, await failover(cluster)]
     finally:
         await cluster.destroy()
 
 
-async def _append(driver: Driver, options: AppendOptions) -> Measured:
+async def append(driver: Driver, options: AppendOptions) -> Measured:
     with tempfile.TemporaryDirectory() as directory:
         return await measure_at(driver, options, directory=Path(directory), seconds=_LOAD_S)
 
@@ -119,7 +119,7 @@ def _their_own(entries: Mapping[int, ClientEntry], topic: str) -> Row:
     try:
         said: bytes = client.containers.run(
             kafka_image.name(client, NEWEST),
-            [*command, "acks=all", "linger.ms=5", f"batch.size={_BATCH * 1024}"],
+            [*command, "acks=all", "linger.ms=5", f"batch.size={BATCH * 1024}"],
             entrypoint=["java", "-cp", "/opt/kafka/libs/*", _THEIR_TOOL],
             network_mode="host",
             remove=True,
@@ -131,7 +131,7 @@ def _their_own(entries: Mapping[int, ClientEntry], topic: str) -> Row:
         name="Kafka's ProducerPerformance through the proxies",
         value=mebibytes * _MIB / 1e6,
         unit="MB/s",
-        note=f"{records:,.0f} records/s, batches of {_BATCH} KiB, acks=all, not recorded",
+        note=f"{records:,.0f} records/s, batches of {BATCH} KiB, acks=all, not recorded",
     )
 
 
@@ -143,7 +143,7 @@ def _rates(lines: Sequence[str]) -> tuple[float, float]:
     return float(found[1]), float(found[2])
 
 
-async def _failover(cluster: DockerCluster) -> Row:
+async def failover(cluster: DockerCluster) -> Row:
     """From the cut of a leader's power to the first write that its successor acknowledges."""
     name = "leader power-off to first acknowledged write"
     if not isinstance(cluster, PoweredDockerCluster):

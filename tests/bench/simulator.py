@@ -20,6 +20,7 @@ from chaos.campaign.shrinker import Shrinker
 from chaos.judging import judge_directory
 from chaos.launch import launch
 from chaos.plan import RunPlan
+from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from chaos.scenarios import CONTROLLER_SCENARIOS
@@ -33,6 +34,7 @@ LOAD = RegisterOptions(concurrency=5, rate=50.0)
 DURATION_S = 60.0
 PACED = 3
 FASTER, GROWTH = 20.0, 1.1
+RECORDS_A_SECOND, FASTER_WITH_BROKERS = 100.0, 10.0
 SHRINK_S, FAULTS_LEFT, OPERATIONS_LEFT = 120.0, 3, 30
 FEW_RUNS, MANY_RUNS = 5, 30
 FAILURES = {"Q-ZOMBIE": "partition-leader", "Q-SAME-EPOCH": "kill-leader"}
@@ -59,6 +61,7 @@ class Pace:
 
 def measure() -> Iterator[Row]:
     yield from paces()
+    yield of_brokers()
     yield memory()
     for mutation, scenario in FAILURES.items():
         yield from shrinking(mutation, scenario)
@@ -76,6 +79,29 @@ def paces() -> Iterator[Row]:
     yield _pace_row("mean over the catalogue", mean, FASTER, note)
     yield interpreter()
     yield from shares(lambda: pace(plan("power-off")), "simulator")
+
+
+def of_brokers() -> Row:
+    """Three brokers and a controller, two topics of three partitions."""
+    storm = plan_of(
+        Choices(
+            scenario="isr-shrink-storm",
+            seed=1,
+            rate=RECORDS_A_SECOND,
+            duration_s=DURATION_S,
+            runtime=SIM,
+            settings={"elr": "on"},
+        )
+    )
+    pace(replace(storm, duration_s=5.0))
+    return Row(
+        name="simulator: 3 brokers and a controller",
+        value=best_pace(storm).simulated,
+        unit="virtual s/s",
+        bar=FASTER_WITH_BROKERS,
+        better="more",
+        note=f"not judged; 6 partitions, {RECORDS_A_SECOND:g} records/s, faults; CPU seconds",
+    )
 
 
 def _pace_row(name: str, value: float, bar: float | None, note: str) -> Row:

@@ -16,8 +16,8 @@ SIMULATED_ONLY = {
     *("Q-VOTE-UNFLUSHED", "Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY"),
     *("V-NO-EPOCH-COMMIT", "V-TWO-PENDING", "V-NO-UNDO", "V-COMMIT-ONLY"),
     *("V-LAG", "V-BAD-ENDPOINT", "Q-HWM-DOWN", "V-TOLD-OLD"),
-    *(one.id for one in IN_BROKERS if one.id != "P-HWM-MINISR"),
-}
+    *(one.id for one in IN_BROKERS),
+} - {"P-HWM-MINISR", "P-STALE-EPOCH", "P-TRUNC-HWM", "E-NO-DETECT"}
 
 
 def asked(runtime: str, *mutations: str) -> SelftestArguments:

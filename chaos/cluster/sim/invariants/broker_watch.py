@@ -14,7 +14,7 @@ from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Logs, Pro
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, holds
 from node.broker_core import BrokerCore
 from node.controller.image import Image
-from node.ids import LogId, NodeId
+from node.ids import LogId, NodeId, Offset
 from node.storage.partition_logs import PartitionLogs
 from node.storage.view import LogView
 
@@ -39,7 +39,7 @@ class KeptReplicas:
         return self.core.broker.follower.image
 
     @property
-    def applied(self) -> int:
+    def applied(self) -> Offset:
         """All below is in the image."""
         return self.core.broker.follower.applied
 

@@ -1,0 +1,118 @@
+"""Our brokers and Apache Kafka's, in alternation on one machine, as ratios: ours of theirs.
+
+Each in clusters of three brokers and a controller, behind the proxies, with the same clients.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from statistics import median
+
+from chaos.cluster.docker.clusters import new_cluster
+from chaos.cluster.docker.docker_cluster import DockerCluster
+from chaos.cluster.docker.labels import NODE as NODE_LABEL
+from chaos.cluster.docker.labels import RUN
+from chaos.cluster.roles import brokers_of
+from chaos.cluster.targets.named import KAFKA, NODE, layout
+from chaos.installation import prepare
+from chaos.probes import driver_for
+from chaos.releases import NEWEST
+from chaos.setup import docker_engine
+from tests.bench.brokers import ALL_ACKS, BATCH, append, failover
+from tests.bench.row import Row
+
+_ROUNDS = 2
+_SETTINGS = {NODE: {"brokers": "3", "controllers": "1"}, KAFKA: {}}
+_BROKERS = 3
+_KIB = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Of one cluster. `failover_s` None: no power can be cut here."""
+
+    ready_s: float
+    single: float  # records/s
+    batched: float  # records/s
+    resident: float  # bytes a broker, after the load
+    failover_s: float | None
+
+
+def measure() -> Iterator[Row]:
+    prepare(print, NEWEST)
+    rounds = [(asyncio.run(_of(NODE)), asyncio.run(_of(KAFKA))) for _ in range(_ROUNDS)]
+    ours, theirs = [one for one, _ in rounds], [other for _, other in rounds]
+    load = "20 processes, 1 KiB, acks=all"
+    yield _ratio(f"{load}, unbatched", ours, theirs, lambda one: one.single, 0.5, "records/s")
+    yield _ratio(
+        f"{load}, {BATCH} a send", ours, theirs, lambda one: one.batched, 0.25, "records/s"
+    )
+    if all(one.failover_s is not None for one in (*ours, *theirs)):
+        name = "leader power-off to first acknowledged write"
+        yield _ratio(name, ours, theirs, lambda one: one.failover_s or 0.0, 1.0, "s")
+    yield _ratio("until brokers are ready", ours, theirs, lambda one: one.ready_s, 1 / 3, "s")
+    name = "memory a broker, resident"
+    yield _ratio(name, ours, theirs, lambda one: one.resident / 2**20, 0.25, "MiB")
+
+
+def _ratio(
+    name: str,
+    ours: list[Measured],
+    theirs: list[Measured],
+    value: Callable[[Measured], float],
+    bar: float,
+    unit: str,
+) -> Row:
+    """Of medians."""
+    own, other = (median(map(value, each)) for each in (ours, theirs))
+    return Row(
+        name=f"ours of Apache Kafka's: {name}",
+        value=own / other,
+        unit="ratio",
+        bar=bar,
+        better="more" if unit == "records/s" else "less",
+        note=f"{own:,.3g} and {other:,.3g} {unit}, medians of {_ROUNDS} in alternation",
+    )
+
+
+async def _of(word: str) -> Measured:
+    target, nodes = layout(word, _BROKERS, _SETTINGS[word])
+    run_id = f"bench-{time.time_ns()}"
+    cluster = new_cluster(run_id=run_id, nodes=nodes, target=target)
+    try:
+        await cluster.prepare()
+        began = time.monotonic()
+        await cluster.start_all()
+        await cluster.until_ready()
+        ready_s = time.monotonic() - began
+        driver = driver_for(cluster, brokers_of(cluster))
+        # A fresh JVM spends its first seconds on compiling what it then does.
+        await append(driver, replace(ALL_ACKS, prefix="warm", batch_records=BATCH))
+        batched = await append(driver, replace(ALL_ACKS, prefix="batched", batch_records=BATCH))
+        single = await append(driver, replace(ALL_ACKS, prefix="single"))
+        resident = await asyncio.to_thread(_resident_bytes, cluster, run_id)
+        return Measured(
+            ready_s=ready_s,
+            single=single.records_per_s,
+            batched=batched.records_per_s,
+            resident=resident,
+            failover_s=(await failover(cluster)).value,
+        )
+    finally:
+        await cluster.destroy()
+
+
+def _resident_bytes(cluster: DockerCluster, run_id: str) -> float:
+    """Of all processes of a broker's container; the median of the brokers."""
+    client = docker_engine.connect(timeout_s=60)
+    try:
+        found = []
+        for node in brokers_of(cluster):
+            labels = [f"{RUN}={run_id}", f"{NODE_LABEL}={node}"]
+            (container,) = client.containers.list(filters={"label": labels})
+            told = container.top(ps_args="-eo pid,rss")
+            found.append(sum(int(row[-1]) for row in told["Processes"]) * _KIB)
+        return median(found)
+    finally:
+        client.close()
