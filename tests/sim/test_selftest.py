@@ -69,6 +69,9 @@ def test_every_bug_is_found_and_the_correct_node_is_not(
         assert row["accused_by_named"], f"{name} was seen from inside only"
         assert row["seeds"] == list(range(1, row["tries"] + 1))
     assert rows["Q-SAME-EPOCH"]["inside_named"] == ["Q17-no-leader-again"]
+    assert rows["P-STALE-EPOCH"]["inside_named"] == ["P4-joined-by-this-life"]
+    assert rows["P-STAY-FENCED"]["inside_named"] == ["P18-brokers-are-let-in"]
+    assert rows["E-NO-DETECT"]["inside_named"] == ["E5-unclean-registration-drops"]
     either = {"Q4-elected-by-a-majority", "Q9-committed-by-majority"}  # whichever comes first
     assert either & set(rows["Q-HALF-MAJORITY"]["inside"]), "seen from inside and from outside"
 

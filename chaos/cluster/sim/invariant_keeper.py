@@ -12,6 +12,7 @@ from chaos.cluster.sim.invariants import (
     BrokerWatch,
     CoreView,
     InvariantViolated,
+    LetIn,
     Watch,
     WatchedBroker,
     WatchedLife,
@@ -50,6 +51,8 @@ class InvariantKeeper:
         """A process has opened its log, and has not started yet."""
         disk = DurableState(drive.files, LOG_DIRECTORY, found.log)
         post = Post(self)
+        if self._brokers is not None:
+            post.let_in = self._brokers.begin_controller(found.key.id)
         try:
             if self._watch is not None:
                 view = CoreView(core=node.core, log=found.log, disk=disk)
@@ -94,6 +97,7 @@ class Post:
     def __init__(self, keeper: InvariantKeeper) -> None:
         self.life: WatchedLife | None = None
         self.broker: WatchedBroker | None = None
+        self.let_in: LetIn | None = None
         self._keeper = keeper
 
     def before_truncation(self, end: Offset) -> None:
@@ -111,10 +115,11 @@ class Post:
 
     def after_step(self, outputs: Sequence[Output]) -> None:
         """All that the step asked for was done, but for frames."""
-        watched = self.life or self.broker
-        if watched is None or not self._keeper.is_open:
+        if not self._keeper.is_open:
             return
         try:
-            watched.after_step(outputs, self._keeper.now_ns())
+            for watched in (self.life, self.broker, self.let_in):
+                if watched is not None:
+                    watched.after_step(outputs, self._keeper.now_ns())
         except InvariantViolated as violated:
             self._keeper.tell(violated)

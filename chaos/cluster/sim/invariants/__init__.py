@@ -83,7 +83,8 @@ The simulator makes one `Watch` a run, and
     life.after_sync()                            # a flush ended while no step was taken
     life.after_step(outputs, at_ns)              # all effects of a step were performed
 
-and a `BrokerWatch` beside it, for the lives of brokers (`WatchedBroker`).
+and a `BrokerWatch` beside it, for the lives of brokers (`WatchedBroker`), and for what controllers
+answer to them (`LetIn`), which is looked at where the quorum's promises are not (static voters) too.
 
 A life that ends needs no word, however it ends: what a kill or a power cut left is read off the
 disk when the next one begins. A node that dies amid a step gets no `after_step` for it. Outputs
@@ -96,6 +97,7 @@ tree (`known_batches.py`). Only a new life reads its whole log.
 
 from chaos.cluster.sim.invariants.broken import InvariantViolated
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch
+from chaos.cluster.sim.invariants.let_in import LetIn
 from chaos.cluster.sim.invariants.view import CoreView, Durable, View
 from chaos.cluster.sim.invariants.watch import Watch
 from chaos.cluster.sim.invariants.watched_broker import WatchedBroker
@@ -106,6 +108,7 @@ __all__ = [
     "CoreView",
     "Durable",
     "InvariantViolated",
+    "LetIn",
     "View",
     "Watch",
     "WatchedBroker",

@@ -12,6 +12,7 @@ from uuid import UUID
 from chaos.cluster.sim.invariants.committed_changes import CommittedChanges, Key
 from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Logs, Promised
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, holds
+from chaos.cluster.sim.invariants.let_in import LetIn
 from node.broker_core import BrokerCore
 from node.controller.image import Image
 from node.ids import LogId, NodeId, Offset
@@ -56,6 +57,7 @@ class BrokerWatch:
         self.changes = CommittedChanges(min_isr)
         self._partitions: dict[Key, KeptPartition] = {}
         self._newest_lives: dict[NodeId, KeptReplicas] = {}
+        self._controllers: dict[NodeId, int] = {}  # which life each is in
 
     def begin(self, node: NodeId, core: BrokerCore) -> KeptReplicas:
         """Another life of a broker."""
@@ -65,6 +67,11 @@ class BrokerWatch:
         held = KeptReplicas(node=node, life=life, core=core, logs={}, had=had)
         self._newest_lives[node] = held
         return held
+
+    def begin_controller(self, node: NodeId) -> LetIn:
+        """Another life of a controller, of which brokers ask to be let in."""
+        life = self._controllers[node] = self._controllers.get(node, 0) + 1
+        return LetIn(node, life)
 
     def find(self, held: KeptReplicas, found: PartitionLogs) -> None:
         """What it found on its disk. Raises Broken where no log may hold that."""

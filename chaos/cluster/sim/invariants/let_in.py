@@ -1,10 +1,11 @@
 """P18, of who is fenced: a broker that has caught up is unfenced when it asks for that."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from node.ids import ConnectionId, NodeId
-from node.outbox import Answer
+from node.outbox import Answer, Output
 from node.wire.broker_lifecycle import BrokerHeartbeatResponse
 
 # Told once that it has caught up, it asks for more with the next heartbeat over the connection.
@@ -16,7 +17,21 @@ class LetIn:
     """Of one life of a controller: what it answered to heartbeats last, and how often in a row."""
 
     node: NodeId
+    life: int  # which one of its
+    _steps: int = 0
     _left: dict[ConnectionId, int] = field(default_factory=dict)
+
+    def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
+        """Raises InvariantViolated."""
+        self._steps += 1
+        try:
+            for output in outputs:
+                if type(output) is Answer:
+                    self.heed(output)
+        except Broken as broken:
+            raise InvariantViolated(
+                broken, node=self.node, life=self.life, step=self._steps, at_ns=at_ns
+            ) from broken
 
     def heed(self, answer: Answer) -> None:
         """Raises Broken."""

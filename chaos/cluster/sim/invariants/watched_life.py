@@ -7,7 +7,6 @@ from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.confirmed_reads import Arrivals
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, cut, holds
 from chaos.cluster.sim.invariants.ledgers import Ledgers, Replica
-from chaos.cluster.sim.invariants.let_in import LetIn
 from chaos.cluster.sim.invariants.trace_fields import number
 from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.voter_changes import check_first_write, check_removed, named_in
@@ -50,7 +49,6 @@ class WatchedLife:
         self._applied = view.applied
         self._durable_end = Offset(-1)  # not known
         self._arrivals = Arrivals()
-        self._let_in = LetIn(replica.key.id)
         self._role = WatchedRole(ledgers, replica, view)
         self._voters = WatchedVoters(ledgers, replica, view)
 
@@ -162,7 +160,6 @@ class WatchedLife:
                 self._heed(output)
             elif type(output) is Answer:
                 self._voters.acknowledge(output, leads)
-                self._let_in.heed(output)
 
     def _write(self, output: Output) -> None:
         match output:

@@ -177,7 +177,7 @@ def test_who_says_that_it_ended_in_good_order_and_lost_something(world: World) -
 
 
 def test_who_is_left_fenced_again_and_again() -> None:
-    let_in = LetIn(NodeId(4))
+    let_in = LetIn(NodeId(4), 1)
     left = Answer(
         connection=ConnectionId(1),
         response=BrokerHeartbeatResponse(is_caught_up=True, is_fenced=True, should_shut_down=False),
