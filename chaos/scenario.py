@@ -46,7 +46,7 @@ def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ExpectedOutcome:
     """What a side comes to."""
 
     expected: Expectation
@@ -61,7 +61,7 @@ class Side:
     settings: Mapping[str, str]
     expected: Expectation
     promise: str  # what should be seen, in one sentence
-    own: Outcome | None = None  # of our own node, where that is another one than Apache Kafka's
+    own: ExpectedOutcome | None = None  # of our own node, where it is not Apache Kafka's
     on_kafka: Mapping[str, str] = field(default_factory=dict)  # settings that our own has not
     mutation: str = ""  # planted in every node: a side of our own node alone
     topic_client: str = "raw"  # as `run --topic-client`

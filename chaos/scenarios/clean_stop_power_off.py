@@ -7,7 +7,7 @@ from chaos.nemesis.awaited import Acknowledged, PreferredLead, Whole
 from chaos.nemesis.kinds.power import StopThenPowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import AllBrokers, OneNode, Victim
-from chaos.scenario import STOPPED_DISK, OnKafka, Outcome, Scenario, Side
+from chaos.scenario import STOPPED_DISK, ExpectedOutcome, OnKafka, Scenario, Side
 from chaos.scenarios.loads import LOSES_NOTHING, PROMISED, TWO_IN_SYNC
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
@@ -64,7 +64,9 @@ def _sides(least: int) -> tuple[Side, ...]:
             settings={STOPPED_DISK: StoppedDisk.UNSYNCED},
             expected=lost,
             promise="acknowledged records are deleted after the start",
-            own=Outcome(expected=LOSES_NOTHING, promise="none is: what is vouched for is synced"),
+            own=ExpectedOutcome(
+                expected=LOSES_NOTHING, promise="none is: what is vouched for is synced"
+            ),
         ),
         Side(
             name=f"{STOPPED_DISK}={StoppedDisk.SYNCED}",

@@ -6,7 +6,7 @@ from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import ControllerLeader
-from chaos.scenario import Outcome, Scenario, Side
+from chaos.scenario import ExpectedOutcome, Scenario, Side
 from chaos.scenarios.loads import PROMISED
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
@@ -46,7 +46,9 @@ SILENT_CONTROLLER = Scenario(
             settings={_TIMEOUT: "30000"},
             expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, least=25.0),)),
             promise="no topic is created for half a minute (Kafka's default)",
-            own=Outcome(expected=_FOR_SECONDS, promise="for some seconds: it asks who leads now"),
+            own=ExpectedOutcome(
+                expected=_FOR_SECONDS, promise="for some seconds: it asks who leads now"
+            ),
         ),
         Side(
             name=f"{_TIMEOUT}=3000",

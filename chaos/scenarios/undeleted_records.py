@@ -6,7 +6,7 @@ from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllBrokers
-from chaos.scenario import Outcome, Scenario, Side
+from chaos.scenario import ExpectedOutcome, Scenario, Side
 from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
@@ -56,7 +56,9 @@ UNDELETED_RECORDS = Scenario(
                 anomaly="deleted records are back",
             ),
             promise="deleted records are back",
-            own=Outcome(expected=AS_PROMISED, promise="they stay deleted: that is durable at once"),
+            own=ExpectedOutcome(
+                expected=AS_PROMISED, promise="they stay deleted: that is durable at once"
+            ),
         ),
         Side(
             name=f"{_INTERVAL}=1000",

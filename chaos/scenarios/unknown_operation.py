@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from chaos.scenario import Outcome, Scenario, Side
+from chaos.scenario import ExpectedOutcome, Scenario, Side
 from chaos.scenarios.loads import AS_PROMISED, PROMISED
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
@@ -33,7 +33,7 @@ UNKNOWN_OPERATION = Scenario(
                 verdict=Verdict.INVALID, check="no-request-unseats", anomaly="unseated controller"
             ),
             promise="the active controller gives up its leadership",
-            own=Outcome(expected=AS_PROMISED, promise="it goes on leading"),
+            own=ExpectedOutcome(expected=AS_PROMISED, promise="it goes on leading"),
         ),
         Side(
             name="a known operation",

@@ -8,6 +8,7 @@ from itertools import groupby, zip_longest
 
 import pyarrow.compute as pc
 
+from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER
 from checkers.page.document import section
@@ -16,7 +17,7 @@ from checkers.page.page_tables import table
 from checkers.page.partition_lanes import PartitionSpan, partition_lanes
 
 Changes = Mapping[str, Sequence[str]]  # by partition: its states, one after the other
-Row = tuple[str, str]  # the state on each target; "" where only the other one had it
+Aligned = tuple[str, str]  # the state on each target; "" where only the other one had it
 _NOTHING = "-"
 
 
@@ -63,7 +64,7 @@ class Beside:
     def partitions(self) -> Sequence[str]:
         return sorted({key for on in (self.one, self.other) for each in on.changes for key in each})
 
-    def rows(self, partition: str) -> Sequence[Row]:
+    def rows(self, partition: str) -> Sequence[Aligned]:
         """The changes of the first run of each, aligned; no run is the same twice, so that a run of
         the other one that went the same way is shown instead, if there is one."""
         first = list(self.one.changes[0].get(partition, ()))
@@ -74,7 +75,7 @@ class Beside:
         return any(one != other for one, other in self.rows(partition))
 
 
-def _aligned(one: Sequence[str], other: Sequence[str]) -> Iterator[Row]:
+def _aligned(one: Sequence[str], other: Sequence[str]) -> Iterator[Aligned]:
     for _, low, high, low_other, high_other in SequenceMatcher(
         None, one, other, autojunk=False
     ).get_opcodes():
@@ -90,7 +91,7 @@ def as_lines(found: Beside) -> Iterator[str]:
     for partition in found.partitions:
         rows = found.rows(partition)
         if not found.differs_in(partition):
-            yield f"  {partition}: the same {len(rows)} states of leader, ISR and ELR"
+            yield f"  {partition}: the same {counted(len(rows), 'state')} of leader, ISR and ELR"
             continue
         yield f"  {partition}: states of leader, ISR and ELR differ"
         width = max(len(one) for one, _ in rows)

@@ -60,7 +60,7 @@ and of brokers, who keep the replicas of partitions (KIP-966):
     P11   replicas agree, batch by batch; so does what leaders show    kept_partition.py
     P12   a leader's high watermark rises, within its log              watched_broker.py
     P16   no follower cuts off what was shown                          kept_partition.py
-    P18   who has caught up, and asks for it, is unfenced              let_in.py
+    P18   who has caught up, and asks for it, is unfenced              heartbeats_answered.py
     E1-E4, E7, E9, E11    what becomes of ISR, ELR and leader          eligible_rules.py
     E5    who registers after an unclean shutdown is in no ISR or ELR  committed_changes.py
     E6    who lacks what it had does not say that it ended in good order  committed_changes.py
@@ -84,7 +84,8 @@ The simulator makes one `Watch` a run, and
     life.after_step(outputs, at_ns)              # all effects of a step were performed
 
 and a `BrokerWatch` beside it, for the lives of brokers (`WatchedBroker`), and for what controllers
-answer to them (`LetIn`), which is looked at where the quorum's promises are not (static voters) too.
+answer to them (`LetIn`), which is looked at where the quorum's promises are not (static voters),
+too.
 
 A life that ends needs no word, however it ends: what a kill or a power cut left is read off the
 disk when the next one begins. A node that dies amid a step gets no `after_step` for it. Outputs
@@ -97,7 +98,7 @@ tree (`known_batches.py`). Only a new life reads its whole log.
 
 from chaos.cluster.sim.invariants.broken import InvariantViolated
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch
-from chaos.cluster.sim.invariants.let_in import LetIn
+from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
 from chaos.cluster.sim.invariants.view import CoreView, Durable, View
 from chaos.cluster.sim.invariants.watch import Watch
 from chaos.cluster.sim.invariants.watched_broker import WatchedBroker

@@ -9,10 +9,11 @@ broker has replayed. What that metadata says is judged as well (`committed_chang
 from dataclasses import dataclass
 from uuid import UUID
 
-from chaos.cluster.sim.invariants.committed_changes import CommittedChanges, Key
+from chaos.cluster.sim.invariants.committed_changes import CommittedChanges
+from chaos.cluster.sim.invariants.eligible_rules import Key
+from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
 from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Logs, Promised
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, holds
-from chaos.cluster.sim.invariants.let_in import LetIn
 from node.broker_core import BrokerCore
 from node.controller.image import Image
 from node.ids import LogId, NodeId, Offset

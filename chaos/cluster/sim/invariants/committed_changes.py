@@ -3,10 +3,14 @@ broker replays it first, and before anybody acts upon it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from uuid import UUID
 
 from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.eligible_rules import CommittedChange, MetadataBatch, check_all
+from chaos.cluster.sim.invariants.eligible_rules import (
+    CommittedBatch,
+    CommittedChange,
+    Key,
+    check_all,
+)
 from node.controller.image import Image
 from node.controller.image.partition import Partition
 from node.ids import NodeId, Offset
@@ -26,12 +30,11 @@ from node.storage.view import LogView
 MIN_ISR = "min.insync.replicas"
 _READ_BYTES = 1 << 20
 
-Key = tuple[UUID, int]
 BrokerEpoch = tuple[NodeId, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joining:
+class IsrJoin:
     """A proposal that a replica join an ISR: in which state of the partition."""
 
     key: Key
@@ -64,7 +67,7 @@ class CommittedChanges:
     min_isr: int
     image: Image = field(default_factory=Image)
     offset: Offset = Offset(0)  # all below is replayed
-    _joins: dict[Joining, set[int]] = field(default_factory=dict)  # by which broker epochs
+    _joins: dict[IsrJoin, set[int]] = field(default_factory=dict)  # by which broker epochs
     _claims: dict[BrokerEpoch, Claim] = field(default_factory=dict)
     _registered: dict[BrokerEpoch, _Registered] = field(default_factory=dict)
 
@@ -78,7 +81,7 @@ class CommittedChanges:
                 if batch.header.base_offset < applied:
                     self._replay(batch)
 
-    def propose(self, joining: Joining, broker_epoch: int) -> None:
+    def propose(self, joining: IsrJoin, broker_epoch: int) -> None:
         self._joins.setdefault(joining, set()).add(broker_epoch)
 
     def claim(self, broker: NodeId, epoch: int, claim: Claim) -> None:
@@ -129,11 +132,11 @@ class CommittedChanges:
         self,
         records: Sequence[MetadataRecord | UnknownRecord],
         changes: Sequence[CommittedChange],
-    ) -> MetadataBatch:
+    ) -> CommittedBatch:
         sets = any(isinstance(each, ConfigRecord) and each.name == MIN_ISR for each in records)
         keys = [change.key for change in changes]
         partitions = dict(self.image.topics.partitions()) if sets else self._found(keys)
-        return MetadataBatch(
+        return CommittedBatch(
             changes=changes,
             partitions=partitions,
             min_isr={
@@ -161,7 +164,7 @@ class CommittedChanges:
         before, after = change.before, change.after
         for broker in set(after.isr) - set(before.isr):
             is_elected = broker == after.leader != before.leader
-            joining = Joining(
+            joining = IsrJoin(
                 key=change.key,
                 leader_epoch=before.leader_epoch,
                 partition_epoch=before.partition_epoch,

@@ -43,7 +43,7 @@ class CommittedChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataBatch:
+class CommittedBatch:
     """Records that were committed together, and how things stand behind the last of them."""
 
     changes: Sequence[CommittedChange]
@@ -55,7 +55,7 @@ class MetadataBatch:
     cleared: bool  # ELRs, by a record of its own
 
 
-def check_all(batch: MetadataBatch) -> None:
+def check_all(batch: CommittedBatch) -> None:
     """Raises Broken."""
     for key, state in batch.partitions.items():
         _check_state(f"{key[0]}-{key[1]}", state, batch.min_isr[key])
@@ -106,7 +106,7 @@ def _check_elr_alone(change: CommittedChange) -> None:
         raise Broken("E11-elr-alone-keeps-epoch", what)
 
 
-def _check_election(batch: MetadataBatch, change: CommittedChange) -> None:
+def _check_election(batch: CommittedBatch, change: CommittedChange) -> None:
     before, after, elected = change.before, change.after, change.elected
     if change.elected_outside:
         if after.recovery != RECOVERING or after.isr != (elected,) or after.elr:
@@ -121,7 +121,7 @@ def _check_election(batch: MetadataBatch, change: CommittedChange) -> None:
             raise Broken("E7-elr-elected-with-empty-isr", what)
 
 
-def _check_kept(batch: MetadataBatch, change: CommittedChange) -> None:
+def _check_kept(batch: CommittedBatch, change: CommittedChange) -> None:
     """Nobody leaves ISR and ELR for no reason while they are fewer than min ISR."""
     before, after = change.before, change.after
     left = {*after.isr, *after.elr}

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas, key_of
-from chaos.cluster.sim.invariants.committed_changes import Claim, Joining, Key
+from chaos.cluster.sim.invariants.committed_changes import Claim, IsrJoin
+from chaos.cluster.sim.invariants.eligible_rules import Key
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from node.broker_core import BrokerCore
 from node.effects import (
@@ -144,7 +145,7 @@ class WatchedBroker:
     def _join(self, fields: Mapping[str, TraceValue]) -> None:
         """By what the follower's log is, and not what its leader takes it for."""
         key, broker = _key(fields), NodeId(_number(fields, "replica"))
-        joining = Joining(
+        joining = IsrJoin(
             key=key,
             leader_epoch=_number(fields, "epoch"),
             partition_epoch=_number(fields, "partition_epoch"),

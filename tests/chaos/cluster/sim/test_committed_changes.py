@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.committed_changes import Claim, CommittedChanges, Joining
-from chaos.cluster.sim.invariants.let_in import LetIn
+from chaos.cluster.sim.invariants.committed_changes import Claim, CommittedChanges, IsrJoin
+from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
 from chaos.mutations.planted import planted_by
 from node.controller.image import Image
 from node.ids import ConnectionId, Epoch, NodeId
@@ -138,7 +138,7 @@ def test_who_breaks_a_rule_of_eligible_leaders_is_accused(
 
 def joining(world: World, broker_epoch: int) -> None:
     world.commit([change(isr=(1, 2))])
-    at = Joining(key=KEY, leader_epoch=0, partition_epoch=1, replica=3)
+    at = IsrJoin(key=KEY, leader_epoch=0, partition_epoch=1, replica=3)
     world.changes.propose(at, broker_epoch)
 
 
