@@ -23,7 +23,7 @@ from chaos.runtimes import DOCKER, RUNTIMES
 from chaos.scenario import SCENARIO_SETTINGS, SIM, OnKafka, Scenario
 from chaos.scenarios import SCENARIOS
 from chaos.trial import Trial
-from workloads.append import AppendOptions
+from workloads.append_options import AppendOptions
 from workloads.library_clients import RAW
 from workloads.workload import Load
 from workloads.workload_kinds import kind_of

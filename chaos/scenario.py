@@ -27,7 +27,7 @@ from chaos.nemesis.script import Script
 from chaos.nemesis.victims import FollowerThatVoted
 from chaos.trial import Trial
 from checkers.run.expectation import Expectation
-from workloads.append import AppendOptions
+from workloads.append_options import AppendOptions
 from workloads.connection import Driver
 from workloads.log_driver import LogClients
 from workloads.register_options import RegisterOptions

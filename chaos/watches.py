@@ -122,7 +122,11 @@ class PartitionWatch:
         for node, told in claims.items():
             for claim in told:
                 self._recorder.probe(_row(asked_ns, answered_ns, node, claim))
-        return Sight(claims=claims, acknowledged=self._workload.acknowledged_writes)
+        return Sight(
+            claims=claims,
+            acknowledged=self._workload.acknowledged_writes,
+            committed=self._workload.committed_transactions,
+        )
 
     def _known(self, answer: Iterable[PartitionClaim]) -> tuple[PartitionClaim, ...]:
         return tuple(claim for claim in answer if claim.topic in self._topics)

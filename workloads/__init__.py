@@ -12,6 +12,7 @@ What a run knows:
     workload_kinds.py       the registry of workloads
     register.py             reads, writes and deletes of registers
     append.py               sends to logs and polls of them, creations and deletions of topics
+    append_options.py       how many send and poll, and how
     membership.py           changes of who votes, and questions who does, beside registers
     operation_history.py    where a workload writes down what happened
     tally.py                what clients count themselves
@@ -32,7 +33,10 @@ Clients of logs, by whichever library:
     looking_up.py           offsets by time
     deleting_records.py     records that are deleted, and whether they stay so
     deleting_topics.py      topics that are deleted, and which broker still knows them
+    syncing_coordinators.py what coordinators of transactions note is synced
     ending_transactions.py  ends what transactional producers left open
+    committing.py           commits what they have open
+    transaction_calls.py    what both ask of coordinators, each an operation
     producer_ids.py         where a producer has its id from
     producing.py            a process that sends
     consuming.py            a process that polls

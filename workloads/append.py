@@ -18,16 +18,14 @@ come as far as anybody ever saw: what was acknowledged must be there.
 
 import asyncio
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Self
 
 from checkers.history.history_kinds import HistoryKind
-from checkers.history.payload import WORD
 from workloads.administering import Topics, have_topics, keep_administering
+from workloads.append_options import AppendOptions
 from workloads.chore import Chore, Tools
 from workloads.chores import CHORES
+from workloads.committing import commit_whole
 from workloads.connection import Driver
 from workloads.consuming import Consuming, read_all
 from workloads.ending_transactions import EndingTransactions
@@ -37,16 +35,15 @@ from workloads.library_clients import (
     library_clients,
     library_topic_client,
 )
-from workloads.log_driver import LogClients, Sending
+from workloads.log_driver import LogClients, LogProducer, Sending
 from workloads.operation_history import MAIN, LogHistory
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.producing import Pace, Producing, Seen
 from workloads.raw_clients import RawClients
-from workloads.raw_producer import Patience
 from workloads.raw_topics import RawTopicClient
 from workloads.tally import Tally
 from workloads.topic_driver import TopicClient, TopicShape
-from workloads.wire.produce import ALL
+from workloads.transaction_calls import TransactionCalls
 from workloads.workload import Access, Servers, WorkloadKind
 
 _TOPICS_WITHIN_S = 60.0
@@ -54,102 +51,6 @@ ADMIN_TIMEOUT_S = 5.0
 _POLL_INTERVAL_S = 0.05
 _MOST_BYTES = 1 << 20  # of one poll
 _READERS_AT_ONCE = 6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppendOptions:
-    """What clients do. Raises ValueError if that cannot be done.
-
-    `rate` limits all producers together, in sends a second; 0 lets them run. A request waits
-    `timeout_s` for its answer; an idempotent producer goes on for `delivery_s`.
-    """
-
-    topics: int = 2
-    partitions: int = 3
-    replication: int = 3
-    configs: Mapping[str, str] = field(default_factory=lambda: {"min.insync.replicas": "2"})
-    prefix: str = "append"
-    producers: int = 20
-    consumers: int = 3
-    acks_none_share: float = 0.1  # of producers
-    acks_leader_share: float = 0.2
-    idempotent_share: float = 0.5  # of those that want acks of all
-    # Idempotent producers send within a transaction that they never end; all are ended after the
-    # final reads, by producers with their ids. Our own clients only.
-    transactional: bool = False
-    chores: tuple[str, ...] = ()  # done beside it, by their names in `workloads.chores`
-    record_bytes: int = 1024
-    batch_records: int = 1  # in one send
-    rate: float = 0.0
-    admin_rate: float = 0.5  # topics created or deleted a second
-    timeout_s: float = 1.0
-    delivery_s: float = 5.0
-    # Sends to each partition but the first, which then stands still; 0: no end of them.
-    most_each: int = 0
-    most_operations: int = 0  # sends before the final reads; 0: until told to stop
-
-    def __post_init__(self) -> None:
-        if self.record_bytes < WORD or self.record_bytes % WORD:
-            raise ValueError(
-                f"records of {self.record_bytes} bytes cannot be told apart from damaged ones; "
-                f"take a multiple of {WORD}"
-            )
-
-    @property
-    def patience(self) -> Patience:
-        return Patience(request_s=self.timeout_s, delivery_s=self.delivery_s)
-
-    @property
-    def concurrency(self) -> int:
-        """Processes that send."""
-        return self.producers
-
-    def adjusted(
-        self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
-    ) -> Self:
-        """With what a user asked for instead; topics promise what the target's `min_isr` says, and
-        have as many replicas as its `replication` does, of its `brokers` at most."""
-        wanted = _count(settings, "replication", self.replication)
-        promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
-        return replace(
-            self,
-            producers=concurrency or self.producers,
-            rate=rate or self.rate,
-            replication=min(wanted, _count(settings, "brokers", wanted)),
-            configs={**self.configs, **promised},
-        )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(f"{self.prefix}-{number}" for number in range(self.topics))
-
-    def all_partitions(self) -> tuple[TopicPartition, ...]:
-        numbers = range(self.partitions)
-        return tuple(TopicPartition(name, number) for name in self.names for number in numbers)
-
-    def sendings(self) -> tuple[Sending, ...]:
-        """How each producer sends."""
-        none = round(self.producers * self.acks_none_share)
-        leader = round(self.producers * self.acks_leader_share)
-        rest = self.producers - none - leader
-        idempotent = round(rest * self.idempotent_share)
-        ways = [(0, False)] * none + [(1, False)] * leader
-        ways += [(ALL, True)] * idempotent + [(ALL, False)] * (rest - idempotent)
-        return tuple(
-            Sending(
-                acks=acks,
-                idempotent=repeats,
-                record_bytes=self.record_bytes,
-                transactional_id=f"{self.prefix}-{n}" if repeats and self.transactional else None,
-            )
-            for n, (acks, repeats) in enumerate(ways[: self.producers])
-        )
-
-
-def _count(settings: Mapping[str, str], name: str, usual: int) -> int:
-    """What is no number the target refuses."""
-    word = settings.get(name, "")
-    return int(word) if word.isdecimal() else usual
 
 
 class AppendWorkload:
@@ -193,6 +94,10 @@ class AppendWorkload:
     def acknowledged_writes(self) -> int:
         """Sends whose offset was told."""
         return self._seen.sends
+
+    @property
+    def committed_transactions(self) -> int:
+        return self._seen.commits
 
     @property
     def acknowledged_records(self) -> int:
@@ -257,9 +162,12 @@ class AppendWorkload:
         self._issued += 1
         return True
 
-    def _choose(self, rng: random.Random) -> TopicPartition:
+    def _choose(self, rng: random.Random, sending: Sending) -> TopicPartition:
         """The partition of the next send."""
-        chosen = rng.choice(self._open)
+        may = self._open
+        if self._options.commit_after and len(may) > 1:
+            may = may[:1] if sending.transactional_id is not None else may[1:]
+        chosen = rng.choice(may)
         self._sent[chosen] += 1
         if self._sent[chosen] == self._options.most_each and chosen != self._partitions[0]:
             self._open.remove(chosen)
@@ -307,19 +215,45 @@ class AppendWorkload:
             await topics.close()
 
     async def _produce(self, number: int, sending: Sending) -> None:
+        if sending.transactional_id is None:
+            producer = self._clients.producer(sending)
+            await self._producing(number, sending, producer).run(self._may_send)
+        else:
+            await self._produce_in_transaction(number, sending, sending.transactional_id)
+
+    async def _produce_in_transaction(self, number: int, sending: Sending, owner: str) -> None:
+        producer = self._raw.producer(sending)
+        producing = self._producing(number, sending, producer)
+        await producing.run(self._may_send)
+        if not producing.is_over or producer.producer_id is None:
+            return
+        calls = TransactionCalls(
+            self._driver,
+            self._history,
+            self._seen.tally,
+            phase=MAIN,
+            timeout_s=self._options.timeout_s,
+        )
+        try:
+            whole = await commit_whole(calls, owner, producer.producer_id, lambda: self._goes_on)
+            self._seen.commits += whole
+        finally:
+            calls.close()
+
+    def _producing(self, number: int, sending: Sending, producer: LogProducer) -> Producing:
         options = self._options
-        producing = Producing(
-            self._clients.producer(sending),
+        return Producing(
+            producer,
             self._history,
             self._seen,
-            choose=partial(self._choose, self._rng(f"producer:{number}")),
+            choose=partial(self._choose, self._rng(f"producer:{number}"), sending),
             sending=sending,
             pace=Pace(
                 records=min(options.batch_records, self._clients.most_records),
                 rate=options.rate / options.producers,
+                most=options.commit_after if sending.transactional_id is not None else 0,
             ),
         )
-        await producing.run(self._may_send)
 
     async def _consume(self, number: int) -> None:
         consuming = Consuming(self._clients.consumer(), self._history, self._seen, MAIN)

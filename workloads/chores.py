@@ -8,6 +8,7 @@ from workloads.chore import Chore, Tools
 from workloads.deleting_records import DeletingRecords
 from workloads.deleting_topics import DeletingTopics
 from workloads.looking_up import LookingUp
+from workloads.syncing_coordinators import SyncingCoordinators
 from workloads.wire.client_metrics import Action
 
 CHORES: Mapping[str, Callable[[Tools], Chore]] = {
@@ -15,5 +16,6 @@ CHORES: Mapping[str, Callable[[Tools], Chore]] = {
     "deleting-topics": DeletingTopics,
     "known-operations": partial(AlteringConfigs, action=Action.SET),
     "looking-up": LookingUp,
+    "syncing-coordinators": SyncingCoordinators,
     "unknown-operations": partial(AlteringConfigs, action=NO_ACTION),
 }

@@ -12,10 +12,10 @@ from checkers.history.events import EventType
 from workloads.broker_connections import Brokers
 from workloads.connection import Driver, LostError, NotSentError
 from workloads.log_driver import NOBODY
-from workloads.operation_history import COMMITTED_END, FINAL, INIT_TRANSACTIONS, LogHistory
+from workloads.operation_history import COMMITTED_END, FINAL, LogHistory
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
-from workloads.producer_ids import initialize
 from workloads.producing import Seen
+from workloads.transaction_calls import TransactionCalls
 from workloads.wire.error_codes import error_name
 from workloads.wire.fetch import LATEST, list_offset, read_listed
 from workloads.wire.header import Api
@@ -39,13 +39,14 @@ class EndingTransactions:
         *,
         timeout_s: float,
     ) -> None:
-        self._nodes = driver.nodes
         self._brokers = Brokers(driver, timeout_s)
         self._leaders = leaders
         self._history = history
         self._seen = seen
         self._process = history.new_process()
-        self._turn = 0
+        self._calls = TransactionCalls(
+            driver, history, seen.tally, phase=FINAL, timeout_s=timeout_s
+        )
 
     async def run(
         self, ids: Iterable[str], partitions: Iterable[TopicPartition]
@@ -65,23 +66,20 @@ class EndingTransactions:
                     short.append(f"the end of committed transactions in {partition.key}")
         finally:
             self._brokers.close()
+            self._calls.close()
         return tuple(short)
 
     async def _initialize(self, owner: str, deadline: float) -> bool:
-        """Until the coordinator says that it did; errors are for the next attempt."""
+        """Until the coordinator says that it did. What it says of the last transaction is asked
+        before: it forgets that then."""
         loop = asyncio.get_running_loop()
         while loop.time() < deadline:
-            node = self._nodes[self._turn % len(self._nodes)]
-            self._invoke(INIT_TRANSACTIONS, owner, node)
-            try:
-                error = (await initialize(self._brokers, node, owner)).error
-                trouble = error_name(error) if error else None
-            except (NotSentError, LostError) as lost:
-                trouble = str(lost)
-            self._complete(EventType.INFO if trouble else EventType.OK, None, trouble)
-            if trouble is None:
+            if await self._calls.is_committed(owner) is not None:
+                break
+            await asyncio.sleep(_PAUSE_S)
+        while loop.time() < deadline:
+            if await self._calls.initialize(owner):
                 return True
-            self._turn += 1
             await asyncio.sleep(_PAUSE_S)
         return False
 
@@ -98,7 +96,7 @@ class EndingTransactions:
 
     async def _committed_end(self, partition: TopicPartition) -> int | None:
         node = self._leaders.known(partition)
-        self._invoke(COMMITTED_END, partition.key, NOBODY if node is None else node)
+        self._invoke(partition.key, NOBODY if node is None else node)
         topic, index = partition.topic, partition.partition
         try:
             listed = await self._brokers.ask(
@@ -117,9 +115,9 @@ class EndingTransactions:
         await self._leaders.find(partition, _SEARCH_S)
         return None
 
-    def _invoke(self, f: str, key: str, node: int) -> None:
+    def _invoke(self, key: str, node: int) -> None:
         self._seen.tally.invoke()
-        self._history.invoke(self._process, f, key, None, node, FINAL)
+        self._history.invoke(self._process, COMMITTED_END, key, None, node, FINAL)
 
     def _complete(self, outcome: EventType, value: int | None, error: str | None) -> None:
         self._seen.tally.complete(outcome)

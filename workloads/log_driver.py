@@ -54,7 +54,7 @@ class PollResult:
 class Sending:
     """How a producer sends: acks -1 (all), 0 or 1; records of `record_bytes`.
 
-    With a `transactional_id`, all within a transaction that it never ends: our own producer only.
+    With a `transactional_id`, all within a transaction that it does not end: our own producer only.
     """
 
     acks: int

@@ -107,6 +107,10 @@ class MembershipWorkload:
         return self._registers.acknowledged_writes
 
     @property
+    def committed_transactions(self) -> int:
+        return self._registers.committed_transactions
+
+    @property
     def is_over(self) -> bool:
         return self._registers.is_over
 

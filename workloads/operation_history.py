@@ -15,11 +15,15 @@ ASSIGN = "assign"  # the consumer takes up these partitions anew: what it polls 
 CREATE_TOPIC = "create-topic"
 DELETE_TOPIC = "delete-topic"
 INIT_TRANSACTIONS = "init-transactions"  # of a transactional id: what it had open is over
+COMMIT = "commit"  # the transaction that a transactional id has open
+# Whether its coordinator calls the last transaction of a transactional id committed: 1 or 0.
+IS_COMMITTED = "is-committed"
 COMMITTED_END = "committed-end"  # the offset up to which committed transactions may be read
 DELETE_RECORDS = "delete-records"  # of a log, those whose offset is smaller than the value
 LOG_START = "log-start"  # the offset at which a log begins
 PUT = "put"  # a record, in a log of its own
 LOOK_UP = "look-up"  # the offset of the first record in it that is younger than 1970; -1: of none
+SET_CONFIG = "set-config"  # of a topic
 SET_MIN_ISR = "set-min-isr"  # the cluster's min.insync.replicas
 ADD_VOTER = "add-voter"  # a replica, as "node:directory id", is to vote
 REMOVE_VOTER = "remove-voter"  # or no more

@@ -1,26 +1,70 @@
-"""Where a producer has its id from: any broker, or the coordinator of its transactions."""
+"""Where a producer has its id from: any broker, or the coordinator of its transactions; which also
+commits them, and tells of them.
+
+An error of either answer is one of the result. All of it raises NotSentError or LostError.
+"""
+
+from collections.abc import Callable
 
 from workloads.broker_connections import Brokers
-from workloads.wire.coordinator import find_coordinator, read_coordinator
+from workloads.connection import Answer
+from workloads.wire.coordinator import (
+    DescribedTransaction,
+    commit_transaction,
+    describe_transaction,
+    find_coordinator,
+    read_coordinator,
+    read_described_transaction,
+    read_ended,
+)
 from workloads.wire.header import Api
 from workloads.wire.produce import ProducerId, init_producer_id, read_producer_id
 
 
 async def initialize(brokers: Brokers, node: int, transactional_id: str | None) -> ProducerId:
-    """A producer id from `node`, or, of a transactional id, from the coordinator that it names.
-
-    An error of either answer is one of the result. Raises NotSentError or LostError.
-    """
+    """A producer id from `node`, or, of a transactional id, from the coordinator that it names."""
+    body = init_producer_id(transactional_id)
     if transactional_id is None:
-        return await _ask(brokers, node, None)
+        return await brokers.ask(node, Api.INIT_PRODUCER_ID, body, read_producer_id)
+    found = await _ask_coordinator(
+        brokers, node, transactional_id, Api.INIT_PRODUCER_ID, body, read_producer_id
+    )
+    if isinstance(found, int):
+        return ProducerId(error=found, producer_id=-1, epoch=-1)
+    return found
+
+
+async def commit(brokers: Brokers, node: int, transactional_id: str, producer: ProducerId) -> int:
+    """The error code of the coordinator that `node` names, or of `node`."""
+    body = commit_transaction(transactional_id, producer.producer_id, producer.epoch)
+    return await _ask_coordinator(brokers, node, transactional_id, Api.END_TXN, body, read_ended)
+
+
+async def describe(brokers: Brokers, node: int, transactional_id: str) -> DescribedTransaction:
+    """By the coordinator that `node` names."""
+    found = await _ask_coordinator(
+        brokers,
+        node,
+        transactional_id,
+        Api.DESCRIBE_TRANSACTIONS,
+        describe_transaction(transactional_id),
+        read_described_transaction,
+    )
+    return DescribedTransaction(error=found, state="") if isinstance(found, int) else found
+
+
+async def _ask_coordinator(
+    brokers: Brokers,
+    node: int,
+    transactional_id: str,
+    api: Api,
+    body: bytes,
+    read: Callable[[bytes], Answer],
+) -> Answer | int:
+    """The error code of whoever was to name it, if there is one."""
     found = await brokers.ask(
         node, Api.FIND_COORDINATOR, find_coordinator(transactional_id), read_coordinator
     )
     if found.error:
-        return ProducerId(error=found.error, producer_id=-1, epoch=-1)
-    return await _ask(brokers, found.node, transactional_id)
-
-
-async def _ask(brokers: Brokers, node: int, transactional_id: str | None) -> ProducerId:
-    body = init_producer_id(transactional_id)
-    return await brokers.ask(node, Api.INIT_PRODUCER_ID, body, read_producer_id)
+        return found.error
+    return await brokers.ask(found.node, api, body, read)

@@ -24,6 +24,7 @@ class Seen:
     polled: dict[TopicPartition, int] = field(default_factory=dict)
     sends: int = 0  # acknowledged ones, whatever their acks
     records: int = 0  # in those
+    commits: int = 0  # of transactions, that their coordinators called over
     tally: Tally = field(default_factory=Tally)
 
     def acknowledge(self, partition: TopicPartition, end: int) -> None:
@@ -39,10 +40,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """`records` in a send; `rate` of sends a second of this process, 0: as they come."""
+    """`records` in a send; `rate` of sends a second of this process, 0: as they come; `most` that
+    are acknowledged before it ends, 0: as many as may be."""
 
     records: int
     rate: float
+    most: int = 0
 
 
 class Producing:
@@ -66,13 +69,19 @@ class Producing:
         self._pace = pace
         self._process = history.new_process()
         self._number = 0
+        self._acknowledged = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether as many sends were acknowledged as its pace wants."""
+        return 0 < self._pace.most <= self._acknowledged
 
     async def run(self, may_go_on: Callable[[], bool]) -> None:
         """Send while `may_go_on`, which counts the send that follows."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         try:
-            while may_go_on():
+            while not self.is_over and may_go_on():
                 await self._send(self._choose())
                 if self._pace.rate:
                     due = max(due + 1 / self._pace.rate, loop.time() - 1)
@@ -102,13 +111,14 @@ class Producing:
         told = replace(span, offset=sent.offset)
         self._history.complete_spans(self._process, sent.outcome, [told], sent.error)
         if sent.outcome is EventType.OK:
-            self._acknowledged(partition, sent.offset)
+            self._acknowledge(partition, sent.offset)
         elif sent.outcome is EventType.INFO:
             self._process, self._number = self._history.new_process(), 0
 
-    def _acknowledged(self, partition: TopicPartition, offset: int | None) -> None:
+    def _acknowledge(self, partition: TopicPartition, offset: int | None) -> None:
         if offset is None:
             return
+        self._acknowledged += 1
         self._seen.sends += 1
         self._seen.records += self._pace.records
         if self._sending.acks == ALL:

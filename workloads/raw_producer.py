@@ -19,7 +19,7 @@ from workloads.producer_ids import initialize
 from workloads.wire.batch import ANONYMOUS, Identity, encode_batch
 from workloads.wire.error_codes import error_name, is_retriable_send, send_outcome
 from workloads.wire.header import Api
-from workloads.wire.produce import produce, read_produce
+from workloads.wire.produce import ProducerId, produce, read_produce
 
 _SEARCH_S = 1.0
 _PAUSE_S = 0.02
@@ -74,6 +74,14 @@ class RawProducer:
         self._sequences: _Sequences | None = None
         self._troubled = False
         self._pause_s = _PAUSE_S
+
+    @property
+    def producer_id(self) -> ProducerId | None:
+        """With which it sends; None if it has none, or its last send did not succeed."""
+        found = self._sequences
+        if found is None:
+            return None
+        return ProducerId(error=0, producer_id=found.producer_id, epoch=found.epoch)
 
     async def close(self) -> None:
         self._brokers.close()

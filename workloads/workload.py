@@ -27,6 +27,10 @@ class Workload(Protocol):
     def acknowledged_writes(self) -> int: ...
 
     @property
+    def committed_transactions(self) -> int:
+        """Those that their coordinators called committed."""
+
+    @property
     def is_over(self) -> bool:
         """Whether all that it may issue was issued."""
 

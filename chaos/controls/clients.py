@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from checkers.history.events import EventType
-from workloads.append import AppendOptions
+from workloads.append_options import AppendOptions
 from workloads.connection import Answer, Connection, Driver, LostError
 from workloads.log_driver import LogConsumer, LogProducer, Sending, SendResult
 from workloads.partition_leaders import PartitionLeaders, TopicPartition

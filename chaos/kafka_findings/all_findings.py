@@ -112,5 +112,11 @@ FINDINGS: Mapping[str, Finding] = {
             says=(r"Completed transition to (UnattachedState|ProspectiveState|Leader)",),
             files=("__cluster_metadata-0/quorum-state",),
         ),
+        Finding(
+            section=21,
+            scenarios=("remembered-commit",),
+            files=("append-0-0/*.log", "__transaction_state-*/*.log"),
+            moments=("commit-remembered",),
+        ),
     )
 }

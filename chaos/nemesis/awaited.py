@@ -23,14 +23,16 @@ class Sight:
 
     claims: Mapping[int, Claims]
     acknowledged: int  # writes since the run began
+    committed: int = 0  # transactions since then
 
     def __str__(self) -> str:
         """Short, however many partitions there are."""
         told = [
             f"node {broker} says: {_in_short(claims)}" for broker, claims in self.claims.items()
         ]
-        writes = counted(self.acknowledged, "acknowledged write")
-        return "; ".join([writes, *(told or ["no broker answers"])])
+        done = [counted(self.acknowledged, "acknowledged write")]
+        done += [counted(self.committed, "committed transaction")] if self.committed else []
+        return "; ".join([*done, *(told or ["no broker answers"])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,22 @@ class Acknowledged:
         return f"{counted(self.count, 'write is', 'writes are')} acknowledged"
 
 
-Condition = IsrIs | ElrIs | NobodyLeads | Led | PreferredLead | Whole | Acknowledged
+@dataclass(frozen=True, slots=True)
+class TransactionsCommitted:
+    """So many transactions of clients are called committed by their coordinators."""
+
+    count: int
+
+    def holds(self, sight: Sight) -> bool:
+        return sight.committed >= self.count
+
+    def __str__(self) -> str:
+        return f"{counted(self.count, 'transaction is', 'transactions are')} committed"
+
+
+Condition = (
+    IsrIs | ElrIs | NobodyLeads | Led | PreferredLead | Whole | Acknowledged | TransactionsCommitted
+)
 
 
 class ClusterView(Protocol):

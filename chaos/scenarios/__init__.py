@@ -48,6 +48,7 @@ from chaos.scenarios.power_off import POWER_OFF
 from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKERS
 from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.reformat_ignored import REFORMAT_IGNORED
+from chaos.scenarios.remembered_commit import REMEMBERED_COMMIT
 from chaos.scenarios.remove_leader import REMOVE_LEADER, REMOVE_LEADER_DIRECTORY
 from chaos.scenarios.removed_candidate import REMOVED_CANDIDATE
 from chaos.scenarios.removed_leader import REMOVED_LEADER
@@ -115,6 +116,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         LOST_OBSERVER,
         ELR_WIPED,
         HANGING_TRANSACTION,
+        REMEMBERED_COMMIT,
         LOST_TIMESTAMPS,
         GHOST_TOPIC,
         UNDELETED_RECORDS,

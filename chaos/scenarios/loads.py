@@ -3,7 +3,7 @@ sides of the scenarios expect of them."""
 
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
-from workloads.append import AppendOptions
+from workloads.append_options import AppendOptions
 
 # Whatever was acknowledged was promised: every producer waits for all in-sync replicas.
 PROMISED = AppendOptions(

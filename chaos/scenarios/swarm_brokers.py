@@ -39,7 +39,7 @@ from chaos.nemesis.victims import (
 from chaos.scenario import Scenario
 from chaos.scenarios.swarm_windows import at_random, one_window
 from chaos.trial import Trial
-from workloads.append import AppendOptions
+from workloads.append_options import AppendOptions
 
 _VICTIMS: tuple[Victim, ...] = (
     PartitionLeader(),

@@ -46,6 +46,7 @@ NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of non
 ANSWERED = (
     "read",
     "committed-end",
+    "is-committed",
     "look-up",
     "describe-topic",
     "log-start",

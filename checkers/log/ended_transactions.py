@@ -15,6 +15,7 @@ from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult
 
 INIT, END, SEND = "init-transactions", "committed-end", "send"
+IS_COMMITTED = "is-committed"
 STANDS_FOR_S = 3.0  # so long an end has to stand still
 _SECOND = 1_000_000_000
 
@@ -37,11 +38,13 @@ def ended_transactions_are_over(evidence: Evidence) -> CheckResult:
     committed transactions come as far as those who read everything.
 
     What counts is what the final reads were given: a record that is lost holds nobody up. The end
-    that a leader tells has to stand below it for 3 s. Needs: ops, spans.
+    that a leader tells has to stand below it for 3 s. Where every coordinator said before that the
+    last transaction was committed, that is told with it. Needs: ops, spans.
     """
     ops = evidence.tables["ops"]
     inits, told = (_operations(ops, f) for f in (INIT, END))
     over, gaps = _all_over(inits, ops)
+    committed = _all_committed(inits, ops)
     read = _read_at_the_end(evidence)
     violations: list[Violation] = []
     keys = sorted({row["key"] for row in told})
@@ -55,7 +58,7 @@ def ended_transactions_are_over(evidence: Evidence) -> CheckResult:
         elif answers[-1]["t0"] - answers[0]["t0"] < STANDS_FOR_S * _SECOND:
             gaps.append(f"{key} was not asked for {STANDS_FOR_S:g} s")
         else:
-            violations.append(_standstill(inits, answers, read[key]))
+            violations.append(_standstill(inits, answers, read[key], committed))
     return conclude(
         looked_at=len(keys),
         unit="logs that transactions were sent to",
@@ -87,6 +90,16 @@ def _all_over(inits: Sequence[_Operation], ops: pa.Table) -> tuple[int | None, l
     return over, []
 
 
+def _all_committed(inits: Sequence[_Operation], ops: pa.Table) -> Sequence[_Operation]:
+    """What coordinators told of the transactional ids at the end; nothing, unless all of them said
+    of each that its last transaction is committed."""
+    told = [row for row in _operations(ops, IS_COMMITTED) if row["phase"] == "final"]
+    by_owner = {row["key"]: row for row in told if row["outcome"] == "ok"}
+    owners = {row["key"] for row in inits}
+    all_are = owners <= by_owner.keys() and all(row["value"] for row in by_owner.values())
+    return [by_owner[owner] for owner in sorted(owners)] if all_are else []
+
+
 def _read_at_the_end(evidence: Evidence) -> Mapping[str, int]:
     """By log, the offset behind the last record that the final reads were given."""
     ops = evidence.tables["ops"]
@@ -98,14 +111,20 @@ def _read_at_the_end(evidence: Evidence) -> Mapping[str, int]:
     }
 
 
-def _standstill(inits: Sequence[_Operation], answers: Sequence[_Operation], read: int) -> Violation:
+def _standstill(
+    inits: Sequence[_Operation],
+    answers: Sequence[_Operation],
+    read: int,
+    committed: Sequence[_Operation],
+) -> Violation:
     first, last = answers[0], answers[-1]
     seconds = (last["t0"] - first["t0"]) / _SECOND
-    shown = [*inits[-3:], first, last]
+    shown = [*committed[-3:], *inits[-3:], first, last]
+    known = ", each of which its coordinator had called committed before" if committed else ""
     return Violation(
         f"hanging transaction in {last['key']}: committed transactions can be read up to offset "
         f"{last['value']:,} of {read:,}, {seconds:.0f} s after every transactional id was "
-        "initialised anew",
+        f"initialised anew{known}",
         [
             {name: row[name] for name in ("op_id", "f", "key", "value", "node", "outcome")}
             | {"what": row["f"], "t_ns": row["t0"]}

@@ -29,6 +29,9 @@ SETTING_UP = (
     "create-topic",
     "delete-topic",
     "set-min-isr",
+    "set-config",
+    "commit",
+    "is-committed",
     "delete-records",
     "quorum-epoch",
     "alter-configs",  # which does not succeed where it has to be refused

@@ -22,7 +22,8 @@ from chaos.seal import seal
 from checkers.history.history_kinds import HistoryKind
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
-from workloads.append import AppendOptions, AppendWorkload
+from workloads.append import AppendWorkload
+from workloads.append_options import AppendOptions
 from workloads.connection import ClientEntry, Driver, TcpDriver
 from workloads.library_clients import library_clients
 from workloads.log_driver import LogClients

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-from workloads.append import AppendOptions
+from workloads.append_options import AppendOptions
 from workloads.broker_connections import Brokers
 from workloads.connection import Driver
 from workloads.partition_leaders import PartitionLeaders, TopicPartition

@@ -33,7 +33,8 @@ from chaos.watches import PartitionWatch
 from tests.bench.append import Measured, measure_at
 from tests.bench.bare import records_per_s as bare_records_per_s
 from tests.bench.row import Row
-from workloads.append import AppendOptions, AppendWorkload
+from workloads.append import AppendWorkload
+from workloads.append_options import AppendOptions
 from workloads.connection import ClientEntry, Driver
 
 _BROKERS = 3

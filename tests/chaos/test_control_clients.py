@@ -20,7 +20,8 @@ from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
 from tests.support.fake_logs import FakeBrokers
 from tests.support.histories import make_run
-from workloads.append import AppendOptions, AppendWorkload
+from workloads.append import AppendWorkload
+from workloads.append_options import AppendOptions
 from workloads.connection import TcpDriver
 
 CHECKS = (log_durability, log_offsets, log_polls, log_sends, log_final_reads)

@@ -19,7 +19,7 @@ from chaos.planning import Choices, plan_of
 from chaos.scenario import SIM
 from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import RunInfo
-from workloads.append import AppendOptions
+from workloads.append_options import AppendOptions
 from workloads.library_clients import LIBRARIES, TOPIC_CLIENTS
 from workloads.register_options import RegisterOptions
 from workloads.workload_kinds import KINDS, kind_of

@@ -20,6 +20,7 @@ from chaos.nemesis.awaited import (
     NobodyLeads,
     PreferredLead,
     Sight,
+    TransactionsCommitted,
     Whole,
 )
 from chaos.nemesis.kinds.cuts import NetworkPartition
@@ -63,10 +64,10 @@ def claim(isr: tuple[int, ...], leader: int = 1, key: str = "t-0") -> PartitionC
     )
 
 
-def sight(*claims: PartitionClaim, acknowledged: int = 0) -> Sight:
+def sight(*claims: PartitionClaim, acknowledged: int = 0, committed: int = 0) -> Sight:
     """What each broker says of the only partition."""
     told = {node: (each,) for node, each in enumerate(claims, start=1)}
-    return Sight(claims=told, acknowledged=acknowledged)
+    return Sight(claims=told, acknowledged=acknowledged, committed=committed)
 
 
 ALL = claim((1, 2, 3))
@@ -86,6 +87,7 @@ ALL = claim((1, 2, 3))
         (Whole(2), sight(ALL, ALL), sight(ALL, claim((1, 2)))),
         (Whole(2), sight(ALL, ALL), sight(ALL, claim((1, 2, 3), leader=2))),
         (Acknowledged(5), sight(acknowledged=5), sight(ALL, acknowledged=4)),
+        (TransactionsCommitted(2), sight(committed=2), sight(ALL, acknowledged=4, committed=1)),
     ],
 )
 def test_what_is_so(condition: Condition, so: Sight, not_so: Sight) -> None:
@@ -301,6 +303,7 @@ def test_the_last_look_is_told_in_a_line_however_many_partitions_there_are() -> 
         "2 in other states; node 3 says: no partitions"
     )
     assert str(sight(acknowledged=7)) == "7 acknowledged writes; no broker answers"
+    assert str(sight(committed=1)).startswith("0 acknowledged writes; 1 committed transaction;")
 
 
 def test_what_never_comes_true_ends_the_scenario(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """What fake brokers answer, as values of kio: to each API that clients of logs ask."""
 
-import datetime
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -16,48 +15,40 @@ from kio.schema.describe_quorum.v2 import response as quorum_response
 from kio.schema.errors import ErrorCode
 from kio.schema.fetch.v12 import request as fetch_request
 from kio.schema.fetch.v12 import response as fetch_response
-from kio.schema.find_coordinator.v4 import request as coordinator_request
-from kio.schema.find_coordinator.v4 import response as coordinator_response
 from kio.schema.incremental_alter_configs.v1 import request as alter_request
 from kio.schema.incremental_alter_configs.v1 import response as alter_response
-from kio.schema.init_producer_id.v4 import request as init_request
-from kio.schema.init_producer_id.v4 import response as init_response
 from kio.schema.list_offsets.v7 import request as list_request
 from kio.schema.list_offsets.v7 import response as list_response
 from kio.schema.metadata.v12 import request as metadata_request
 from kio.schema.metadata.v12 import response as metadata_response
 from kio.schema.produce.v12 import request as produce_request
 from kio.schema.produce.v12 import response as produce_response
-from kio.schema.types import BrokerId, ProducerId, TopicName
-from kio.serial import entity_reader
-from kio.static.primitive import Records, i16, i32, i32Timedelta, i64
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import Records, i32, i64
 
 from tests.support.fake_log import FINE, Ending, FakeLog, Fate
+from tests.support.transaction_answers import ZERO, TransactionAnswers, read
 
-_ZERO = i32Timedelta.parse(datetime.timedelta(0))
-_COORDINATOR = 2
 Decides = Callable[[int], Fate]  # what becomes of a Produce, by its acks
 
 
-class BrokerAnswers:
+class BrokerAnswers(TransactionAnswers):
     """What all brokers of a cluster know, and their answers from that: no sockets, no frames."""
 
     def __init__(self, count: int) -> None:
+        super().__init__()
         self.logs: dict[tuple[str, int], FakeLog] = {}
         self.topics: dict[str, int] = {}
         self.on_produce: Decides = lambda _: FINE
         self.on_create: ErrorCode | None = None
         self.refuses_fetch: set[tuple[str, int]] = set()
         self.produced: list[bytes] = []
-        self.open_transactions: dict[str, int] = {}  # the first offset of each, by its owner
         self.altered: list[tuple[str, str, str | None]] = []
         self.ghosts: dict[int, set[str]] = {}  # topics that a broker knows although they are gone
         self.deaf: set[int] = set()  # brokers that know of no topic any more
-        self.forgets_transactions = False  # so that nobody ends them
         self.epoch = 1  # of the quorum
         self.falls = False  # the active controller, over an operation that there is not
         self._count = count
-        self._producers = 0
 
     def move_leaders(self, to: int) -> None:
         for log in self.logs.values():
@@ -72,57 +63,27 @@ class BrokerAnswers:
         """A response; or how the connection goes on without one."""
         match api:
             case 0:
-                return self._produce(node, _read(produce_request.ProduceRequest, body))
+                return self._produce(node, read(produce_request.ProduceRequest, body))
             case 1:
-                return self._fetch(node, _read(fetch_request.FetchRequest, body))
+                return self._fetch(node, read(fetch_request.FetchRequest, body))
             case 2:
-                return self._list(_read(list_request.ListOffsetsRequest, body))
+                return self._list(read(list_request.ListOffsetsRequest, body))
             case 3:
-                return self._metadata(node, _read(metadata_request.MetadataRequest, body))
+                return self._metadata(node, read(metadata_request.MetadataRequest, body))
             case 19:
-                return self._create(_read(create_request.CreateTopicsRequest, body))
+                return self._create(read(create_request.CreateTopicsRequest, body))
             case 20:
-                return self._delete(_read(delete_request.DeleteTopicsRequest, body))
-            case 10:
-                return self._coordinate(_read(coordinator_request.FindCoordinatorRequest, body))
-            case 22:
-                return self._initialize(node, _read(init_request.InitProducerIdRequest, body))
+                return self._delete(read(delete_request.DeleteTopicsRequest, body))
+            case 10 | 22 | 26 | 65:
+                return self.answer_of_transactions(node, api, body)
             case 21:
-                return self._delete_records(_read(records_request.DeleteRecordsRequest, body))
+                return self._delete_records(read(records_request.DeleteRecordsRequest, body))
             case 55:
-                _read(quorum_request.DescribeQuorumRequest, body)
+                read(quorum_request.DescribeQuorumRequest, body)
                 return _led_in(self.epoch)
             case 44:
-                return self._alter(_read(alter_request.IncrementalAlterConfigsRequest, body))
+                return self._alter(read(alter_request.IncrementalAlterConfigsRequest, body))
         raise AssertionError(f"nobody should ask for API {api}")
-
-    def _coordinate(self, request: coordinator_request.FindCoordinatorRequest) -> Any:
-        """Broker 2 coordinates everything."""
-        (key,) = request.coordinator_keys
-        found = coordinator_response.Coordinator(
-            key=key,
-            node_id=BrokerId(_COORDINATOR),
-            host="elsewhere",
-            port=i32(1),
-            error_code=ErrorCode.none,
-            error_message=None,
-        )
-        return coordinator_response.FindCoordinatorResponse(
-            throttle_time=_ZERO, coordinators=(found,)
-        )
-
-    def _initialize(self, node: int, request: init_request.InitProducerIdRequest) -> Any:
-        owner = request.transactional_id
-        wrong = owner is not None and node != _COORDINATOR
-        if owner is not None and not wrong and not self.forgets_transactions:
-            self.open_transactions.pop(owner, None)
-        self._producers += 1
-        return init_response.InitProducerIdResponse(
-            throttle_time=_ZERO,
-            error_code=ErrorCode.not_coordinator if wrong else ErrorCode.none,
-            producer_id=ProducerId(self._producers),
-            producer_epoch=i16(0),
-        )
 
     def _produce(self, node: int, request: produce_request.ProduceRequest) -> Any:
         (topic,) = request.topic_data
@@ -156,7 +117,7 @@ class BrokerAnswers:
                     name=topic.name, partition_responses=(result,)
                 ),
             ),
-            throttle_time=_ZERO,
+            throttle_time=ZERO,
         )
 
     def _fetch(self, node: int, request: fetch_request.FetchRequest) -> Any:
@@ -181,7 +142,7 @@ class BrokerAnswers:
             records=Records(b"" if error else log.read(offset, most)),
         )
         return fetch_response.FetchResponse(
-            throttle_time=_ZERO,
+            throttle_time=ZERO,
             error_code=ErrorCode.none,
             session_id=i32(0),
             responses=(
@@ -207,7 +168,7 @@ class BrokerAnswers:
             leader_epoch=i32(log.epoch),
         )
         return list_response.ListOffsetsResponse(
-            throttle_time=_ZERO,
+            throttle_time=ZERO,
             topics=(list_response.ListOffsetsTopicResponse(name=topic.name, partitions=(result,)),),
         )
 
@@ -222,7 +183,7 @@ class BrokerAnswers:
             error_code=ErrorCode.none,
         )
         return records_response.DeleteRecordsResponse(
-            throttle_time=_ZERO,
+            throttle_time=ZERO,
             topics=(
                 records_response.DeleteRecordsTopicResult(name=topic.name, partitions=(result,)),
             ),
@@ -243,13 +204,13 @@ class BrokerAnswers:
             resource_name=resource.resource_name,
         )
         return alter_response.IncrementalAlterConfigsResponse(
-            throttle_time=_ZERO, responses=(result,)
+            throttle_time=ZERO, responses=(result,)
         )
 
     def _metadata(self, node: int, request: metadata_request.MetadataRequest) -> Any:
         topics = tuple(self._topic(node, str(topic.name)) for topic in request.topics or ())
         return metadata_response.MetadataResponse(
-            throttle_time=_ZERO,
+            throttle_time=ZERO,
             brokers=(),
             cluster_id="fake",
             controller_id=BrokerId(1),
@@ -298,7 +259,7 @@ class BrokerAnswers:
             error_message=None,
             configs=(),
         )
-        return create_response.CreateTopicsResponse(throttle_time=_ZERO, topics=(result,))
+        return create_response.CreateTopicsResponse(throttle_time=ZERO, topics=(result,))
 
     def _delete(self, request: delete_request.DeleteTopicsRequest) -> Any:
         (topic,) = request.topics
@@ -307,7 +268,7 @@ class BrokerAnswers:
         result = delete_response.DeletableTopicResult(
             name=topic.name, topic_id=None, error_code=error, error_message=None
         )
-        return delete_response.DeleteTopicsResponse(throttle_time=_ZERO, responses=(result,))
+        return delete_response.DeleteTopicsResponse(throttle_time=ZERO, responses=(result,))
 
 
 def _led_in(epoch: int) -> quorum_response.DescribeQuorumResponse:
@@ -328,9 +289,3 @@ def _led_in(epoch: int) -> quorum_response.DescribeQuorumResponse:
     return quorum_response.DescribeQuorumResponse(
         error_code=ErrorCode.none, error_message=None, topics=(topic,), nodes=()
     )
-
-
-def _read(schema: Any, data: bytes) -> Any:
-    value, size = entity_reader(schema)(data, 0)
-    assert size == len(data), "a request and nothing behind it"
-    return value

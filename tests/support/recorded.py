@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from checkers.history.events import EventType
+from checkers.history.tables import ANSWERED
 from workloads.connection import MalformedAnswer
 from workloads.operation_history import SEND, Span
 
@@ -86,6 +87,8 @@ class ListedHistory:
         voters: Sequence[str] | None = None,
     ) -> None:
         operation = self._open.pop(process)
+        is_kept = value in (None, operation.value) or operation.f in ANSWERED
+        assert is_kept, f"the table has no place for what {operation.f} was answered"
         operation.outcome, operation.result, operation.error = outcome, value, error
         operation.voters = None if voters is None else tuple(voters)
         if outcome is EventType.INFO:

@@ -9,7 +9,8 @@ from checkers.history.events import EventType
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory
 from tests.workloads.test_append import FAST, Act, enough, load
-from workloads.append import AppendOptions, AppendWorkload
+from workloads.append import AppendWorkload
+from workloads.append_options import AppendOptions
 from workloads.chores import CHORES
 
 OK = EventType.OK

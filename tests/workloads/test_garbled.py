@@ -12,7 +12,8 @@ from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_logs import FakeBrokers
 from tests.support.garbled import Garbler, Keeper, Read, TappedDriver, read_or_malformed
 from tests.support.recorded import ListedHistory
-from workloads.append import AppendOptions, AppendWorkload
+from workloads.append import AppendWorkload
+from workloads.append_options import AppendOptions
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions

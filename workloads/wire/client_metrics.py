@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs 1 and DescribeConfigs 4 of CLIENT_METRICS resources.
+"""IncrementalAlterConfigs 1, and DescribeConfigs 4 of CLIENT_METRICS resources.
 
 By hand, because at thousands of operations a second the codec is most of a client's cost; tests
 hold it equal to kio's. A request may name many resources. The answer has one result for each, in
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from workloads.wire.flexible import MalformedAnswerError, MessageReader, array, string
 
-CLIENT_METRICS = 16  # a resource type
+TOPIC, CLIENT_METRICS = 2, 16  # resource types
 INTERVAL = "interval.ms"
 LOWEST_INTERVAL = 100  # that Kafka takes
 DEFAULT_CONFIG = 5  # DescribeConfigs: nobody set this entry

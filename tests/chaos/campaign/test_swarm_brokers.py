@@ -13,7 +13,7 @@ from chaos.operator_errors import UsageError
 from chaos.planning import Choices, plan_of
 from chaos.scenarios.swarm_brokers import every_fault, trial
 from tests.support.fake_cluster import FakeCluster
-from workloads.append import AppendOptions
+from workloads.append_options import AppendOptions
 
 TRIALS = [trial(seed) for seed in range(300)]
 

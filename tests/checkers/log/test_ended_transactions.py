@@ -30,6 +30,9 @@ class _History:
     def init(self, owner: str = OWNER, outcome: str = "ok") -> "_History":
         return self._tell("init-transactions", owner, None, outcome)
 
+    def told(self, committed: int | None, owner: str = OWNER, outcome: str = "ok") -> "_History":
+        return self._tell("is-committed", owner, committed, outcome)
+
     def end(self, offset: int | None, later_ms: int = 0, outcome: str = "ok") -> "_History":
         self.now += later_ms
         return self._tell("committed-end", KEY, offset, outcome)
@@ -63,6 +66,23 @@ def test_readers_that_stand_still_behind_what_was_ended() -> None:
         "committed-end",
         "committed-end",
     ]
+
+
+@pytest.mark.parametrize(
+    ("history", "owners"),
+    [
+        (read_all().told(1).init().end(1).end(1, LONG), 1),
+        (read_all().told(None, outcome="info").told(1).init().end(1).end(1, LONG), 1),
+        (read_all().told(1).told(1, "b").init().init("b").end(1).end(1, LONG), 2),
+        (read_all().told(0).init().end(1).end(1, LONG), 0),
+        (read_all().told(1).init().init("b").end(1).end(1, LONG), 0),
+        (read_all().told(1).told(0, "b").init().init("b").end(1).end(1, LONG), 0),
+    ],
+)
+def test_that_coordinators_call_all_committed_is_told(history: _History, owners: int) -> None:
+    found = history.judged()
+    assert (found.verdict, "called committed" in found.message) == (INVALID, owners > 0)
+    assert [event["what"] for event in found.witness].count("is-committed") == owners
 
 
 @pytest.mark.parametrize(
