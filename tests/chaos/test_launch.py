@@ -201,6 +201,9 @@ class ObligingProbe(Obliging):
         del within_s
         return tuple(self._cluster.fakes)
 
+    async def without(self, nodes: Sequence[NodeId], within_s: float) -> None:
+        """Whoever was removed."""
+
 
 class _Silent(FakeNode):
     """Off, on or paused, and nothing to connect to."""
