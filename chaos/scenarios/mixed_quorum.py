@@ -17,7 +17,7 @@ from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import ONE_BROKER, PROMISED
-from checkers.run.sides_led import EACH_SIDE_LEADS
+from checkers.run.sides_led import EACH_SIDE_CREATES, EACH_SIDE_LEADS
 from workloads.register_options import RegisterOptions
 
 _SLOT_S = 10.0  # a JVM has to start again in it
@@ -132,5 +132,5 @@ MIXED_BROKER = Scenario(
     load=replace(PROMISED, partitions=3, rate=60.0, admin_rate=1.0),
     settings=ONE_BROKER,
     of_both=True,
-    to_show=(EACH_SIDE_LEADS,),
+    to_show=(EACH_SIDE_LEADS, EACH_SIDE_CREATES),
 )
