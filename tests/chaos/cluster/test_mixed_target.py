@@ -173,7 +173,9 @@ def test_five_of_both_are_refused() -> None:
     [
         ("mixed-quorum", "node", "--target mixed"),
         ("mixed-quorum", "kafka", "--target mixed"),
-        ("all-unclean", "mixed", "mixed has none"),
+        ("all-unclean", "mixed", "mixed has none\n.*brokers=3, or --target kafka"),
+        ("mixed-broker", "kafka", "--target mixed"),
+        ("mixed-broker", "node", "--target mixed"),
     ],
 )
 def test_a_scenario_that_takes_another_target_is_refused(
@@ -181,6 +183,18 @@ def test_a_scenario_that_takes_another_target_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=says):
         plan_of(Choices(scenario=scenario, seed=1, target=asked, runtime="docker"))
+
+
+def test_scenarios_of_brokers_run_where_there_are_some() -> None:
+    asked = Choices(
+        scenario="partition-brokers",
+        seed=1,
+        target="mixed",
+        settings={"brokers": "3"},
+        runtime="docker",
+    )
+    plan = plan_of(asked)
+    assert layout("mixed", plan.nodes, plan.target_settings)[1] == 6
 
 
 def test_images_are_told_by_the_nodes_that_run_them() -> None:
