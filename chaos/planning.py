@@ -104,20 +104,25 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
     settings = _settings(scenario, choices)
     if scenario.is_of_brokers and scenario.trial is not None:
         settings = {BROKERS: str(_NODES), **settings}  # how many there are, the seed says
+    if scenario.of_both and not is_mixed(choices.target):
+        raise UsageError(
+            f"{scenario.name} is a scenario of one quorum of our nodes and Apache Kafka's\n"
+            f"  try: --target {MIXED}"
+        )
     if scenario.is_of_brokers and not has_brokers(choices.target, settings):
+        some = (
+            f"--set {BROKERS}=3, or --target {KAFKA}"
+            if is_mixed(choices.target)
+            else f"--target {KAFKA}, and --nodes for how many"
+        )
         raise UsageError(
             f"{scenario.name} is a scenario of brokers, and {choices.target} has none\n"
-            f"  try: --target {KAFKA}, and --nodes for how many"
+            f"  try: {some}"
         )
     if scenario.trial is not None and is_mixed(choices.target):
         raise UsageError(
             f"{scenario.name}: no seed draws a quorum of our nodes and Apache Kafka's\n"
             f"  try: kraft-chaos run mixed-quorum --target {MIXED}"
-        )
-    if scenario.of_both and not is_mixed(choices.target):
-        raise UsageError(
-            f"{scenario.name} is a scenario of one quorum of our nodes and Apache Kafka's\n"
-            f"  try: --target {MIXED}"
         )
     if choices.target == NODE and has_brokers(NODE, settings):
         _require_of_own_brokers(scenario, choices)

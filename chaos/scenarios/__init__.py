@@ -39,7 +39,7 @@ from chaos.scenarios.lost_observer import LOST_OBSERVER
 from chaos.scenarios.lost_timestamps import LOST_TIMESTAMPS
 from chaos.scenarios.membership_churn import MEMBERSHIP_CHURN
 from chaos.scenarios.minority_of_two import MINORITY_OF_TWO
-from chaos.scenarios.mixed_quorum import MIXED_QUORUM, MIXED_STATIC
+from chaos.scenarios.mixed_quorum import MIXED_BROKER, MIXED_QUORUM, MIXED_STATIC
 from chaos.scenarios.moved_replica import MOVED_REPLICA, MOVED_REPLICAS
 from chaos.scenarios.observer_power_off import OBSERVER_POWER_OFF
 from chaos.scenarios.partition_brokers import PARTITION_BROKERS
@@ -144,7 +144,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
 
 # Of one quorum of our nodes and Apache Kafka's controllers.
 MIXED_SCENARIOS: dict[str, Scenario] = {
-    scenario.name: scenario for scenario in (MIXED_QUORUM, MIXED_STATIC)
+    scenario.name: scenario for scenario in (MIXED_QUORUM, MIXED_STATIC, MIXED_BROKER)
 }
 
 SCENARIOS = CONTROLLER_SCENARIOS | MIXED_SCENARIOS | BROKER_SCENARIOS

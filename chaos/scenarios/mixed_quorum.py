@@ -1,7 +1,12 @@
-"""Our nodes and Apache Kafka's controllers are voters of one quorum: each side leads in turn."""
+"""Our nodes and Apache Kafka's controllers are voters of one quorum: each side leads in turn.
+
+With clients of the quorum itself, in both forms of one, and with clients of a broker of Apache
+Kafka beside it, who follows whichever side leads.
+"""
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition
@@ -11,7 +16,8 @@ from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.scenario import Scenario
-from checkers.run.sides_led import EACH_SIDE_LEADS
+from chaos.scenarios.loads import ONE_BROKER, PROMISED
+from checkers.run.sides_led import EACH_SIDE_CREATES, EACH_SIDE_LEADS
 from workloads.register_options import RegisterOptions
 
 _SLOT_S = 10.0  # a JVM has to start again in it
@@ -21,6 +27,10 @@ _OF_LEADERS: tuple[Fault, ...] = (
     PowerOff(victim=ControllerLeader()),
 )
 _OTHERS: tuple[Fault, ...] = (PowerOff(victim=RandomFollower()), PowerOff(victim=AllVoters()))
+_SWITCHED_DISKS: tuple[Fault, ...] = (
+    SwitchProgram(victim=ControllerLeader()),
+    SwitchProgram(victim=RandomFollower()),
+)
 _SWITCHES: tuple[Fault, ...] = (
     SwitchVoter(victim=ControllerLeader()),
     SwitchProgram(victim=ControllerLeader()),
@@ -51,13 +61,16 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
     return _drawn(rng, faults[:slots], duration_s)
 
 
-def _draw_static(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """Two leaders are hurt for each other node."""
+def _draw_same_voters(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
+    """Two leaders are hurt for each node that goes on as the other program, the first of them a
+    leader, and for each fault of another kind."""
     del nodes
-    slots = _slots(duration_s, 3)
+    slots = _slots(duration_s, 4)
+    switches = list(_SWITCHED_DISKS)
     faults: list[Fault] = []
     while len(faults) < slots:
-        faults += [*rng.sample(_OF_LEADERS, 2), rng.choice(_OTHERS)]
+        switch = switches.pop(0) if switches else rng.choice(_SWITCHED_DISKS)
+        faults += [*rng.sample(_OF_LEADERS, 2), switch, rng.choice(_OTHERS)]
     return _drawn(rng, faults[:slots], duration_s)
 
 
@@ -85,17 +98,39 @@ MIXED_QUORUM = Scenario(
 
 MIXED_STATIC = Scenario(
     name="mixed-static",
-    summary="a static quorum of our nodes and Apache Kafka's: leaders die",
+    summary="a static quorum of our nodes and Apache Kafka's: leaders die, disks change sides",
     description=(
         "As mixed-quorum, in the older form of a quorum (kraft.version 0): every configuration "
         "lists the same voters, who are known by their ids alone. Whoever leads is killed, cut "
-        "off or loses its power. Who votes cannot be changed, and nobody changes sides."
+        "off or loses its power, and nodes go on as the other implementation, on the disk that the "
+        "first has written. Who votes cannot be changed."
     ),
-    faults=(*_OF_LEADERS, *_OTHERS),
-    draw=_draw_static,
+    faults=(*_OF_LEADERS, *_OTHERS, *_SWITCHED_DISKS),
+    draw=_draw_same_voters,
     default_duration_s=60.0,
     load=RegisterOptions(rate=60.0),
     settings={"quorum": "static"},
     of_both=True,
     to_show=(EACH_SIDE_LEADS,),
+)
+
+MIXED_BROKER = Scenario(
+    name="mixed-broker",
+    summary="a broker of Apache Kafka, beside a quorum of our nodes and its own: leaders die",
+    description=(
+        "A broker of Apache Kafka registers with a quorum of both (--set brokers=3 makes three of "
+        "it, --set quorum=static the older form of the quorum), and clients write to it and read, "
+        "and create and delete topics all the while. Whoever leads the quorum is killed, cut off "
+        "or loses its power, and nodes go on as the other implementation, so that the broker is "
+        "told of topics, asks for ids and sends its heartbeats to either side. No acknowledged "
+        "topic or record may be gone, and nobody, the broker included, may complain in its log of "
+        "what another one wrote or answered. The broker itself is not hurt."
+    ),
+    faults=(*_OF_LEADERS, *_OTHERS, *_SWITCHED_DISKS),
+    draw=_draw_same_voters,
+    default_duration_s=60.0,
+    load=replace(PROMISED, partitions=3, rate=60.0, admin_rate=1.0),
+    settings=ONE_BROKER,
+    of_both=True,
+    to_show=(EACH_SIDE_LEADS, EACH_SIDE_CREATES),
 )

@@ -73,7 +73,7 @@ class RunInfo:
     last_words: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by node, where stuck
     planned_faults: int = 0
     faults_before_load: int = 0  # the first so many of them: no client was there yet
-    # Without which the run shows nothing: trace events, or `EACH_SIDE_LEADS` (`run.sides_led`).
+    # Without which the run shows nothing: trace events, or one of `run.sides_led.OF_SIDES`.
     to_show: Sequence[str] = ()
     # What the recorder wrote, by what it is (`chaos.recorder`); None: the run broke off before.
     recorded: Mapping[str, int] | None = None

@@ -8,7 +8,7 @@ calm.py                what nobody disturbs is quick
 let_in.py              P18: a broker that is left in peace is unfenced
 kept_running.py        no process ended by itself
 complaints.py          two programs in one quorum: neither logs an error of the other
-sides_led.py           and each of them led
+sides_led.py           and each of them led, and served brokers
 recovery.py            a healed cluster goes on
 change_answers.py      V11: changes of voters come to an end
 expectation.py         what is expected of a run, by check, anomaly and number

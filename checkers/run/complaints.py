@@ -53,7 +53,7 @@ EXPLAINED = (
         why="a client asked for an operation that there is not: judged by no-request-unseats",
     ),
     Explained(
-        text="Unexpected error handling request RequestHeader(apiKey=CONTROLLER_REGISTRATION,",
+        text="Unexpected error handling request RequestHeader(apiKey=",  # whatever is asked
         cause="org.apache.kafka.common.errors.NotControllerException: ",
         why="who got it is not the active controller yet, or any more; it is sent again",
     ),

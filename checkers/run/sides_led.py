@@ -1,4 +1,6 @@
-"""Two programs in one quorum: did each of them lead?"""
+"""Two programs in one quorum: did each of them lead, and serve brokers meanwhile?"""
+
+from collections.abc import Collection, Mapping
 
 import pyarrow.compute as pc
 
@@ -9,7 +11,9 @@ from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult, Verdict
 
-EACH_SIDE_LEADS = "each-side-leads"  # what a scenario may have to show
+# What a scenario may have to show.
+EACH_SIDE_LEADS, EACH_SIDE_CREATES = "each-side-leads", "each-side-creates-topics"
+OF_SIDES = (EACH_SIDE_LEADS, EACH_SIDE_CREATES)
 _OURS, _KAFKA = "our node", "Apache Kafka"
 
 
@@ -27,17 +31,54 @@ def each_side_led(evidence: Evidence) -> CheckResult:
     process that began before. Needs: probes, log_errors, node_events.
     """
     epochs = _epochs(evidence)
-    never = [side for side in (_OURS, _KAFKA) if not epochs[side]]
-    lacking = [
-        each for each in evidence.missing if each.kind in (Kind.NODE_LOGS, Kind.QUORUM_PROBES)
-    ]
+    never = _without(epochs)
     told = ", ".join(f"{side} in {counted(len(found), 'epoch')}" for side, found in epochs.items())
-    message = f"no probe was told that {' or '.join(never)} leads" if never else f"leaders: {told}"
     return CheckResult(
-        verdict=Verdict.VALID if not never else Verdict.UNKNOWN if lacking else Verdict.VOID,
-        message=message,
+        verdict=_verdict(never, evidence, Kind.NODE_LOGS, Kind.QUORUM_PROBES),
+        message=f"no probe was told that {never} leads" if never else f"leaders: {told}",
         looked_at=sum(map(len, epochs.values())),
     )
+
+
+def _creates(info: RunInfo) -> bool:
+    """Applies where a scenario is about brokers beside a quorum that two programs lead in turn."""
+    return EACH_SIDE_CREATES in info.to_show
+
+
+@check("each-side-created-topics", applies=_creates, source="")
+def each_side_created_topics(evidence: Evidence) -> CheckResult:
+    """Where two programs share a quorum beside brokers, each of them created topics as its leader.
+
+    Void otherwise: brokers were not served by the one that did not. By the epochs of the records in
+    the metadata logs on disks; which program led an epoch is known as for `each-side-led`. Needs:
+    log_records, probes, log_errors, node_events.
+    """
+    records = evidence.tables["log_records"]
+    topics = records.filter(pc.equal(records["type"], "Topic")).select(["offset", "epoch"])
+    created = set(zip(topics["offset"].to_pylist(), topics["epoch"].to_pylist(), strict=True))
+    sides = {
+        side: {offset for offset, epoch in created if epoch in led}
+        for side, led in _epochs(evidence).items()
+    }
+    never = _without(sides)
+    told = ", ".join(f"{counted(len(found), 'topic')} by {side}" for side, found in sides.items())
+    return CheckResult(
+        verdict=_verdict(never, evidence, Kind.NODE_LOGS, Kind.QUORUM_PROBES, Kind.METADATA_LOGS),
+        message=f"no topic was created while {never} was known to lead" if never else told,
+        looked_at=len(created),
+    )
+
+
+def _without(of_sides: Mapping[str, Collection[int]]) -> str:
+    """The sides of which there is nothing, "" where there is something of each."""
+    return " or ".join(side for side in (_OURS, _KAFKA) if not of_sides[side])
+
+
+def _verdict(never: str, evidence: Evidence, *needed: Kind) -> Verdict:
+    if not never:
+        return Verdict.VALID
+    lacking = any(each.kind in needed for each in evidence.missing)
+    return Verdict.UNKNOWN if lacking else Verdict.VOID
 
 
 def _epochs(evidence: Evidence) -> dict[str, set[int]]:

@@ -13,7 +13,7 @@ from checkers.evidence.planned import Kind
 from checkers.history.asked_by_clients import asked_by_clients
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import DESCRIBE_QUORUM, VOTER_CHANGES
-from checkers.run.sides_led import EACH_SIDE_LEADS
+from checkers.run.sides_led import OF_SIDES
 from checkers.run.silence import silence
 from checkers.verdict import CheckResult, EventValue, Verdict
 
@@ -173,7 +173,7 @@ def _is_to_show(info: RunInfo) -> bool:
 
 def _of_nodes(info: RunInfo) -> list[str]:
     """Trace events."""
-    return [name for name in info.to_show if name != EACH_SIDE_LEADS]
+    return [name for name in info.to_show if name not in OF_SIDES]
 
 
 @check("came-about", applies=_is_to_show, source="")

@@ -9,13 +9,13 @@ before the clock starts, which is the harness's own doing.
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chaos.clock import MachineClock
 from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
-from chaos.cluster.interface import Cluster, Killable, NodeId, Wipeable
+from chaos.cluster.interface import Cluster, Killable, Wipeable
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.topology import host_name, inner_port
 from chaos.probes import QuorumProbe, driver_for
@@ -27,12 +27,14 @@ from workloads.operator import NeverChangedError, Operator
 from workloads.tally import Tally
 from workloads.voter_requests import Voter
 from workloads.wire.client_metrics import Alteration, ConfigChange, alter, read_altered
+from workloads.wire.error_codes import ErrorCode
 from workloads.wire.header import Api
 
 LOG_BYTES = 50 << 20
 BAR_S = 15.0
 _VALUE, _AT_ONCE = "m" * 30_000, 10
 _WITHIN_S = 120.0
+_PAUSE_S = 0.1
 
 
 def measure() -> Iterator[Row]:
@@ -47,7 +49,7 @@ async def _measure() -> list[Row]:
     try:
         await cluster.create()
         probe = QuorumProbe(driver_for(cluster))
-        await _fill(cluster, await probe.leader(_WITHIN_S))
+        await _fill(cluster, probe)
         rows = [
             await _replaced(cluster, probe, "a follower's", leads=False),
             await _replaced(cluster, probe, "the leader's", leads=True),
@@ -62,19 +64,27 @@ def _name(whose: str) -> str:
     return f"{whose} disk is lost, with {LOG_BYTES >> 20} MB of metadata, until it is replaced"
 
 
-async def _fill(cluster: Cluster, leader: NodeId) -> None:
-    connection = await driver_for(cluster).connect(int(leader), 1.0)
+async def _fill(cluster: Cluster, probe: QuorumProbe) -> None:
+    for first in range(0, LOG_BYTES // len(_VALUE), _AT_ONCE):
+        names = [f"big-{number}" for number in range(first, first + _AT_ONCE)]
+        async with asyncio.timeout(_WITHIN_S):
+            while ErrorCode.NOT_CONTROLLER in (errors := await _write(cluster, probe, names)):
+                await asyncio.sleep(_PAUSE_S)  # who leads since a moment takes no writes yet
+        assert not any(errors), errors
+
+
+async def _write(cluster: Cluster, probe: QuorumProbe, names: Sequence[str]) -> Sequence[int]:
+    """The errors that whoever leads tells, one a name."""
+    change = ConfigChange(name="metrics", value=_VALUE)
+    body = alter(Alteration(resource=name, changes=(change,)) for name in names)
+    connection = await driver_for(cluster).connect(int(await probe.leader(_WITHIN_S)), 1.0)
     try:
-        for first in range(0, LOG_BYTES // len(_VALUE), _AT_ONCE):
-            names = [f"big-{number}" for number in range(first, first + _AT_ONCE)]
-            change = ConfigChange(name="metrics", value=_VALUE)
-            body = alter(Alteration(resource=name, changes=(change,)) for name in names)
-
-            def read(answer: bytes, asked: list[str] = names) -> list[int]:
-                return read_altered(answer, asked)
-
-            errors = await connection.ask(Api.INCREMENTAL_ALTER_CONFIGS, body, _WITHIN_S, read)
-            assert not any(errors), errors
+        return await connection.ask(
+            Api.INCREMENTAL_ALTER_CONFIGS,
+            body,
+            _WITHIN_S,
+            lambda answer: read_altered(answer, names),
+        )
     finally:
         connection.close()
 

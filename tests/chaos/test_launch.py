@@ -202,7 +202,7 @@ class ObligingProbe(Obliging):
         return tuple(self._cluster.fakes)
 
     async def without(self, nodes: Sequence[NodeId], within_s: float) -> None:
-        del nodes, within_s
+        """Whoever was removed."""
 
 
 class _Silent(FakeNode):

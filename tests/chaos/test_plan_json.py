@@ -32,7 +32,7 @@ def written_and_read(plan: RunPlan) -> RunPlan:
 def every_plan() -> Iterator[RunPlan]:
     """Each scenario as it is and by each of its sides, and each control."""
     for scenario in (SCENARIOS | CONTROLS).values():
-        target = KAFKA if scenario.is_of_brokers else MIXED if scenario.of_both else NODE
+        target = MIXED if scenario.of_both else KAFKA if scenario.is_of_brokers else NODE
         plain = Choices(scenario=scenario.name, seed=7, target=target, runtime="docker")
         plan = plan_of(plain) if scenario.trial is None else plan_of(replace(plain, runtime=SIM))
         yield plan

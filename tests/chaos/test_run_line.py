@@ -131,6 +131,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
         "changing-voters",
         "mixed-quorum",
         "mixed-static",
+        "mixed-broker",
         "power-off-brokers",
         "blackout-brokers",
     }

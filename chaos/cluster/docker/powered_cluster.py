@@ -162,30 +162,32 @@ class WipeableDockerCluster(PoweredDockerCluster):
     _lost_or_none: LostDisks | None = None
 
     async def wipe(self, node: NodeId) -> FaultEvidence:
-        lost = self._lost  # not in threads: of two nodes at once each would make one
-        return await self._gate.run(self._wipe, node, lost)
+        return await self._gate.run(self._wipe, node)
 
-    def _wipe(self, node: NodeId, lost: LostDisks) -> FaultEvidence:
+    def adopt(self, parts: Parts) -> None:
+        super().adopt(parts)
+        self._lost_or_none = LostDisks()  # before there are threads that would make several
+
+    def _wipe(self, node: NodeId) -> FaultEvidence:
         container = self._life.container(node)
         if container.attrs["State"]["Running"]:
             raise ClusterError(f"node {node} runs: its disk cannot be wiped")
         self._power.look_at_canary_of(node, container)
-        lost.keep(node, container)
+        self._lost.keep(node, container)
         wiper = Wiper(self._client, self._agent, self._labels, self._target)
         return wiper.wipe(node, container, self._parts.devices[node], self._parts.topology)
 
     @property
     def _lost(self) -> LostDisks:
-        if self._lost_or_none is None:
-            self._lost_or_none = LostDisks()
-        return self._lost_or_none
+        return self._there(self._lost_or_none)
 
     def _collect(self, into: Path) -> None:
         super()._collect(into)
         self._lost.move(into)
 
     def _destroy(self) -> None:
-        self._lost.drop()
+        if self._lost_or_none is not None:
+            self._lost_or_none.drop()
         super()._destroy()
 
 

@@ -1,9 +1,11 @@
 """One quorum of both: our own nodes, and controllers of Apache Kafka, voters of the same log.
 
-Nodes 1 to n are ours at first and those after them Apache Kafka's. Every container has both
-programs, so that a node can go on as the other one, on the disk that the first has written. Either
-all disks are formatted with the same `--initial-controllers` (KIP-853, `quorum=dynamic`), or all
-configurations list the same voters, known by their ids alone (`quorum=static`, kraft.version 0).
+Of three controllers the first ones are ours at first, and those after them Apache Kafka's. Every
+container has both programs, so that a controller can go on as the other one, on the disk that the
+first has written. Either all disks are formatted with the same `--initial-controllers` (KIP-853,
+`quorum=dynamic`), or all configurations list the same voters, known by their ids alone
+(`quorum=static`, kraft.version 0). With `brokers=N` there are brokers of Apache Kafka beside them,
+nodes 1 to N as in its own clusters, who follow whichever program leads.
 What both promise is all that is judged: logs, answers to probes, and registers without linearizable
 reads.
 """
@@ -13,28 +15,39 @@ from dataclasses import dataclass, field, replace
 
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.kafka import Kafka
-from chaos.cluster.targets.kafka_settings import KafkaSettings, SettingError
+from chaos.cluster.targets.kafka_settings import KafkaSettings, SettingError, read_settings
 from chaos.cluster.targets.node import DYNAMIC, QUORUM, STATIC, OwnNode
+from chaos.cluster.targets.own_brokers import BROKERS, CONTROLLERS, OwnBrokers
 from chaos.cluster.targets.target import Seat
-from chaos.cluster.topology import inner_port
 from chaos.conditions import Conditions
+from checkers.counted import counted
 
 MIXED = "mixed"
-SIZE = 3
+SIZE = 3  # controllers
 # Our first leader writes metadata.version 30, at which controllers of older releases end.
 _OLDEST = (4, 3)
 _KAFKAS = "kafkas"  # the setting
-_VALUES = {_KAFKAS: ("1", "2"), QUORUM: (DYNAMIC, STATIC)}
+_VALUES = {
+    _KAFKAS: ("1", "2"),
+    QUORUM: (DYNAMIC, STATIC),
+    BROKERS: ("0", "1", "2", "3"),
+}
+_OF_BROKERS = ("elr", "replication", "min_isr", "unclean")  # beside some
+
+
+def _chosen(words: Mapping[str, str]) -> KafkaSettings:
+    """As if all controllers were Apache Kafka's. Raises SettingError."""
+    return read_settings({BROKERS: "0", **words, CONTROLLERS: str(SIZE)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixed:
     """The last `kafkas` of three controllers run a release of Apache Kafka, the others our node;
-    but those that are `other` run the other one."""
+    but those that are `other` run the other one. `chosen` are its brokers, and who votes."""
 
     release: str
     kafkas: int = 1  # 1 <= kafkas < SIZE
-    form: str = DYNAMIC
+    chosen: KafkaSettings = field(default_factory=lambda: _chosen({}))
     other: frozenset[NodeId] = frozenset()
     conditions: Conditions = field(default_factory=Conditions)
 
@@ -46,7 +59,8 @@ class Mixed:
 
     @property
     def name(self) -> str:
-        return f"{SIZE - self.kafkas} node, {self.kafkas} kafka {self.release}"
+        beside = f", {counted(self.chosen.brokers, 'broker')}" if self.chosen.brokers else ""
+        return f"{SIZE - self.kafkas} node, {self.kafkas} kafka {self.release}{beside}"
 
     @property
     def word(self) -> str:
@@ -55,22 +69,31 @@ class Mixed:
     @property
     def settings(self) -> Mapping[str, str]:
         """Of the cluster as it is made: nobody is the other program then."""
-        return {_KAFKAS: str(self.kafkas), QUORUM: self.form}
+        words = self.chosen.as_words()
+        of_brokers = (BROKERS, *_OF_BROKERS) if self.chosen.brokers else ()
+        return {
+            _KAFKAS: str(self.kafkas),
+            QUORUM: words[QUORUM],
+            **{name: words[name] for name in of_brokers},
+        }
 
     @property
     def promises(self) -> Sequence[str]:
         return self._kafka.promises
+
+    @property
+    def nodes(self) -> Sequence[NodeId]:
+        return self._kafka.nodes
 
     def release_of(self, node: NodeId) -> str:
         del node
         return self.release
 
     def roles(self, node: NodeId) -> Roles:
-        del node  # there are no others
-        return Roles.CONTROLLER
+        return self._kafka.roles(node)
 
     def inner_ports(self, node: NodeId) -> Sequence[int]:
-        return (inner_port(node),)
+        return self._kafka.inner_ports(node)
 
     def properties(self, seat: Seat, log_directory: str) -> str:
         return self._of(seat.node).properties(seat, log_directory)
@@ -89,22 +112,37 @@ class Mixed:
         return self._of(node).start_command(node, properties_file)
 
     def switched(self, node: NodeId) -> "Mixed":
+        assert self.roles(node).is_controller, "brokers are Apache Kafka's"
         return replace(self, other=self.other ^ {node})
 
     def _of(self, node: NodeId) -> OwnNode | Kafka:
-        is_own = (node <= SIZE - self.kafkas) is not (node in self.other)
+        if not self.roles(node).is_controller:
+            return self._kafka
+        is_own = (node - self.chosen.brokers <= SIZE - self.kafkas) is not (node in self.other)
         return self._own if is_own else self._kafka
 
     @property
     def _own(self) -> OwnNode:
-        return OwnNode(conditions=self.conditions, form=self.form, nodes=SIZE, bootstrap=SIZE)
+        chosen = self.chosen
+        brokers = OwnBrokers(
+            count=chosen.brokers,
+            elr=chosen.elr,
+            replication=chosen.replication,
+            min_isr=chosen.min_isr,
+            unclean=chosen.unclean,
+        )
+        return OwnNode(
+            conditions=self.conditions,
+            form=STATIC if chosen.static else DYNAMIC,
+            nodes=SIZE,
+            bootstrap=SIZE,
+            brokers=brokers,
+        )
 
     @property
     def _kafka(self) -> Kafka:
         """As if all were its own: every node knows where all controllers are."""
-        static = self.form == STATIC
-        chosen = KafkaSettings(brokers=0, controllers=SIZE, bootstrap=SIZE, static=static)
-        return Kafka(release=self.release, chosen=chosen, conditions=self.conditions)
+        return Kafka(release=self.release, chosen=self.chosen, conditions=self.conditions)
 
 
 def mixed(release: str, settings: Mapping[str, str], conditions: Conditions) -> Mixed:
@@ -114,12 +152,14 @@ def mixed(release: str, settings: Mapping[str, str], conditions: Conditions) -> 
             f"{MIXED}:{release}: our controllers write metadata.version 30, which Apache Kafka has "
             "since 4.3.0"
         )
+    has_brokers = settings.get(BROKERS, "0") != "0"
     for name, value in settings.items():
-        if value not in _VALUES.get(name, ()):
+        if value not in _VALUES.get(name, ()) and not (has_brokers and name in _OF_BROKERS):
             raise SettingError(
-                f"{name}={value}: a quorum of both has {_KAFKAS}=1 or 2 of {SIZE}, and "
-                f"{QUORUM}={DYNAMIC} or {STATIC}"
+                f"{name}={value}: a quorum of both has {_KAFKAS}=1 or 2 of {SIZE}, "
+                f"{QUORUM}={DYNAMIC} or {STATIC}, and {BROKERS}=0 to 3 of Apache Kafka beside it, "
+                f"with {', '.join(_OF_BROKERS)}"
             )
     kafkas = int(settings.get(_KAFKAS, "1"))
-    form = settings.get(QUORUM, DYNAMIC)
-    return Mixed(release=release, kafkas=kafkas, form=form, conditions=conditions)
+    chosen = _chosen({name: value for name, value in settings.items() if name != _KAFKAS})
+    return Mixed(release=release, kafkas=kafkas, chosen=chosen, conditions=conditions)

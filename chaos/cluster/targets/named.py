@@ -7,7 +7,7 @@ from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_releases import why_lacking
 from chaos.cluster.targets.kafka_settings import SettingError, read_settings
 from chaos.cluster.targets.mixed import MIXED as MIXED
-from chaos.cluster.targets.mixed import SIZE, mixed
+from chaos.cluster.targets.mixed import SIZE, Mixed, mixed
 from chaos.cluster.targets.node import DYNAMIC, NODES, QUORUM, OwnNode
 from chaos.cluster.targets.own_brokers import BROKERS as BROKERS
 from chaos.cluster.targets.own_settings import own_node
@@ -42,9 +42,8 @@ def is_mixed(word: str) -> bool:
 
 
 def has_brokers(word: str, settings: Mapping[str, str]) -> bool:
-    """Where nothing is said of them, Apache Kafka's clusters have some, and ours have none."""
-    usual = "0" if word == NODE else "3"
-    return not is_mixed(word) and settings.get(BROKERS, usual) != "0"
+    """Where nothing is said of them, Apache Kafka's clusters have some, and no others do."""
+    return settings.get(BROKERS, "3" if is_kafka(word) else "0") != "0"
 
 
 def is_kafka(word: str) -> bool:
@@ -104,4 +103,4 @@ def layout(
         return made, made.brokers.count + made.nodes
     if isinstance(made, OwnNode) and made.nodes != nodes:
         raise SettingError(f"{NODES}={made.nodes}: there are {nodes}")
-    return made, len(made.nodes) if isinstance(made, Kafka) else nodes
+    return made, len(made.nodes) if isinstance(made, Kafka | Mixed) else nodes

@@ -106,6 +106,15 @@ def test_errors_with_another_reason_are_counted_and_accuse_nobody(line: str) -> 
     assert "(1 error of other reasons)" in result.message
 
 
+def test_heartbeats_of_brokers_may_come_too_late_as_well() -> None:
+    """As 4.3.1 wrote it in a quorum of its own, with one broker."""
+    line = TOO_LATE.replace(
+        "CONTROLLER_REGISTRATION, apiVersion=0", "BROKER_HEARTBEAT, apiVersion=2"
+    )
+    result = no_complaint_in_logs(mixed(logged(BEGAN, line)))
+    assert (line != TOO_LATE, result.verdict) == (True, Verdict.VALID)
+
+
 @pytest.mark.parametrize("explained", EXPLAINED, ids=lambda each: each.text[:30])
 def test_each_explanation_is_of_one_of_these_lines_alone(explained: Explained) -> None:
     rows = [row for line in OTHER_REASONS for row in logged(line)]

@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from node.config import NodeConfig
-from node.ids import NodeId, ReplicaKey
+from node.effects import ElectionState
+from node.ids import Epoch, NodeId, ReplicaKey
 from node.server.outcome import Refusal
 from node.server.properties import read_settings
 from node.server.real_disk import RealDisk
@@ -15,6 +16,8 @@ from node.server.recovered import recover
 from node.storage.bootstrap import is_static
 from node.storage.disk import Disk
 from node.storage.format import format_log_directory
+from node.storage.layout import QUORUM_STATE
+from node.storage.storage_errors import CorruptFile
 
 VOTERS = "controller.quorum.voters=1@a:9101,2@b:9102,3@c:9103\n"
 
@@ -72,3 +75,39 @@ def test_a_disk_that_learns_directory_ids_is_none_of_it(tmp_path: Path) -> None:
     assert not is_static(disk)
     found = recover(config(tmp_path), disk, drawn())
     assert found.key == found.disk_key
+
+
+# As Apache Kafka 4.3.1 leaves it, whose voters are in its configuration.
+KAFKAS = (
+    '{"clusterId":"","leaderId":1,"leaderEpoch":4,"votedId":-1,"appliedOffset":0,'
+    '"currentVoters":[{"voterId":1},{"voterId":2},{"voterId":3}],"data_version":0}'
+)
+
+
+def test_on_a_disk_of_kafkas_ids_alone_count_then_and_later(tmp_path: Path) -> None:
+    """Its tool leaves no mark there; our node leaves one before it writes what it voted."""
+    disk = formatted(tmp_path, drawn(), static=False)
+    disk.replace(QUORUM_STATE, KAFKAS.encode())
+    for _ in ("the first start", "the next one"):
+        found = recover(config(tmp_path), disk, drawn())
+        assert found.key == ReplicaKey(NodeId(2)) != found.disk_key
+        assert found.voters.newest.majority == 2
+        found.elections.save(ElectionState(epoch=Epoch(5), voted=ReplicaKey(NodeId(3))))
+    assert found.election.epoch == Epoch(5)
+
+
+def test_of_a_quorum_whose_voters_are_in_the_log_it_is_none(tmp_path: Path) -> None:
+    """Apache Kafka's node saves as much there, until its log tells it otherwise."""
+    disk = formatted(tmp_path, drawn(), static=False)
+    disk.replace(QUORUM_STATE, KAFKAS.encode())
+    servers = "controller.quorum.bootstrap.servers=a:9101\n"
+    found = recover(config(tmp_path, servers), disk, drawn())
+    assert (found.key, is_static(disk)) == (found.disk_key, False)
+
+
+def test_what_cannot_be_read_is_not_taken_for_either(tmp_path: Path) -> None:
+    disk = formatted(tmp_path, drawn(), static=False)
+    disk.replace(QUORUM_STATE, KAFKAS[:-1].encode())
+    with pytest.raises(CorruptFile, match="quorum-state is damaged"):
+        recover(config(tmp_path), disk, drawn())
+    assert not is_static(disk)

@@ -1,0 +1,63 @@
+"""Our nodes and controllers of Apache Kafka in one quorum, and a broker of Apache Kafka beside it.
+
+Who leads is chance: a run in which one side never did is void, and done again with another seed.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaos.cli import main
+from chaos.installation import prepare
+from chaos.releases import NEWEST
+
+TRIES = 3
+LED, CREATED = "each-side-led", "each-side-created-topics"
+NO_COMPLAINT = "no-complaint-in-logs"
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _images() -> None:
+    prepare(print, NEWEST, of_both=True)
+
+
+def rows_of(
+    out: Path, capsys: pytest.CaptureFixture[str], scenario: str, *words: str
+) -> dict[str, dict[str, Any]]:
+    """Of a valid run, by check."""
+    for seed in range(1, TRIES + 1):
+        capsys.readouterr()
+        asked = ["run", scenario, "--target", "mixed", "--seed", str(seed), "--duration", "40"]
+        main([*asked, *words, "--json", "--out", str(out)])
+        verdict = json.loads(capsys.readouterr().out)
+        rows = {row["check"]: row for row in verdict["results"]}
+        unproved = {check for check, row in rows.items() if row["verdict"] != "valid"}
+        if not unproved or unproved - {LED, CREATED}:
+            assert verdict["verdict"] == "valid", verdict["sentence"]
+            return rows
+    raise AssertionError(f"one side led in each of {TRIES} runs: {verdict['sentence']}")
+
+
+def test_each_side_leads_what_the_other_wrote(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_of(tmp_path, capsys, "mixed-quorum")
+    assert rows[LED]["looked_at"] > 1
+    assert rows[NO_COMPLAINT]["looked_at"] > 3  # processes
+    assert rows["M1-metadata-logs-agree"]["looked_at"] > 0
+    assert rows["durability"]["looked_at"] > 100
+
+
+def test_a_broker_of_apache_kafka_is_served_by_either_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_of(tmp_path, capsys, "mixed-broker")
+    assert rows[LED]["looked_at"] > 1
+    assert rows[NO_COMPLAINT]["looked_at"] > 4
+    assert rows["log-durability"]["looked_at"] > 100
+    assert rows["M6-acknowledged-topics-committed"]["looked_at"] > 3
+    assert rows[CREATED]["looked_at"] > 3
