@@ -48,6 +48,7 @@ _MODULES = (
     "partitions.shown",
     "partitions.held",
     "partitions.partition_watermarks",
+    "partitions.kept_up",
     "partitions.isr_and_cuts",
     "partitions.joined_isr",
     "partitions.vouched",
@@ -66,6 +67,7 @@ _MODULES = (
     "run.change_answers",
     "run.calm",
     "run.let_in",
+    "run.silent_brokers",
     "run.sufficiency",
     "run.evidence_complete",
 )

@@ -1,6 +1,7 @@
 """Checks of partitions: in the committed metadata log, and on the brokers' disks. KIP-966, KIP-841.
 
 partition_watermarks.py  P7, P8, P12: how leaders' high watermarks move
+kept_up.py               P18: high watermarks wait for nobody who is gone
 isr_and_cuts.py          P6, P16: the ISR that a leader goes by, and what followers cut off
 joined_isr.py            P4, P5: who joins an ISR, by what it has proved
 vouched.py               E6: who says that it was shut down cleanly had vouched for its logs
