@@ -47,6 +47,7 @@ _MODULES = (
     "partitions.min_isr",
     "partitions.shown",
     "partitions.held",
+    "partitions.stray_replicas",
     "partitions.partition_watermarks",
     "partitions.kept_up",
     "partitions.isr_and_cuts",

@@ -84,6 +84,13 @@ IN_REPLICATION = (
         real="KAFKA-18138",
     ),
     _planted(
+        "P-STRAY",
+        "lost-together",
+        "no-stray-replicas",
+        wrong="replicas of topics that were deleted while a broker was off stay on its disk",
+        real="KAFKA-14616, and ours",
+    ),
+    _planted(
         "E-CLEAN-UNSYNCED",
         "clean-stop-power-off",
         *_CLEAN_STOP,

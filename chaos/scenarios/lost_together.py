@@ -1,5 +1,7 @@
 """A broker and the active controller are killed at one moment."""
 
+from dataclasses import replace
+
 from chaos.nemesis.awaited import Acknowledged, Whole
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
@@ -10,6 +12,7 @@ from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
+        Rest(seconds=3.0),  # in which topics are created that are deleted later
         Begin(name="broker", fault=Kill(victim=PartitionLeader())),
         Begin(name="controller", fault=Kill(victim=ControllerLeader())),
         Rest(seconds=1.0),
@@ -26,11 +29,13 @@ LOST_TOGETHER = Scenario(
     description=(
         "Sessions of brokers are in no log: whoever is active next begins them anew, for brokers "
         "that it has never heard. The one that was killed is silent from the first moment on, and "
-        "is fenced all the same, so that another leads its partitions (KAFKA-18138)."
+        "is fenced all the same, so that another leads its partitions (KAFKA-18138). Topics come "
+        "and go meanwhile: what it holds of those that are deleted it removes when it is back "
+        "(KAFKA-14616)."
     ),
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,
-    load=PROMISED,
+    load=replace(PROMISED, admin_rate=2.0),
     settings=TWO_IN_SYNC,
 )
