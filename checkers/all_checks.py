@@ -14,6 +14,7 @@ _MODULES = (
     "log.checks",
     "log.ended_transactions",
     "log.looked_up",
+    "log.committed_offsets",
     "log.deleted_records",
     "registers.records_explained",
     "registers.requests",

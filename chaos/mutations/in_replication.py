@@ -91,6 +91,13 @@ IN_REPLICATION = (
         real="KAFKA-14616, and ours",
     ),
     _planted(
+        "G-DEPOSED-COMMIT",
+        "stranded-coordinator",
+        "committed-offsets-are-kept",
+        wrong="a coordinator that is deposed answers that what it appended is committed",
+        real="KAFKA-20634",
+    ),
+    _planted(
         "E-CLEAN-UNSYNCED",
         "clean-stop-power-off",
         *_CLEAN_STOP,

@@ -57,6 +57,7 @@ from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.slow_roll import SLOW_ROLL
 from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
+from chaos.scenarios.stranded_coordinator import STRANDED_COORDINATOR
 from chaos.scenarios.stranded_leader import STRANDED_LEADER
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.swarm_brokers import SWARM_BROKERS
@@ -131,6 +132,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         PARTITION_BROKERS,
         ISR_SHRINK_STORM,
         STRANDED_LEADER,
+        STRANDED_COORDINATOR,
         CONTROLLED_SHUTDOWN_ROLL,
         SLOW_ROLL,
         LOST_TOGETHER,

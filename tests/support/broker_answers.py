@@ -26,6 +26,8 @@ from kio.schema.list_offsets.v7 import request as list_request
 from kio.schema.list_offsets.v7 import response as list_response
 from kio.schema.metadata.v12 import request as metadata_request
 from kio.schema.metadata.v12 import response as metadata_response
+from kio.schema.offset_commit.v8 import request as commit_request
+from kio.schema.offset_fetch.v8 import request as offset_request
 from kio.schema.produce.v12 import request as produce_request
 from kio.schema.produce.v12 import response as produce_response
 from kio.schema.types import BrokerId, ProducerId, TopicName
@@ -33,6 +35,7 @@ from kio.serial import entity_reader
 from kio.static.primitive import Records, i16, i32, i32Timedelta, i64
 
 from tests.support.fake_log import FINE, Ending, FakeLog, Fate
+from tests.support.group_offsets import GroupOffsets
 
 _ZERO = i32Timedelta.parse(datetime.timedelta(0))
 _COORDINATOR = 2
@@ -54,6 +57,7 @@ class BrokerAnswers:
         self.ghosts: dict[int, set[str]] = {}  # topics that a broker knows although they are gone
         self.deaf: set[int] = set()  # brokers that know of no topic any more
         self.forgets_transactions = False  # so that nobody ends them
+        self.groups = GroupOffsets()
         self.epoch = 1  # of the quorum
         self.falls = False  # the active controller, over an operation that there is not
         self._count = count
@@ -79,6 +83,10 @@ class BrokerAnswers:
                 return self._list(_read(list_request.ListOffsetsRequest, body))
             case 3:
                 return self._metadata(node, _read(metadata_request.MetadataRequest, body))
+            case 8:
+                return self.groups.commit(_read(commit_request.OffsetCommitRequest, body))
+            case 9:
+                return self.groups.fetch(_read(offset_request.OffsetFetchRequest, body))
             case 19:
                 return self._create(_read(create_request.CreateTopicsRequest, body))
             case 20:

@@ -1,11 +1,18 @@
-"""FindCoordinator: which broker coordinates the transactions of a transactional id."""
+"""FindCoordinator: which broker coordinates a group, or the transactions of a transactional id."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from workloads.wire.flexible import MessageReader, array, string
 
-_OF_TRANSACTIONS = b"\x01"
 _NO_TAGS = b"\x00"
+
+
+class KeyType(IntEnum):
+    """What a coordinator is asked for by."""
+
+    GROUP = 0
+    TRANSACTION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +21,9 @@ class Coordinator:
     node: int
 
 
-def find_coordinator(transactional_id: str) -> bytes:
+def find_coordinator(key: str, kind: KeyType = KeyType.TRANSACTION) -> bytes:
     """Body of a FindCoordinator."""
-    return _OF_TRANSACTIONS + array([string(transactional_id)]) + _NO_TAGS
+    return bytes((kind,)) + array([string(key)]) + _NO_TAGS
 
 
 def read_coordinator(body: bytes) -> Coordinator:
