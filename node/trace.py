@@ -79,8 +79,18 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # its high watermark is, as it begins to. topic: an id.
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
     # Of a leader: its ISR as committed ([{id}]), in a partition epoch, and the maximal one
-    # (KIP-966), which has all that may be in it.
-    "p.isr": ("topic", "index", "epoch", "partition_epoch", "isr", "maximal"),
+    # (KIP-966), which has all that may be in it. hwm, end, ends: as in p.hwm.
+    "p.isr": (
+        "topic",
+        "index",
+        "epoch",
+        "partition_epoch",
+        "isr",
+        "maximal",
+        "hwm",
+        "end",
+        "ends",
+    ),
     # Of a leader: it proposes that a replica join the ISR of `partition_epoch`, which it knows to
     # have all below `offset` by a Fetch in that broker epoch. hwm: its high watermark then.
     "p.join": (
@@ -93,8 +103,9 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
         "offset",
         "hwm",
     ),
-    # Of a leader: its high watermark, and where its log ends and those of the others ([{id, end}],
-    # -1: not known yet).
+    # Of a leader: its high watermark, and where its log ends and those of the others
+    # ([{id, end, active}]; end -1: not known yet; active: 1 for a broker that may lead, as far as
+    # this one has heard, 0 for one that is fenced, gone or shutting down).
     "p.hwm": ("topic", "index", "epoch", "hwm", "end", "ends"),
     # A follower in `epoch` is about to cut its log at `end`, a record of `cut_epoch` (-1: of none).
     # hwm: the high watermark that it knew.

@@ -31,6 +31,7 @@ Clients of logs, by whichever library:
     own_log.py              a log that is a chore's alone
     altering_configs.py     configurations, and whether the quorum keeps its leader
     looking_up.py           offsets by time
+    committing_offsets.py   offsets of a group, and whether it forgets any
     deleting_records.py     records that are deleted, and whether they stay so
     deleting_topics.py      topics that are deleted, and which broker still knows them
     syncing_coordinators.py what coordinators of transactions note is synced

@@ -5,6 +5,7 @@ from functools import partial
 
 from workloads.altering_configs import NO_ACTION, AlteringConfigs
 from workloads.chore import Chore, Tools
+from workloads.committing_offsets import CommittingOffsets
 from workloads.deleting_records import DeletingRecords
 from workloads.deleting_topics import DeletingTopics
 from workloads.looking_up import LookingUp
@@ -12,6 +13,7 @@ from workloads.syncing_coordinators import SyncingCoordinators
 from workloads.wire.client_metrics import Action
 
 CHORES: Mapping[str, Callable[[Tools], Chore]] = {
+    "committing-offsets": CommittingOffsets,
     "deleting-records": DeletingRecords,
     "deleting-topics": DeletingTopics,
     "known-operations": partial(AlteringConfigs, action=Action.SET),

@@ -8,17 +8,16 @@ from collections.abc import Callable
 
 from workloads.broker_connections import Brokers
 from workloads.connection import Answer
-from workloads.wire.coordinator import (
+from workloads.wire.coordinator import find_coordinator, read_coordinator
+from workloads.wire.header import Api
+from workloads.wire.produce import ProducerId, init_producer_id, read_producer_id
+from workloads.wire.transactions import (
     DescribedTransaction,
     commit_transaction,
     describe_transaction,
-    find_coordinator,
-    read_coordinator,
     read_described_transaction,
     read_ended,
 )
-from workloads.wire.header import Api
-from workloads.wire.produce import ProducerId, init_producer_id, read_producer_id
 
 
 async def initialize(brokers: Brokers, node: int, transactional_id: str | None) -> ProducerId:

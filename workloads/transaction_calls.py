@@ -9,9 +9,9 @@ from workloads.connection import Driver, LostError, NotSentError
 from workloads.operation_history import COMMIT, INIT_TRANSACTIONS, IS_COMMITTED, LogHistory
 from workloads.producer_ids import commit, describe, initialize
 from workloads.tally import Tally
-from workloads.wire.coordinator import COMPLETE_COMMIT
 from workloads.wire.error_codes import error_name
 from workloads.wire.produce import ProducerId
+from workloads.wire.transactions import COMPLETE_COMMIT
 
 _ID_NOT_FOUND = 105
 

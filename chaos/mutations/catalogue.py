@@ -1,9 +1,9 @@
 """What is planted, and who must find it. Ids begin with what is wrong: Q the quorum, V voters, R
-reads, A answers.
+reads, A answers, P partitions, E eligible leader replicas, G groups.
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
 may accuse as well, since one wrong decision breaks more than one promise. What is planted where
-there are brokers stands in `in_brokers.py`.
+there are brokers stands in `in_brokers.py` and `in_replication.py`.
 """
 
 from chaos.mutations.in_brokers import IN_BROKERS

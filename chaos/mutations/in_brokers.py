@@ -11,6 +11,7 @@ last.
 from collections.abc import Mapping
 from dataclasses import replace
 
+from chaos.mutations.in_replication import IN_REPLICATION
 from chaos.mutations.mutation import Mutation
 from chaos.mutations.of_brokers import BROKER_MUTATIONS
 
@@ -159,4 +160,5 @@ IN_BROKERS = (
         settings={"elr": "on"},
         simulated=True,
     ),
+    *IN_REPLICATION,
 )

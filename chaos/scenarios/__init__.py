@@ -37,6 +37,7 @@ from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.lone_controller import LONE_CONTROLLER
 from chaos.scenarios.lost_observer import LOST_OBSERVER
 from chaos.scenarios.lost_timestamps import LOST_TIMESTAMPS
+from chaos.scenarios.lost_together import LOST_TOGETHER
 from chaos.scenarios.membership_churn import MEMBERSHIP_CHURN
 from chaos.scenarios.minority_of_two import MINORITY_OF_TWO
 from chaos.scenarios.mixed_quorum import MIXED_BROKER, MIXED_QUORUM, MIXED_STATIC
@@ -55,7 +56,10 @@ from chaos.scenarios.removed_leader import REMOVED_LEADER
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
+from chaos.scenarios.slow_roll import SLOW_ROLL
 from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
+from chaos.scenarios.stranded_coordinator import STRANDED_COORDINATOR
+from chaos.scenarios.stranded_leader import STRANDED_LEADER
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.swarm_brokers import SWARM_BROKERS
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
@@ -129,7 +133,11 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         BLACKOUT_BROKERS,
         PARTITION_BROKERS,
         ISR_SHRINK_STORM,
+        STRANDED_LEADER,
+        STRANDED_COORDINATOR,
         CONTROLLED_SHUTDOWN_ROLL,
+        SLOW_ROLL,
+        LOST_TOGETHER,
         UNCLEAN_LEADER,
         SILENT_CONTROLLER,
         UNREACHABLE_VOTER,

@@ -50,6 +50,7 @@ ANSWERED = (
     "look-up",
     "describe-topic",
     "log-start",
+    "committed-offset",
     "quorum-epoch",
     "describe-quorum",
 )

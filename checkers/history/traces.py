@@ -44,7 +44,17 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "c.read": ("epoch", "ticket", "arrived", "heard"),
     "b.life": ("state", "epoch", "previous", "fenced"),
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
-    "p.isr": ("topic", "index", "epoch", "partition_epoch", "isr", "maximal"),
+    "p.isr": (
+        "topic",
+        "index",
+        "epoch",
+        "partition_epoch",
+        "isr",
+        "maximal",
+        "hwm",
+        "end",
+        "ends",
+    ),
     "p.join": (
         "topic",
         "index",

@@ -21,7 +21,8 @@ promises, acks=0 and acks=1 do not: such records count once somebody polled them
 
 `ended_transactions` goes by what readers of committed transactions were told of a log's end,
 `looked_up` by what those were told who asked for the offset of a time, `deleted_records` by where a
-log is told to begin whose first records were deleted.
+log is told to begin whose first records were deleted, `committed_offsets` by what a group is told
+to have committed.
 
 Cycles are looked for where operations are transactions, rows of micro-operations: `dependencies`
 says which depends on which, `components` has them in strongly connected components (scipy's),

@@ -1,6 +1,7 @@
 """Checks of partitions: in the committed metadata log, and on the brokers' disks. KIP-966, KIP-841.
 
 partition_watermarks.py  P7, P8, P12: how leaders' high watermarks move
+kept_up.py               P18: high watermarks wait for nobody who is gone
 isr_and_cuts.py          P6, P16: the ISR that a leader goes by, and what followers cut off
 joined_isr.py            P4, P5: who joins an ISR, by what it has proved
 vouched.py               E6: who says that it was shut down cleanly had vouched for its logs
@@ -13,6 +14,7 @@ min_isr.py               P17: nothing is acknowledged by too few
 shown.py                 P8: nothing is shown that too few have
 served.py                P10, P13, P18: what clients were told, against the disks
 held.py                  P9, P11: replicas against one another
+stray_replicas.py        what was taken from a broker is off its disk
 replayed.py              M1: what nodes replay is what the log holds
 handed_out.py            M3, M5: broker epochs and producer ids
 acknowledged_topics.py   M6, and that deleted topics are gone

@@ -80,8 +80,9 @@ def no_committed_record_cut(evidence: Evidence) -> CheckResult:
     """P16: a follower cuts off nothing that the leader of its epoch had called committed.
 
     By the epoch of the first record that is cut off, and the highest high watermark that was
-    published in it: up to there that log was its leader's. After an election from outside, or more
-    losses than the ISR can bear, it is allowed. (KIP-101, KIP-279)
+    published in it: up to there that log was its leader's. Nor does it cut anything below the high
+    watermark that it goes by itself. After an election from outside, or more losses than the ISR
+    can bear, it is allowed. (KIP-101, KIP-279; KAFKA-14704)
     """
     found, unit = evidence.timeline, "cuts of followers' logs"
     if found is None:
@@ -98,6 +99,8 @@ def no_committed_record_cut(evidence: Evidence) -> CheckResult:
         changes = history.get(partition_of(cut))
         if changes and published is not None and cut.log_end < published.hwm:
             breaches.append(_cut_off(changes[0].partition.key, cut, published))
+        elif changes and cut.log_end < cut.hwm:
+            breaches.append(_below_its_own(changes[0].partition.key, cut))
     sorted_breaches = sorted_out(evidence, breaches)
     return conclude(
         looked_at=len(replicas.cuts),
@@ -105,7 +108,7 @@ def no_committed_record_cut(evidence: Evidence) -> CheckResult:
         violations=sorted_breaches.accused,
         needs=METADATA,
         holds="each left what was committed",
-        algorithm="p.truncate against the highest p.hwm of the epoch that is cut off",
+        algorithm="p.truncate against the highest p.hwm of the epoch that is cut off, and its own",
         allowed=sorted_breaches.allowed,
         gaps=(*gaps(evidence.lives), *sorted_breaches.untold),
         nothing="no follower cut its log" if evidence.lives else "",
@@ -117,3 +120,9 @@ def _cut_off(key: str, cut: NodeEvent, published: NodeEvent) -> Breach:
     text += f"{published.epoch}, whose leader had called all below {published.hwm} committed"
     shown = [witness(published, "committed"), witness(cut, "cut off")]
     return Breach(key, 0, Violation(text, shown))
+
+
+def _below_its_own(key: str, cut: NodeEvent) -> Breach:
+    text = f"{key}: node {cut.node} cut its log at {cut.log_end}, and went by a high watermark of "
+    text += f"{cut.hwm}: all below it is committed, as a leader had told it"
+    return Breach(key, 0, Violation(text, [witness(cut, "cut off")]))

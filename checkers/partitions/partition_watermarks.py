@@ -44,7 +44,7 @@ def moved_with_min_isr(evidence: Evidence) -> CheckResult:
     if found is None:
         return unread(_UNIT, METADATA)
     history, moves = histories(found), evidence.once(traced_partitions).moves
-    needed = {at: _least(evidence, changes) for at, changes in history.items()}
+    needed = {at: min(min_isrs(evidence, changes)) for at, changes in history.items()}
     risen = [move for move in moves if move.event.hwm > move.before and move.partition in needed]
     few = [move for move in risen if len(move.isr.committed) < needed[move.partition]]
     return conclude(
@@ -59,8 +59,8 @@ def moved_with_min_isr(evidence: Evidence) -> CheckResult:
     )
 
 
-def _least(evidence: Evidence, changes: list[Change]) -> int:
-    """The lowest effective min ISR that ever held, or was set, for a partition."""
+def min_isrs(evidence: Evidence, changes: list[Change]) -> list[int]:
+    """All that ever held, or were set, for a partition."""
     topic = changes[0].partition.key.rpartition("-")[0]
     rows = evidence.tables["log_records"]
     rows = rows.filter(pc.equal(rows["name"], MIN_ISR))
@@ -70,7 +70,7 @@ def _least(evidence: Evidence, changes: list[Change]) -> int:
         if row["value"]
         and (row["resource_type"], row["resource"]) in ((TOPIC, topic), (BROKER, ""))
     ]
-    return min([*ever, *(change.min_isr for change in changes)])
+    return [*ever, *(change.min_isr for change in changes)]
 
 
 def _too_few(move: MovedWatermark, needed: int, history: _History) -> Violation:

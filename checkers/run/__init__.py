@@ -6,6 +6,7 @@ silence.py             the part of that in which clients hang
 answers.py             nodes answer by the protocol, and refuse what is wrong
 calm.py                what nobody disturbs is quick
 let_in.py              P18: a broker that is left in peace is unfenced
+silent_brokers.py      P18: one that is off is fenced
 kept_running.py        no process ended by itself
 complaints.py          two programs in one quorum: neither logs an error of the other
 sides_led.py           and each of them led, and served brokers

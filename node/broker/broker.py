@@ -190,8 +190,9 @@ class Broker:
         """What the log tells of the time before it registered is of another life. Whoever leads
         by that, in an epoch in which its last life did, cuts followers down to what the power left
         of its log: so replicas are told once it has replayed its registration, by which it leads
-        nothing (`BrokerServer` publishes no metadata before)."""
-        return self._unflushed is None and self.lifecycle.state is not LifeState.STARTING
+        nothing (`BrokerServer` publishes no metadata before). Nor are they if it is to end before
+        that."""
+        return self._unflushed is None and self.lifecycle.is_caught_up
 
     def deadline_ns(self) -> int:
         return min(

@@ -111,6 +111,7 @@ class HeldReplicas:
         self._held: dict[Key, Held] = {}
         self._ids: dict[str, UUID] = {}  # of topics, by name
         self._starts: dict[LogId, Offset] = {}  # raised in this step
+        self._has_followed = False
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
         self.moved: dict[Key, Held] = {}
 
@@ -161,6 +162,15 @@ class HeldReplicas:
             self._outbox.emit(RemoveLog(log=held.log))
             self.note(held)
         self._ids = {held.name: key[0] for key, held in self._held.items()}
+        if not self._has_followed:
+            self._has_followed = True
+            self._remove_strays()
+
+    def _remove_strays(self) -> None:
+        """What it has held since an earlier life, and was taken from it while it was off: no image
+        tells of that any more (KAFKA-14616)."""
+        for log in sorted(set(self._logs) - {held.log for held in self._held.values()}):
+            self._outbox.emit(RemoveLog(log=log))
 
     def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
         held = self._held.get(key) or self._make(image, key)

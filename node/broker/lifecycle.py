@@ -70,6 +70,7 @@ class Lifecycle:
         self.epoch = NO_BROKER_EPOCH  # that the controller gave this life
         self.state = LifeState.STARTING
         self.is_fenced = True  # as the controller answered last
+        self.is_caught_up = False  # has it replayed its own registration?
 
     def poll(self, applied: Offset, mono_ns: int) -> None:
         """Send what is due. `applied`: all below is replayed."""
@@ -112,6 +113,7 @@ class Lifecycle:
         self._due_ns = mono_ns + _RETRY_NS
         if isinstance(response, BrokerHeartbeatResponse) and response.error is ErrorCode.NONE:
             self.is_fenced = response.is_fenced
+            self.is_caught_up = self.is_caught_up or response.is_caught_up
             self._follow(response)
             is_settled = self.state is LifeState.RUNNING
             self._due_ns = mono_ns + (self._interval_ns if is_settled else _CATCHING_UP_NS)

@@ -252,11 +252,15 @@ class Replica:
         assert self.leading is not None
         lowest = self.start
         for broker, follower in self.leading.followers.items():
-            if self._may_join(broker, NO_EPOCH):
+            if self.is_active(broker):
                 if follower.start is None:
                     return None
                 lowest = min(lowest, follower.start)
         return lowest
+
+    def is_active(self, broker: NodeId) -> bool:
+        """As far as this broker has heard: not fenced, nor gone, nor about to shut down."""
+        return self._may_join(broker, NO_EPOCH)
 
     # --- the ISR ---
 

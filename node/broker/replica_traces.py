@@ -49,6 +49,9 @@ def trace_replica(
             partition_epoch=isr[0],
             isr=_ids(isr[1]),
             maximal=_ids(isr[2]),
+            hwm=replica.high_watermark,
+            end=replica.end,
+            ends=_ends(replica, leading),
         )
     if replica.high_watermark != before.high_watermark:
         outbox.trace(
@@ -58,7 +61,7 @@ def trace_replica(
             epoch=epoch,
             hwm=replica.high_watermark,
             end=replica.end,
-            ends=_ends(leading),
+            ends=_ends(replica, leading),
         )
     return Traced(epoch=epoch, leads=True, isr=isr, high_watermark=replica.high_watermark)
 
@@ -120,8 +123,11 @@ def _ids(brokers: tuple[int, ...]) -> list[dict[str, int | str]]:
     return [{"id": broker} for broker in brokers]
 
 
-def _ends(leading: Leading) -> list[dict[str, int | str]]:
-    return [{"id": broker, "end": _end(follower)} for broker, follower in leading.followers.items()]
+def _ends(replica: Replica, leading: Leading) -> list[dict[str, int | str]]:
+    return [
+        {"id": broker, "end": _end(follower), "active": int(replica.is_active(broker))}
+        for broker, follower in leading.followers.items()
+    ]
 
 
 def _end(follower: RemoteReplica) -> int:

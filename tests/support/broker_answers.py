@@ -21,12 +21,15 @@ from kio.schema.list_offsets.v7 import request as list_request
 from kio.schema.list_offsets.v7 import response as list_response
 from kio.schema.metadata.v12 import request as metadata_request
 from kio.schema.metadata.v12 import response as metadata_response
+from kio.schema.offset_commit.v8 import request as commit_request
+from kio.schema.offset_fetch.v8 import request as offset_request
 from kio.schema.produce.v12 import request as produce_request
 from kio.schema.produce.v12 import response as produce_response
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import Records, i32, i64
 
 from tests.support.fake_log import FINE, Ending, FakeLog, Fate
+from tests.support.group_offsets import GroupOffsets
 from tests.support.transaction_answers import ZERO, TransactionAnswers, read
 
 Decides = Callable[[int], Fate]  # what becomes of a Produce, by its acks
@@ -46,6 +49,7 @@ class BrokerAnswers(TransactionAnswers):
         self.altered: list[tuple[str, str, str | None]] = []
         self.ghosts: dict[int, set[str]] = {}  # topics that a broker knows although they are gone
         self.deaf: set[int] = set()  # brokers that know of no topic any more
+        self.groups = GroupOffsets()
         self.epoch = 1  # of the quorum
         self.falls = False  # the active controller, over an operation that there is not
         self._count = count
@@ -70,6 +74,10 @@ class BrokerAnswers(TransactionAnswers):
                 return self._list(read(list_request.ListOffsetsRequest, body))
             case 3:
                 return self._metadata(node, read(metadata_request.MetadataRequest, body))
+            case 8:
+                return self.groups.commit(read(commit_request.OffsetCommitRequest, body))
+            case 9:
+                return self.groups.fetch(read(offset_request.OffsetFetchRequest, body))
             case 19:
                 return self._create(read(create_request.CreateTopicsRequest, body))
             case 20:

@@ -94,6 +94,7 @@ class SteppedBroker:
         image.replay(TopicRecord(name="__consumer_offsets", topic_id=offsets))
         image.replay(_partition(offsets, 0))
         broker.lifecycle.state = LifeState.RUNNING
+        broker.lifecycle.is_caught_up = True
         broker.replicas.follow(image, self.now_ns)
         broker.groups.follow(self._now())
         self._step(TimeoutElapsed())

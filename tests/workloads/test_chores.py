@@ -2,8 +2,10 @@
 
 import asyncio
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from kio.schema.errors import ErrorCode
 
 from checkers.history.events import EventType
 from tests.support.fake_logs import FakeBrokers
@@ -87,6 +89,28 @@ def test_records_are_deleted_once_and_where_the_log_begins_is_asked_at_the_end()
     assert brokers.logs["append-shortened", 0].start == 10
     last = history.operations[-1]
     assert (last.f, last.phase, last.result) == ("log-start", "final", 10)
+
+
+def test_what_is_committed_is_asked_for_before_more_is_committed() -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, "committed-offset", OK, 3)
+        brokers.groups.error = ErrorCode.not_coordinator
+        await enough(history, "committed-offset", EventType.FAIL, 2)
+        brokers.groups.error, brokers.groups.forgets = ErrorCode.none, 1
+        await enough(history, "committed-offset", OK, 5)
+
+    history, _, short = load(act, doing("committing-offsets"))
+    assert short == ()
+    rows = [one for one in history.operations if one.f in ("commit-offset", "committed-offset")]
+    assert {one.key for one in rows} == {"append-committed"}
+    assert {one.node for one in rows} == {2}
+    for one, then in pairwise(rows):
+        was_told = one.f == "committed-offset" and one.outcome is OK
+        assert (then.f == "commit-offset") == was_told or then.phase == "final"
+    asked = [one.value for one in rows if one.f == "commit-offset"]
+    assert asked == list(range(1, len(asked) + 1))
+    kept = [one.value for one in history.of("commit-offset", OK)][:-1]
+    assert (rows[-1].phase, rows[-1].result) == ("final", kept[-1])
 
 
 def test_every_broker_is_asked_for_the_topics_that_were_deleted() -> None:

@@ -7,7 +7,9 @@ describe_quorum.py    which node leads the quorum, and where its voters are
 batch.py              record batches: many records of one shape at a time
 produce.py            Produce and InitProducerId
 fetch.py              Fetch and ListOffsets
-coordinator.py        FindCoordinator, of transactions
+coordinator.py        FindCoordinator
+transactions.py       EndTxn, DescribeTransactions
+group_offsets.py      OffsetCommit and OffsetFetch
 metadata.py           which broker leads which partition
 topic_requests.py     CreateTopics and DeleteTopics
 delete_records.py     DeleteRecords

@@ -21,6 +21,8 @@ class Api(IntEnum):
     FETCH = 1
     LIST_OFFSETS = 2
     METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
     FIND_COORDINATOR = 10
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
@@ -50,6 +52,8 @@ _VERSIONS = {
     Api.FETCH: 12,
     Api.LIST_OFFSETS: 7,
     Api.METADATA: 12,
+    Api.OFFSET_COMMIT: 8,
+    Api.OFFSET_FETCH: 8,
     Api.FIND_COORDINATOR: 4,
     Api.CREATE_TOPICS: 7,
     Api.DELETE_TOPICS: 6,

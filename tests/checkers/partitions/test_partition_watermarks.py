@@ -43,11 +43,11 @@ def moved(trace: NodeTrace, hwm: int, end: int, *ends: int) -> NodeTrace:
     return trace.emit("p.hwm", epoch=0, hwm=hwm, end=end, ends=told, **AT)
 
 
-def cut(at: int, cut_epoch: int) -> NodeTrace:
+def cut(at: int, cut_epoch: int, hwm: int = 0) -> NodeTrace:
     trace = NodeTrace(node=2)
     trace.start()
     trace.emit("p.role", role="follower", epoch=1, end=9, hwm=0, **AT)
-    return trace.emit("p.truncate", epoch=1, end=at, hwm=0, cut_epoch=cut_epoch, **AT)
+    return trace.emit("p.truncate", epoch=1, end=at, hwm=hwm, cut_epoch=cut_epoch, **AT)
 
 
 def run_of(*traces: NodeTrace) -> Run:
@@ -150,6 +150,14 @@ def test_nothing_is_cut_off_that_its_leader_called_committed(
 ) -> None:
     published = moved(leader(), 5, 9, 9, 9)
     assert judged(no_committed_record_cut, published, cut(at, cut_epoch)) is verdict
+
+
+@pytest.mark.parametrize(("hwm", "verdict"), [(5, VALID), (6, INVALID)])
+def test_nothing_is_cut_off_that_the_follower_itself_calls_committed(
+    hwm: int, verdict: Verdict
+) -> None:
+    """Of an epoch of which no leader told a high watermark."""
+    assert judged(no_committed_record_cut, cut(5, 0, hwm)) is verdict
 
 
 def test_after_more_losses_than_the_isr_can_bear_a_cut_is_allowed() -> None:

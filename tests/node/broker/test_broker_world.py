@@ -1,6 +1,7 @@
 """Whole brokers and a controller, in virtual time: what KIP-966 promises, and for what."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from node.wire.create_topics import (
     CreateTopicsResponse,
     NewTopic,
 )
+from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
 
@@ -242,3 +244,57 @@ def test_one_lossy_power_cut_at_a_time_loses_nothing(seed: int) -> None:
     assert set(orders.acknowledged) <= set(orders.read())
     one, two, three = orders.logs()
     assert one == two == three
+
+
+def test_what_was_deleted_while_a_broker_was_off_is_not_kept() -> None:
+    """KAFKA-14616: nobody else would ever remove it."""
+    orders = Orders()
+    orders.produced(3)
+    world, last = orders.world, IDS[-1]
+    world.stop(last)
+    deleted = world.ask(CONTROLLER, DeleteTopicsRequest(topics=(DeletedTopic(name="orders"),)))
+    assert isinstance(deleted, DeleteTopicsResponse)
+    disk = world.machines[NodeId(last)].disk
+    assert disk.names("orders-0")
+    orders.restart(last)
+    assert not disk.names("orders-0")
+    world.stop(last)
+    assert world.machines[NodeId(last)].exit_code == 0
+
+
+def test_a_topic_that_was_made_again_while_a_broker_was_off_is_another_one() -> None:
+    """Of the same name, on the two other brokers."""
+    orders = Orders()
+    orders.produced(3)
+    world, last = orders.world, IDS[-1]
+    world.stop(last)
+    world.ask(CONTROLLER, DeleteTopicsRequest(topics=(DeletedTopic(name="orders"),)))
+    made = world.ask(
+        CONTROLLER,
+        CreateTopicsRequest(topics=(NewTopic(name="orders", partitions=1, replication=2),)),
+    )
+    assert isinstance(made, CreateTopicsResponse)
+    orders.at = replace(orders.at, id=made.results[0].id)
+    orders.restart(last)
+    assert last not in orders.state.replicas
+    assert not world.machines[NodeId(last)].disk.names("orders-0")
+
+
+@pytest.mark.parametrize("mode", list(PowerCutMode))
+def test_a_leader_that_is_stopped_before_it_is_back_leads_no_more(mode: PowerCutMode) -> None:
+    """It has replayed what made it the leader, and is not registered yet."""
+    orders = Orders()
+    world = orders.world
+    orders.produced(10)
+    leader = orders.state.leader
+    world.power_off(leader, mode)
+    world.start(leader)
+    began = len(world.told)
+    broker = world.machines[NodeId(leader)].broker.core.broker
+    topics = broker.follower.image.topics
+    world.until(lambda: topics.partition(orders.at.id, 0) is not None, "it knows the topic")
+    assert broker.lifecycle.epoch < 0
+    world.stop(leader)
+    told = [trace.event for node, trace in world.told[began:] if node == leader]
+    assert "b.life" in told
+    assert "p.role" not in told

@@ -1,5 +1,6 @@
 """One partition, as all brokers together keep it: what was shown of it, and who may lead it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants.broken import Broken
@@ -73,12 +74,26 @@ class KeptPartition:
                 what = f"the high watermark of {self.name} is {mark}, and n{broker}, which is in "
                 raise Broken("P7-maximal-isr-holds-all", f"{what}the ISR, lacks {batch}")
 
+    def check_kept_up(self, node: NodeId, mark: Offset, ends: Mapping[NodeId, Offset]) -> None:
+        """`ends`: of the logs of all who may be waited for, as the leader knows them."""
+        bound = min(ends.values())
+        if mark < bound:
+            what = f"n{node} leaves the high watermark of {self.name} at {mark}, and all whom it "
+            what += f"may wait for, {sorted(ends)}, have what is below {bound}"
+            raise Broken("P18-high-watermark-keeps-up", what)
+
     def truncate(self, node: NodeId, log: KnownBatch, end: Offset, promised: Promised) -> None:
         """A follower cuts its log, but nothing that was shown."""
         common = shared(log, self.shown)
         if end < common.end and not self._may_forget(promised):
             what = f"n{node} cuts its log of {self.name} at {end}, and had {common}"
             raise Broken("P16-no-committed-record-cut", f"{what}, which was shown to consumers")
+
+    def check_cut(self, node: NodeId, end: int, mark: int, promised: Promised) -> None:
+        """A follower cuts its log at `end`, and goes by a high watermark of `mark` above it."""
+        if not self._may_forget(promised):
+            what = f"n{node} cuts its log of {self.name} at {end}, and goes by a high watermark "
+            raise Broken("P16-no-committed-record-cut", f"{what}of {mark}")
 
     def come_back(self, node: NodeId, before: KnownBatch, log: KnownBatch) -> None:
         """A new life found `log` on its disk, where its last one had `before`."""

@@ -69,6 +69,7 @@ class WatchedBroker:
             for output in outputs:
                 if type(output) in _LOOKED_AT:
                     self._heed(output)
+            self._keep_up()
         except Broken as broken:
             self._blame(broken, at_ns)
 
@@ -101,6 +102,8 @@ class WatchedBroker:
                 self._move(fields)
             case Trace(event="b.life", fields=fields):
                 self._live(fields)
+            case Trace(event="p.truncate", fields=fields):
+                self._cut(fields)
             case _:
                 pass
 
@@ -131,6 +134,13 @@ class WatchedBroker:
             self._held.logs[key] = self._watch.partition(key).before(start)
 
     # --- what it tells ---
+
+    def _cut(self, fields: Mapping[str, TraceValue]) -> None:
+        """About to be done. What lies below the high watermark that it goes by is committed."""
+        key, end, mark = _key(fields), _number(fields, "end"), _number(fields, "hwm")
+        promised = self._watch.promised(key, self._held.image)
+        if promised is not None and end < mark:
+            self._watch.partition(key).check_cut(self._held.node, end, mark, promised)
 
     def _begin(self, fields: Mapping[str, TraceValue]) -> None:
         key = _key(fields)
@@ -183,6 +193,24 @@ class WatchedBroker:
         epoch = _number(fields, "epoch")
         partition.show(node, epoch, log, mark)
         self._compare_with_newest(key, epoch, isr, where)
+
+    def _keep_up(self) -> None:
+        """P18, of all that it leads: by its image of now, and what followers have told it."""
+        for held in self._held.core.broker.replicas.all():
+            replica, isr = held.replica, self._isrs.get(held.key)
+            own = self._watch.promised(held.key, self._held.image)
+            if replica.leading is None or isr is None or own is None:
+                continue
+            followers = {
+                broker: follower.end
+                for broker, follower in replica.leading.followers.items()
+                if broker in isr.maximal or self._held.image.brokers.is_active(broker)
+            }
+            ends = {broker: end for broker, end in followers.items() if end is not None}
+            if len(ends) == len(followers) and len(isr.committed) >= own.min_isr:
+                ends[self._held.node] = replica.end
+                partition = self._watch.partition(held.key)
+                partition.check_kept_up(self._held.node, replica.high_watermark, ends)
 
     def _compare_with_newest(self, key: Key, epoch: int, isr: _Isr, where: str) -> None:
         """Where some broker knows as much of the ISR as this leader, and it leads still."""

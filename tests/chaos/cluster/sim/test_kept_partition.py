@@ -135,6 +135,18 @@ def test_a_follower_cuts_off_what_was_shown(kept: KeptPartition) -> None:
     kept.truncate(TWO, log, Offset(1), replace(PROMISED, elr=False))
 
 
+def test_a_follower_cuts_its_log_below_its_own_high_watermark(kept: KeptPartition) -> None:
+    with accused("P16"):
+        kept.check_cut(TWO, 1, 2, PROMISED)
+    kept.check_cut(TWO, 1, 2, replace(PROMISED, elr=False))
+
+
+def test_a_high_watermark_that_is_behind_what_all_have(kept: KeptPartition) -> None:
+    kept.check_kept_up(ONE, Offset(2), {ONE: Offset(4), TWO: Offset(2)})
+    with accused("P18"):
+        kept.check_kept_up(ONE, Offset(1), {ONE: Offset(4), TWO: Offset(2)})
+
+
 def test_what_two_logs_share(kept: KeptPartition) -> None:
     one, other = log_of(kept, (0, 0), (1, 0), (2, 0)), log_of(kept, (0, 0), (1, 1))
     assert shared(one, other) is log_of(kept, (0, 0))

@@ -10,14 +10,14 @@ from kio.schema.types import ProducerId, TopicName, TransactionalId
 from kio.static.primitive import TZAware, i16, i32
 
 from tests.workloads.test_wire import NOW, read, write
-from workloads.wire.coordinator import (
+from workloads.wire.flexible import MalformedAnswerError
+from workloads.wire.header import Api
+from workloads.wire.transactions import (
     commit_transaction,
     describe_transaction,
     read_described_transaction,
     read_ended,
 )
-from workloads.wire.flexible import MalformedAnswerError
-from workloads.wire.header import Api
 
 
 def test_a_commit_names_who_sent_and_as_whom() -> None:

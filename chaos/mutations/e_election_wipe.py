@@ -1,0 +1,21 @@
+"""E-ELECTION-WIPE: whether the preferred leader could be elected is looked at as if there were no
+ELR, and whatever that changes empties it (what Apache Kafka before 4.3 does where a replica's
+directory changes; its pull request 20716)."""
+
+from dataclasses import replace
+
+from chaos.mutations.planted import Planted
+from node.controller import periodic_elections
+from node.controller.decision import Situation
+from node.controller.image import Partition, PartitionKey
+from node.controller.isr_updates import rules_for
+from node.controller.partition_changes import Election, Rules
+
+
+def as_if_there_were_no_elr(
+    situation: Situation, key: PartitionKey, partition: Partition, *, election: Election
+) -> Rules:
+    return replace(rules_for(situation, key, partition, election=election), elr=False)
+
+
+PLANTED = Planted(owner=periodic_elections, decision="rules_for", wrong=as_if_there_were_no_elr)

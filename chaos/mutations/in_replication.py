@@ -1,0 +1,127 @@
+"""What is planted in how replicas follow, are counted and end, in simulated clusters, and who must
+find it.
+
+Stories of their own show most of these: of brokers that are restarted one after another over slow
+links, of a leader that is cut off and comes back with another log, of a broker and the active
+controller that are lost together, and of stops in good order behind which the power fails.
+"""
+
+from collections.abc import Mapping
+
+from chaos.mutations.mutation import Mutation
+
+_CLEAN_STOP = ("E6-lost-bytes-are-not-clean", "log-durability")
+_PARTED = ("P5-joined-with-all", "P7-maximal-isr-holds-all", "P11-replicas-agree")
+_KEEPS_UP = ("P18-high-watermark-keeps-up",)
+
+
+def _planted(
+    name: str,
+    scenario: str,
+    *checks: str,
+    wrong: str,
+    real: str,
+    duration_s: float = 40.0,
+    settings: Mapping[str, str] | None = None,
+    tries: int = 3,
+) -> Mutation:
+    return Mutation(
+        id=name,
+        wrong=wrong,
+        real=real,
+        checks=checks,
+        scenario=scenario,
+        duration_s=duration_s,
+        settings={"elr": "on", **(settings or {})},
+        tries=tries,
+        simulated=True,
+    )
+
+
+IN_REPLICATION = (
+    _planted(
+        "P-DIVERGE-ACK",
+        "slow-roll",
+        *_PARTED,
+        wrong="a follower counts with what its log holds, though that has parted from its leader's",
+        real="KAFKA-13141",
+    ),
+    _planted(
+        "P-HWM-STUCK",
+        "slow-roll",
+        *_KEEPS_UP,
+        wrong="that the ISR has shrunk moves no high watermark",
+        real="KAFKA-13091",
+    ),
+    _planted(
+        "P-SHUT-HWM",
+        "slow-roll",
+        *_KEEPS_UP,
+        wrong="a broker that has shut down is waited for until it has lagged for long enough",
+        real="KAFKA-15021",
+    ),
+    _planted(
+        "P-EARLY-HWM",
+        "stranded-leader",
+        "P16-no-committed-record-cut",
+        wrong="a follower takes over its leader's high watermark before it cuts its log",
+        real="KAFKA-14704",
+    ),
+    _planted(
+        "P-LASTEPOCH",
+        "isr-shrink-storm",
+        *_PARTED,
+        wrong="a follower forgets the epoch of its last record when a Fetch brings it none",
+        real="KAFKA-15510",
+        duration_s=24.0,
+        tries=8,  # it takes a follower that has more than the next leader when it is told nothing
+    ),
+    _planted(
+        "P-NEVER-FENCED",
+        "lost-together",
+        "P18-silent-brokers-are-fenced",
+        wrong="a new active controller begins no session for a broker before it hears of it",
+        real="KAFKA-18138",
+    ),
+    _planted(
+        "P-STRAY",
+        "lost-together",
+        "no-stray-replicas",
+        wrong="replicas of topics that were deleted while a broker was off stay on its disk",
+        real="KAFKA-14616, and ours",
+    ),
+    _planted(
+        "G-DEPOSED-COMMIT",
+        "stranded-coordinator",
+        "committed-offsets-are-kept",
+        wrong="a coordinator that is deposed answers that what it appended is committed",
+        real="KAFKA-20634",
+    ),
+    _planted(
+        "E-CLEAN-UNSYNCED",
+        "clean-stop-power-off",
+        *_CLEAN_STOP,
+        wrong="the file that vouches for a clean shutdown is synced, and not the logs before it",
+        real="the rule of KIP-966, left out",
+        duration_s=20.0,
+    ),
+    _planted(
+        "E-CLEAN-SEGMENT",
+        "clean-stop-power-off",
+        *_CLEAN_STOP,
+        wrong="a clean stop syncs the last segment alone, and vouches for all",
+        real="Apache Kafka as shipped, of the end of its time index",
+        duration_s=20.0,
+        settings={"log.segment.bytes": "4096"},
+    ),
+    _planted(
+        "E-ELECTION-WIPE",
+        "isr-shrink-storm",
+        "E3-eligible-are-kept",
+        wrong="a look at who is preferred empties the ELR of every partition that another leads",
+        real="Apache Kafka before 4.3, of another change; its pull request 20716",
+        duration_s=24.0,
+        settings={"min_isr": "3", "leader.imbalance.check.interval.seconds": "1"},
+        tries=4,
+    ),
+)

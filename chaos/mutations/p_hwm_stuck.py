@@ -1,0 +1,33 @@
+"""P-HWM-STUCK: that the ISR has shrunk moves no high watermark, though those who are left have it
+all (KAFKA-13091)."""
+
+from chaos.mutations.planted import Planted
+from node.broker.isr import Proposal
+from node.broker.replica import Replica
+from node.controller.image.partition import Partition
+from node.wire.alter_partition import PartitionResult
+
+_update, _answered = Replica.update, Replica.answered
+
+
+def update(self: Replica, state: Partition, min_isr: int, now_ns: int) -> None:
+    led, known = self.leading is not None, self.high_watermark
+    _update(self, state, min_isr, now_ns)
+    if led and self.leading is not None:
+        self.high_watermark = known
+
+
+def answered(self: Replica, proposal: Proposal, result: PartitionResult, now_ns: int) -> bool:
+    known = self.high_watermark
+    is_asked_again = _answered(self, proposal, result, now_ns)
+    if self.leading is not None:
+        self.high_watermark = known
+    return is_asked_again
+
+
+PLANTED = Planted(
+    owner=Replica,
+    decision="update",
+    wrong=update,
+    other=Planted(owner=Replica, decision="answered", wrong=answered),
+)

@@ -1,0 +1,32 @@
+"""P-LASTEPOCH: a follower forgets of which epoch its last record is once a Fetch brings none, and
+the next leader cannot tell where their logs part (KAFKA-15510)."""
+
+from weakref import WeakSet
+
+from chaos.mutations.planted import Planted
+from node.broker.fetchers import Fetchers, _Fetcher
+from node.broker.replica import NO_EPOCH, Replica
+from node.wire.partition_fetch import FetchedRecords
+
+_take = Fetchers._take
+_forgetful: WeakSet[Replica] = WeakSet()
+
+
+def forget(self: Fetchers, fetcher: _Fetcher, told: FetchedRecords, mono_ns: int) -> bool:
+    held = self._replicas.find(told.partition)
+    if held is not None:
+        (_forgetful.discard if told.records else _forgetful.add)(held.replica)
+    return _take(self, fetcher, told, mono_ns)
+
+
+def until_more_is_appended(self: Replica) -> int:
+    known = self._epochs.epochs
+    return known[-1] if known and self not in _forgetful else NO_EPOCH
+
+
+PLANTED = Planted(
+    owner=Fetchers,
+    decision="_take",
+    wrong=forget,
+    other=Planted(owner=Replica, decision="last_epoch", wrong=property(until_more_is_appended)),
+)

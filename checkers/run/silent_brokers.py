@@ -1,0 +1,73 @@
+"""P18, of who is silent: the fault log, times of calm, and registrations in the metadata log."""
+
+from collections.abc import Iterator
+
+from checkers.check import check
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.planned import Kind
+from checkers.evidence.restarts import Restart, restarts
+from checkers.partitions.traced_replicas import METADATA, told
+from checkers.quorum.leadership import LATENCY_S, SECOND, Calm, bounds_of, calms
+from checkers.verdict import CheckResult, EventValue
+
+_SESSION = "broker.session.timeout.ms"
+_KAFKAS_OWN_MS = 9000
+
+
+@check(
+    "P18-silent-brokers-are-fenced",
+    applies=told,
+    source="KIP-631, KAFKA-18138",
+    rests_on=(Kind.METADATA_LOGS, Kind.FAULTS, Kind.TRACES),
+)
+def silent_brokers_are_fenced(evidence: Evidence) -> CheckResult:
+    """P18: a broker that is off while a controller is active is fenced when its session is over.
+
+    Whoever leads the quorum meanwhile. By what the metadata log has of it when its next process
+    registers. The bound is that of an election, and a session, where a majority of the controllers
+    was up and connected for so long. (KIP-631, KAFKA-18138)
+    """
+    unit = "brokers that were off for longer than a session"
+    if evidence.timeline is None:
+        return unread(unit, METADATA)
+    within_s = bounds_of(evidence).leader_within_s + session_s(evidence) + LATENCY_S
+    times = list(calms(evidence, since=0))
+    looked_at, violations = 0, []
+    for restart in _off_for(evidence, times, int(within_s * SECOND)):
+        looked_at += 1
+        before = restart.registration.before
+        if before is not None and not before.fenced:
+            text = f"node {before.node} was off for more than {within_s:g} s in which a majority "
+            text += "of the controllers was up, and nobody had fenced it when it registered again"
+            at: dict[str, EventValue] = {
+                "what": "registered",
+                "node": before.node,
+                "offset": restart.registration.offset,
+                "epoch": restart.registration.after.epoch,
+            }
+            ended = restart.fault.shown("ended the process before", restart.fault.t_start)
+            violations.append(Violation(text, [ended, at]))
+    return conclude(
+        looked_at=looked_at,
+        unit=unit,
+        violations=violations,
+        needs=METADATA,
+        holds=f"each was fenced within {within_s:g} s",
+        algorithm="registrations in the metadata log, matched with the fault log by their number",
+        nothing=f"no broker was off for {within_s:g} s of calm",
+    )
+
+
+def session_s(evidence: Evidence) -> float:
+    """For how long a broker may be silent."""
+    return int(evidence.info.settings.get(_SESSION, _KAFKAS_OWN_MS)) / 1000
+
+
+def _off_for(evidence: Evidence, times: list[Calm], limit: int) -> Iterator[Restart]:
+    """Processes that followed upon such a silence."""
+    for restart in evidence.once(restarts):
+        fault = restart.fault
+        spans = (min(it.end, fault.end_ns) - max(it.begin, fault.begin_ns) for it in times)
+        if max(spans, default=0) >= limit:
+            yield restart
