@@ -76,8 +76,8 @@ bench: .venv/test.stamp
 # What docs/findings.md says of Apache Kafka, as scenarios with two sides: what is to be seen in 19
 # of 20 runs, and what is chance as well, of which the other side alone has a bar.
 BARRED = last-replica-standing clean-stop-power-off clean-stop-then-lead moved-replica moved-replicas \
-	elr-wiped lone-controller fenced-last-leader lost-observer hanging-transaction lost-timestamps \
-	ghost-topic undeleted-records unreachable-voter unknown-operation
+	elr-wiped lone-controller fenced-last-leader lost-observer hanging-transaction remembered-commit \
+	lost-timestamps ghost-topic undeleted-records unreachable-voter unknown-operation
 CHANCE = bootstrap-race removed-candidate removed-leader
 
 # Each part is run, whatever another one found.
