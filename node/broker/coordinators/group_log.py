@@ -34,6 +34,8 @@ class GroupLog:
         self._held = held
         self._message_bytes = message_bytes
         self._replayed = Offset(0)  # all below
+        # The high watermark and the log's end when nothing was left that could be replayed.
+        self._nothing_at: tuple[Offset, Offset] | None = None
         self.epoch = held.replica.leader_epoch
         self.groups: dict[str, GroupMetadataValue] = {}
         self.offsets: dict[str, dict[tuple[str, int], OffsetCommitValue]] = {}
@@ -53,22 +55,35 @@ class GroupLog:
 
     @property
     def may_read(self) -> bool:
-        return not self.is_unreadable and self._replayed < self._held.replica.high_watermark
+        """Is there more to replay? Not where the high watermark lies within a batch: whoever says
+        that it is a follower may have fetched from anywhere."""
+        is_more = self._replayed < self._held.replica.high_watermark
+        return is_more and not self.is_unreadable and self._nothing_at != self._ends()
 
     def catch_up(self) -> None:
-        """Replay some of what is committed."""
-        limit = self._held.replica.high_watermark
-        data = (
-            self._replicas.read(self._held, self._replayed, _READ_BYTES) if self.may_read else b""
-        )
+        """Replay some of what is committed and was not deleted."""
+        if not self.may_read:
+            return
+        before, limit = self._replayed, self._held.replica.high_watermark
+        self._replayed = max(before, self._held.replica.start)
         try:
-            for batch in split_batches(data):
-                if batch.header.next_offset > limit:
-                    break
+            for batch in split_batches(self._read(limit)):
                 self._replay(batch)
                 self._replayed = batch.header.next_offset
         except (DamagedBatch, MalformedRecord):
             self.is_unreadable = True
+        if self._replayed == before:
+            self._nothing_at = self._ends()
+
+    def _ends(self) -> tuple[Offset, Offset]:
+        """What was appended in this step is not in the log yet."""
+        log = self._replicas.log(self._held)
+        end = Offset(0) if log is None else log.next_offset
+        return self._held.replica.high_watermark, end
+
+    def _read(self, limit: Offset) -> bytes:
+        log = self._replicas.log_at(self._held, self._replayed)
+        return b"" if log is None else log.read_below(self._replayed, _READ_BYTES, limit)
 
     def append(self, records: Sequence[GroupRecord], now: Now) -> tuple[ErrorCode, Offset]:
         """Where they end, or why they are not appended."""
