@@ -99,8 +99,9 @@ soak-chance: .venv/test.stamp
 fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.frames --count 100000
 	@$(BIN)/python -m tests.fuzz.files --count 10000
-	@$(BIN)/python -m tests.fuzz.requests --count 40000
-	@$(BIN)/python -m tests.fuzz.answers --count 40000
+	@$(BIN)/python -m tests.fuzz.requests --count 30000
+	@$(BIN)/python -m tests.fuzz.broker_requests --count 30000
+	@$(BIN)/python -m tests.fuzz.answers --count 20000
 	@$(BIN)/python -m tests.fuzz.processes --count 20000
 	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto --timeout 3600 tests/node/records tests/node/storage
 
