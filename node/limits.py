@@ -74,5 +74,7 @@ MAX_DIRECTORIES = 100
 # Brokers, and controllers. Kafka has no such limit.
 MAX_REGISTERED = 1_000
 
-# Groups in one partition of __consumer_offsets. Kafka has no such limit.
+# Groups in one partition of __consumer_offsets, and what members and commits have said to one
+# broker, in its memory. Kafka has no such limits.
 MAX_GROUPS_PER_PARTITION = 10_000
+MAX_GROUPS_BYTES = 64 * 1024 * 1024
