@@ -6,6 +6,7 @@
     broker_requests   such requests to a broker, with batches of records and groups
     answers    answers of that kind, some damaged, stepped through a voter that asked
     processes  such requests to three real processes, by many clients at once, good and bad
+    broker_processes   such requests to three brokers as processes
 
 The sessions of `requests`, `broker_requests` and `answers` are run by `sessions`, on the node of
 `bench` or of `tests.support.stepped_broker`. `drawing` draws requests and answers; `brokers` and
