@@ -15,7 +15,7 @@ help:
 	@echo "              and 20 of each side of what was found in Apache Kafka (some hours);"
 	@echo "              by itself: make soak-node, soak-found, soak-chance"
 	@echo "make fuzz     100,000 damaged frames, 10,000 damaged files; 100,000 requests and answers at"
-	@echo "              their limits, the last 20,000 by good and bad clients of three processes"
+	@echo "              their limits, the last 20,000 by good and bad clients of real processes"
 	@echo "make bare     the two commands on a machine that has nothing (root; about half an hour)"
 	@echo "make clean    remove .venv; clusters and images stay: see kraft-chaos down --help"
 
@@ -99,9 +99,11 @@ soak-chance: .venv/test.stamp
 fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.frames --count 100000
 	@$(BIN)/python -m tests.fuzz.files --count 10000
-	@$(BIN)/python -m tests.fuzz.requests --count 40000
-	@$(BIN)/python -m tests.fuzz.answers --count 40000
-	@$(BIN)/python -m tests.fuzz.processes --count 20000
+	@$(BIN)/python -m tests.fuzz.requests --count 30000
+	@$(BIN)/python -m tests.fuzz.broker_requests --count 30000
+	@$(BIN)/python -m tests.fuzz.answers --count 20000
+	@$(BIN)/python -m tests.fuzz.processes --count 15000
+	@$(BIN)/python -m tests.fuzz.broker_processes --count 5000
 	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto --timeout 3600 tests/node/records tests/node/storage
 
 bare:

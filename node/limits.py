@@ -32,6 +32,10 @@ MAX_PLACES = 20_000
 MAX_REPLICATION = 10
 NEW_TOPIC_AS_PARTITIONS = 2  # beside those that it has, it takes as long as so many
 
+# Of the records in one answer to a Fetch of partitions, whatever was asked for (Kafka's
+# fetch.max.bytes): they are read in one step.
+MAX_PARTITIONS_FETCH_BYTES = 57_671_680
+
 # Of a log that is followed or replayed, in one step, unless its first batch alone has more. A step
 # is to take less than a tenth of the fetch time-out: a record takes some ten microseconds.
 MAX_RECORDS_PER_STEP = 10_000
@@ -70,5 +74,7 @@ MAX_DIRECTORIES = 100
 # Brokers, and controllers. Kafka has no such limit.
 MAX_REGISTERED = 1_000
 
-# Groups in one partition of __consumer_offsets. Kafka has no such limit.
+# Groups in one partition of __consumer_offsets, and what members and commits have said to one
+# broker, in its memory. Kafka has no such limits.
 MAX_GROUPS_PER_PARTITION = 10_000
+MAX_GROUPS_BYTES = 64 * 1024 * 1024

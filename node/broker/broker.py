@@ -144,7 +144,7 @@ class Broker:
             case HandedOn():
                 return self._forwarding.take(connection, request, now.mono_ns)
             case InitProducerIdRequest():
-                return self._producer_ids.take(connection, request)
+                return self._producer_ids.take(connection, request, now.mono_ns)
 
     # --- what is due ---
 
@@ -183,6 +183,7 @@ class Broker:
         self.replicas.raise_starts()
         self._checkpoint.poll(mono_ns)
         self._link.poll(controller, mono_ns)
+        self._producer_ids.poll(mono_ns)
         self._forwarding.poll(controller, mono_ns)
         self._go_on_ending(mono_ns)
 
@@ -204,6 +205,7 @@ class Broker:
             self._checkpoint.deadline_ns(),
             self._waiting_until_ns(),
             self._link.deadline_ns(),
+            self._producer_ids.deadline_ns(),
             self._forwarding.deadline_ns(),
             self._give_up_ns,
         )

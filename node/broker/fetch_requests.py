@@ -6,14 +6,15 @@ finds too little waits: for records, and a follower also for a newer high waterm
 that the log begins later.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from node.broker.held_replicas import Held, HeldReplicas, Key
+from node import limits
+from node.broker.held_replicas import Held, HeldReplicas, Key, ReplicaLog
 from node.broker.isr_changes import IsrChanges
+from node.broker.replica import Replica
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Offset
 from node.parking import Parking, Waiting
-from node.records.batch import read_header
 from node.wire.partition_fetch import (
     CONSUMER,
     NO_OFFSET,
@@ -30,6 +31,18 @@ class _Waiting:
     until_ns: int
 
 
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """Of one partition: what is told of it, and the records that are to be read: `size` bytes."""
+
+    told: FetchedRecords
+    log: ReplicaLog | None = None
+    offset: Offset = Offset(0)
+    max_bytes: int = 0
+    limit: Offset = Offset(0)
+    size: int = 0
+
+
 class FetchRequests:
     def __init__(self, replicas: HeldReplicas, changes: IsrChanges, parking: Parking) -> None:
         self._replicas = replicas
@@ -44,9 +57,9 @@ class FetchRequests:
         """None: answered later."""
         if request.replica != CONSUMER:
             self._count(request, mono_ns)
-        answer = self._read(request)
-        if request.max_wait_ms <= 0 or self._is_enough(request, answer):
-            return self._tell(request, answer)
+        found = self._look(request)
+        if request.max_wait_ms <= 0 or self._is_enough(request, found):
+            return self._tell(request, found)
         until_ns = mono_ns + request.max_wait_ms * MS
         self._waiting.park(connection, _Waiting(request=request, until_ns=until_ns))
         return None
@@ -54,9 +67,9 @@ class FetchRequests:
     def poll(self, mono_ns: int) -> None:
         """Answer who waits for what is there now, or waited long enough."""
         for connection, waiting in self._waiting.all():
-            answer = self._read(waiting.request)
-            if mono_ns >= waiting.until_ns or self._is_enough(waiting.request, answer):
-                self._waiting.answer(connection, self._tell(waiting.request, answer))
+            found = self._look(waiting.request)
+            if mono_ns >= waiting.until_ns or self._is_enough(waiting.request, found):
+                self._waiting.answer(connection, self._tell(waiting.request, found))
 
     def deadline_ns(self) -> int:
         return min((each.until_ns for _, each in self._waiting.all()), default=NEVER_NS)
@@ -92,63 +105,86 @@ class FetchRequests:
         is_fine = is_in or replica.divergence(asked.last_epoch, Offset(asked.offset)) is not None
         return ErrorCode.NONE if is_fine else ErrorCode.OFFSET_OUT_OF_RANGE
 
-    def _read(self, request: PartitionsFetchRequest) -> PartitionsFetchResponse:
-        left, found = request.max_bytes, []
+    def _look(self, request: PartitionsFetchRequest) -> list[_Found]:
+        """What there is, without reading it: whoever waits for more has others look again."""
+        left, found = min(request.max_bytes, limits.MAX_PARTITIONS_FETCH_BYTES), []
         for each in request.partitions:
-            found.append(self._read_partition(request, each, left))
-            left = max(0, left - len(found[-1].records))
-        return PartitionsFetchResponse(partitions=tuple(found))
+            found.append(self._look_at(request, each, left))
+            left = max(0, left - found[-1].size)
+        return found
 
-    def _read_partition(
+    def _look_at(
         self, request: PartitionsFetchRequest, asked: FetchedPartition, left: int
-    ) -> FetchedRecords:
-        at, held = asked.partition, self._replicas.find(asked.partition)
+    ) -> _Found:
+        held = self._replicas.find(asked.partition)
         if held is None:
-            is_named = at.id == ZERO_UUID
-            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return FetchedRecords(
-                partition=at, error=unknown if is_named else ErrorCode.UNKNOWN_TOPIC_ID
-            )
+            return _unknown(asked)
         replica, error = held.replica, self._refusal(request, asked, held)
         if error is not ErrorCode.NONE:
-            return FetchedRecords(
-                partition=at,
-                error=error,
-                leader=replica.leader,
-                leader_epoch=replica.leader_epoch,
-                log_start=replica.start if error is ErrorCode.OFFSET_OUT_OF_RANGE else NO_OFFSET,
-            )
-        diverging = replica.divergence(asked.last_epoch, Offset(asked.offset))
-        records = b""
-        limit = replica.high_watermark if request.replica == CONSUMER else replica.end
-        if diverging is None and asked.offset < limit and left > 0:
-            data = self._replicas.read(held, Offset(asked.offset), min(left, asked.max_bytes))
-            records = _below(data, limit)
-        return FetchedRecords(
-            partition=at,
+            return _refused(asked, replica, error)
+        offset = Offset(asked.offset)
+        diverging = replica.divergence(asked.last_epoch, offset)
+        told = FetchedRecords(
+            partition=asked.partition,
             high_watermark=replica.high_watermark,
             log_start=replica.start,
             diverging=diverging,
-            records=records,
         )
+        limit = replica.high_watermark if request.replica == CONSUMER else replica.end
+        log = self._replicas.log_at(held, offset)
+        if log is None or diverging is not None or offset >= limit or left <= 0:
+            return _Found(told=told)
+        most = max(0, min(left, asked.max_bytes))
+        size = log.readable(offset, most, limit)
+        return _Found(told=told, log=log, offset=offset, max_bytes=most, limit=limit, size=size)
 
-    def _is_enough(self, request: PartitionsFetchRequest, answer: PartitionsFetchResponse) -> bool:
-        found = answer.partitions
-        size = sum(len(each.records) for each in found)
-        is_news = any(each.error is not ErrorCode.NONE or each.diverging for each in found)
-        if size >= max(request.min_bytes, 1) or is_news or not found:
+    def _is_enough(self, request: PartitionsFetchRequest, found: list[_Found]) -> bool:
+        wanted = min(max(request.min_bytes, 1), limits.MAX_PARTITIONS_FETCH_BYTES)
+        told = [each.told for each in found]
+        is_news = any(each.error is not ErrorCode.NONE or each.diverging for each in told)
+        if sum(each.size for each in found) >= wanted or is_news or not found:
             return bool(found) or request.min_bytes == 0
         return request.replica != CONSUMER and any(
-            self._told.get(_told_key(request, each)) != _news(each) for each in found
+            self._told.get(_told_key(request, each)) != _news(each) for each in told
         )
 
     def _tell(
-        self, request: PartitionsFetchRequest, answer: PartitionsFetchResponse
+        self, request: PartitionsFetchRequest, found: list[_Found]
     ) -> PartitionsFetchResponse:
+        answer = PartitionsFetchResponse(partitions=tuple(map(_read, found)))
         if request.replica != CONSUMER:
             for each in answer.partitions:
-                self._told[_told_key(request, each)] = _news(each)
+                # Else anybody could have it remember names of followers without end.
+                if each.error is ErrorCode.NONE:
+                    self._told[_told_key(request, each)] = _news(each)
         return answer
+
+
+def _unknown(asked: FetchedPartition) -> _Found:
+    at = asked.partition
+    by_name, by_id = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID
+    error = by_name if at.id == ZERO_UUID else by_id
+    return _Found(told=FetchedRecords(partition=at, error=error))
+
+
+def _refused(asked: FetchedPartition, replica: Replica, error: ErrorCode) -> _Found:
+    is_out = error is ErrorCode.OFFSET_OUT_OF_RANGE
+    return _Found(
+        told=FetchedRecords(
+            partition=asked.partition,
+            error=error,
+            leader=replica.leader,
+            leader_epoch=replica.leader_epoch,
+            log_start=replica.start if is_out else NO_OFFSET,
+        )
+    )
+
+
+def _read(found: _Found) -> FetchedRecords:
+    if found.log is None or found.size == 0:
+        return found.told
+    records = found.log.read_below(found.offset, found.max_bytes, found.limit)
+    return replace(found.told, records=records)
 
 
 def _told_key(request: PartitionsFetchRequest, each: FetchedRecords) -> tuple[int, Key]:
@@ -157,14 +193,3 @@ def _told_key(request: PartitionsFetchRequest, each: FetchedRecords) -> tuple[in
 
 def _news(each: FetchedRecords) -> tuple[int, int]:
     return each.high_watermark, each.log_start
-
-
-def _below(data: bytes, limit: Offset) -> bytes:
-    """The whole batches that end at `limit` or before."""
-    position = 0
-    while position < len(data):
-        header = read_header(data, position)
-        if header.next_offset > limit:
-            break
-        position += header.size
-    return data[:position]

@@ -59,6 +59,14 @@ class ReplicaLog(Protocol):
 
     def read(self, offset: Offset, max_bytes: int) -> bytes: ...
 
+    def readable(self, offset: Offset, max_bytes: int, limit: Offset) -> int: ...
+
+    def read_below(self, offset: Offset, max_bytes: int, limit: Offset) -> bytes: ...
+
+    def first_at(self, time_ms: int, limit: Offset) -> BatchHeader | None: ...
+
+    def latest_ms(self, limit: Offset) -> int | None: ...
+
     def headers(self) -> Iterator[BatchHeader]: ...
 
 
@@ -126,20 +134,23 @@ class HeldReplicas:
         topic = self._ids.get(partition.name) if named else partition.id
         return None if topic is None else self._held.get((topic, partition.index))
 
-    def read(self, held: Held, offset: Offset, max_bytes: int) -> bytes:
-        """Nothing where the log was made, or made anew, in this step."""
+    def log(self, held: Held) -> ReplicaLog | None:
+        """None where it was made in this step."""
         log = self._logs.find(held.log)
-        is_there = log is not None and log.start <= offset <= log.next_offset
-        return log.read(offset, max_bytes) if log is not None and is_there else b""
+        return None if log is None or log.topic != held.key[0] else log
+
+    def log_at(self, held: Held, offset: Offset) -> ReplicaLog | None:
+        """None also where it was made anew in this step, and does not reach `offset`."""
+        log = self.log(held)
+        return log if log is not None and log.start <= offset <= log.next_offset else None
 
     def headers(self, held: Held) -> Iterator[BatchHeader]:
-        log = self._logs.find(held.log)
-        return iter(()) if log is None or log.topic != held.key[0] else log.headers()
+        log = self.log(held)
+        return iter(()) if log is None else log.headers()
 
     def segments(self, held: Held) -> Sequence[KeptSegment]:
-        """None where the log was made in this step."""
-        log = self._logs.find(held.log)
-        return () if log is None or log.topic != held.key[0] else log.segments
+        log = self.log(held)
+        return () if log is None else log.segments
 
     def producers(self, held: Held) -> Producers:
         """Of a leader's log."""

@@ -1,9 +1,10 @@
 """ListOffsets and OffsetForLeaderEpoch: what a leader knows of its log's offsets."""
 
-from collections.abc import Iterator
-from itertools import dropwhile, takewhile
+from collections import Counter
+from dataclasses import dataclass, field
 
-from node.broker.held_replicas import Held, HeldReplicas
+from node import limits
+from node.broker.held_replicas import Held, HeldReplicas, ReplicaLog
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch
 from node.records.batch import BatchHeader, DamagedBatch, Record, split_batches
@@ -29,9 +30,18 @@ from node.wire.topic_partitions import TopicPartition
 
 
 def list_offsets(replicas: HeldReplicas, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """A fresh leader does not know the latest: consumers must not be sent back (KIP-207)."""
+    """A fresh leader does not know the latest: consumers must not be sent back (KIP-207). A
+    partition that is asked for twice is refused both times, as in Kafka."""
+    asked = Counter(each.partition for each in request.partitions)
+    lookup = _Lookup(replicas=replicas, version=request.version)
+    twice = ErrorCode.INVALID_REQUEST
     return ListOffsetsResponse(
-        partitions=tuple(_listed(replicas, each, request.version) for each in request.partitions)
+        partitions=tuple(
+            lookup.listed(each)
+            if asked[each.partition] == 1
+            else ListedOffset(partition=each.partition, error=twice)
+            for each in request.partitions
+        )
     )
 
 
@@ -50,30 +60,70 @@ def ends_of_epochs(
     return OffsetForLeaderEpochResponse(partitions=tuple(found))
 
 
-def _listed(replicas: HeldReplicas, sought: SoughtOffset, version: int) -> ListedOffset:
-    held, error = _leader(replicas, sought.partition, sought.epoch)
-    if error is ErrorCode.NONE and not _is_known(sought.timestamp_ms, version):
-        error = ErrorCode.UNSUPPORTED_VERSION
-    if held is None or error is not ErrorCode.NONE:
-        return ListedOffset(partition=sought.partition, error=error)
-    match sought.timestamp_ms:
-        case time if time in (EARLIEST, EARLIEST_LOCAL):
-            return _earliest(held, sought)
-        case time if time in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-            return ListedOffset(partition=sought.partition)  # nothing is kept elsewhere
-        case time if time == LATEST:
+@dataclass(slots=True, kw_only=True)
+class _Lookup:
+    """Of one request, which is answered in one step: so many records are read for it."""
+
+    replicas: HeldReplicas
+    version: int
+    records_left: int = field(default_factory=lambda: limits.MAX_RECORDS_PER_STEP)
+
+    def listed(self, sought: SoughtOffset) -> ListedOffset:
+        held, error = _leader(self.replicas, sought.partition, sought.epoch)
+        if error is ErrorCode.NONE and not _is_known(sought.timestamp_ms, self.version):
+            error = ErrorCode.UNSUPPORTED_VERSION
+        if held is None or error is not ErrorCode.NONE:
+            return ListedOffset(partition=sought.partition, error=error)
+        match sought.timestamp_ms:
+            case time if time in (EARLIEST, EARLIEST_LOCAL):
+                return _earliest(held, sought)
+            case time if time in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+                return ListedOffset(partition=sought.partition)  # nothing is kept elsewhere
+            case time if time == LATEST:
+                is_known = held.replica.knows_its_high_watermark
+                end = held.replica.high_watermark
+                return _found(sought, held, end) if is_known else _not_available(sought)
+            case time:
+                return self._at_time(held, sought, None if time == LATEST_TIME else time)
+
+    def _at_time(self, held: Held, sought: SoughtOffset, time_ms: int | None) -> ListedOffset:
+        """The first record of that time, or a later one, in the batch that has it; -1 if none has.
+        None: of the latest time. A fresh leader may not know of it yet."""
+        log, limit = self.replicas.log(held), held.replica.high_watermark
+        if time_ms is None and log is not None:
+            time_ms = log.latest_ms(limit)
+        header = None if log is None or time_ms is None else log.first_at(time_ms, limit)
+        if log is None or time_ms is None or header is None:
             is_known = held.replica.knows_its_high_watermark
-            end = held.replica.high_watermark
-            return _found(sought, held, end) if is_known else _not_available(sought)
-        case time if time == LATEST_TIME:
-            header = _of_latest_time(replicas, held)
-            time_ms = -1 if header is None else header.max_timestamp_ms
-            return _at_time(replicas, held, sought, header, time_ms)
-        case time:
-            header = next(
-                (each for each in _told(replicas, held) if each.max_timestamp_ms >= time), None
+            return ListedOffset(partition=sought.partition) if is_known else _not_available(sought)
+        record = self._record(log, header, time_ms)
+        return ListedOffset(
+            partition=sought.partition,
+            timestamp_ms=record.timestamp_ms if record else header.base_timestamp_ms,
+            offset=record.offset if record else max(header.base_offset, log.start),
+            epoch=header.leader_epoch,
+        )
+
+    def _record(self, log: ReplicaLog, header: BatchHeader, time_ms: int) -> Record | None:
+        """None where records are compressed, which is left to clients, or are not what their header
+        says, or are too many: then the batch's first one stands for the one that is sought, which
+        is not before it."""
+        if header.codec != "none" or header.record_count > self.records_left:
+            return None
+        self.records_left -= header.record_count
+        first = max(header.base_offset, log.start)
+        batch = next(split_batches(log.read(first, header.size)))
+        try:
+            return next(
+                (
+                    each
+                    for each in batch.records()
+                    if first <= each.offset <= header.last_offset and each.timestamp_ms >= time_ms
+                ),
+                None,
             )
-            return _at_time(replicas, held, sought, header, time)
+        except DamagedBatch:  # its writer's mistake, which consumers will find
+            return None
 
 
 def _is_known(timestamp_ms: int, version: int) -> bool:
@@ -84,61 +134,6 @@ def _earliest(held: Held, sought: SoughtOffset) -> ListedOffset:
     """With the epoch of its record, if there is one."""
     replica = held.replica
     return ListedOffset(partition=sought.partition, offset=replica.start, epoch=replica.first_epoch)
-
-
-def _told(replicas: HeldReplicas, held: Held) -> Iterator[BatchHeader]:
-    """Of the batches that consumers may read."""
-    start, limit = held.replica.start, held.replica.high_watermark
-    kept = dropwhile(lambda header: header.next_offset <= start, replicas.headers(held))
-    return takewhile(lambda header: header.next_offset <= limit, kept)
-
-
-def _of_latest_time(replicas: HeldReplicas, held: Held) -> BatchHeader | None:
-    """The first of them."""
-    told = _told(replicas, held)
-    return max(told, key=lambda header: header.max_timestamp_ms, default=None)
-
-
-def _at_time(
-    replicas: HeldReplicas,
-    held: Held,
-    sought: SoughtOffset,
-    header: BatchHeader | None,
-    time_ms: int,
-) -> ListedOffset:
-    """The first record of that time, or a later one, in the batch that has it; -1 if none has. A
-    fresh leader may not know of it yet."""
-    if header is None:
-        is_known = held.replica.knows_its_high_watermark
-        return ListedOffset(partition=sought.partition) if is_known else _not_available(sought)
-    record = _record(replicas, held, header, time_ms)
-    first = max(header.base_offset, held.replica.start)
-    return ListedOffset(
-        partition=sought.partition,
-        timestamp_ms=record.timestamp_ms if record else header.base_timestamp_ms,
-        offset=record.offset if record else first,
-        epoch=header.leader_epoch,
-    )
-
-
-def _record(replicas: HeldReplicas, held: Held, header: BatchHeader, time_ms: int) -> Record | None:
-    """None where records are compressed, which is left to clients, or are not what their header
-    says: then the batch's first one stands for the one that is sought, which is not before it."""
-    if header.codec != "none":
-        return None
-    first = max(header.base_offset, held.replica.start)
-    batch = next(split_batches(replicas.read(held, first, header.size)))
-    try:
-        return next(
-            (
-                each
-                for each in batch.records()
-                if each.offset >= first and each.timestamp_ms >= time_ms
-            ),
-            None,
-        )
-    except DamagedBatch:  # its writer's mistake, which consumers will find
-        return None
 
 
 def _not_available(sought: SoughtOffset) -> ListedOffset:

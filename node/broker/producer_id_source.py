@@ -3,11 +3,14 @@
 from node.broker.controller_link import ControllerLink
 from node.broker.lifecycle import Lifecycle
 from node.errors import ErrorCode
-from node.ids import ConnectionId, NodeId
+from node.ids import MS, NEVER_NS, ConnectionId, NodeId
 from node.parking import Parking, Waiting
 from node.wire.apis import Response
 from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+
+_TOO_LATE = InitProducerIdResponse(error=ErrorCode.REQUEST_TIMED_OUT)
+_PATIENCE_NS = 30_000 * MS  # request.timeout.ms
 
 
 class ProducerIdSource:
@@ -17,25 +20,34 @@ class ProducerIdSource:
         self._me = me
         self._lifecycle = lifecycle
         self._link = link
-        self._waiting = Waiting[None](parking)
+        self._waiting = Waiting[int](parking)  # until when
         self._next = self._end = 0  # what is left of the block
         self._is_asked = False
 
     def take(
-        self, connection: ConnectionId, request: InitProducerIdRequest
+        self, connection: ConnectionId, request: InitProducerIdRequest, mono_ns: int
     ) -> InitProducerIdResponse | None:
-        """None: answered when the controller has given a block. Nobody may have transactions, and a
-        client that is told so does not ask again."""
+        """None: answered when the controller has given a block, or did not in time. Nobody may have
+        transactions, and a client that is told so does not ask again."""
         if request.transactional_id is not None:
             forbidden = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             return InitProducerIdResponse(error=forbidden)
         if self._next < self._end:
             return self._taken()
-        if self._waiting.park(connection, None) and not self._is_asked:
+        if self._waiting.park(connection, mono_ns + _PATIENCE_NS) and not self._is_asked:
             self._is_asked = True
             block = AllocateProducerIdsRequest(broker=self._me, epoch=self._lifecycle.epoch)
             self._link.ask(block, self._given)
         return None
+
+    def poll(self, mono_ns: int) -> None:
+        """Answer who has waited for too long."""
+        for connection, until_ns in self._waiting.all():
+            if mono_ns >= until_ns:
+                self._waiting.answer(connection, _TOO_LATE)
+
+    def deadline_ns(self) -> int:
+        return min((until_ns for _, until_ns in self._waiting.all()), default=NEVER_NS)
 
     def _taken(self) -> InitProducerIdResponse:
         self._next += 1
@@ -47,5 +59,4 @@ class ProducerIdSource:
             self._next, self._end = response.first, response.first + response.count
         for connection, _ in self._waiting.all():
             is_left = self._next < self._end
-            error = InitProducerIdResponse(error=ErrorCode.REQUEST_TIMED_OUT)
-            self._waiting.answer(connection, self._taken() if is_left else error)
+            self._waiting.answer(connection, self._taken() if is_left else _TOO_LATE)

@@ -292,7 +292,9 @@ def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Recor
     if position != end:
         raise DamagedBatch(start, f"a record of {length} bytes ends at byte {position}, not {end}")
     late = bool(header.attributes & _LOG_APPEND_TIME)
-    timestamp = header.max_timestamp_ms if late else header.base_timestamp_ms + timestamp_delta
+    timestamp = header.max_timestamp_ms
+    if not late:  # a sum that is too large begins anew, as in Java
+        timestamp = _int64(header.base_timestamp_ms + timestamp_delta)
     record = Record(
         offset=Offset(header.base_offset + offset_delta),
         timestamp_ms=timestamp,
@@ -301,6 +303,10 @@ def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Recor
         headers=tuple(headers),
     )
     return record, position
+
+
+def _int64(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def _read_bytes(data: bytes, position: int) -> tuple[bytes | None, int]:

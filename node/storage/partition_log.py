@@ -98,11 +98,63 @@ class PartitionLog:
         index = bisect_right(self.segments, offset, key=lambda segment: segment.base) - 1
         return self.segments[index].read(offset, max_bytes)
 
+    def readable(self, offset: Offset, max_bytes: int, limit: Offset) -> int:
+        """How many bytes `read_below` reads."""
+        _, start, end = self._below(offset, max_bytes, limit)
+        return end - start
+
+    def read_below(self, offset: Offset, max_bytes: int, limit: Offset) -> bytes:
+        """As `read`, without the batches that end behind `limit`."""
+        segment, start, end = self._below(offset, max_bytes, limit)
+        return segment.file.read(start, end - start)
+
+    def first_at(self, time_ms: int, limit: Offset) -> BatchHeader | None:
+        """The first batch with a record of that time or a later one, if it ends at `limit` or
+        before."""
+        for segment in self.segments:
+            place = segment.times.first_of(time_ms, self._first_place(segment))
+            if place is not None:
+                data = segment.file.read(segment.positions[place], HEADER_SIZE)
+                header = read_header(data)
+                return header if header.next_offset <= limit else None
+        return None
+
+    def latest_ms(self, limit: Offset) -> int | None:
+        """The latest time of the batches that end at `limit` or before; None: there are none."""
+        times = (
+            segment.times.latest(self._first_place(segment), self._places_below(index, limit))
+            for index, segment in enumerate(self.segments)
+            if segment.base < limit
+        )
+        return max((each for each in times if each is not None), default=None)
+
     def headers(self) -> Iterator[BatchHeader]:
         """Of all batches, also of the first one's segment that end before `start`."""
         for segment in self.segments:
             for position in segment.positions:
                 yield read_header(segment.file.read(position, HEADER_SIZE))
+
+    def _below(self, offset: Offset, max_bytes: int, limit: Offset) -> tuple[Segment, int, int]:
+        assert self.start <= offset <= self.next_offset
+        index = bisect_right(self.segments, offset, key=lambda segment: segment.base) - 1
+        segment = self.segments[index]
+        if offset >= min(limit, self.next_offset):
+            return segment, 0, 0
+        start, end = segment.range(offset, max_bytes)
+        places = self._places_below(index, limit)
+        is_all = places == len(segment.positions)
+        return segment, start, end if is_all else max(start, min(end, segment.positions[places]))
+
+    def _places_below(self, index: int, limit: Offset) -> int:
+        """How many batches of that segment end at `limit` or before."""
+        is_last = index + 1 == len(self.segments)
+        segment_end = self.next_offset if is_last else self.segments[index + 1].base
+        segment = self.segments[index]
+        return len(segment.offsets) if segment_end <= limit else max(segment.place(limit), 0)
+
+    def _first_place(self, segment: Segment) -> int:
+        """The first batch of it that is not deleted."""
+        return max(segment.place(self.start), 0)
 
     # --- what is done ---
 
@@ -252,6 +304,7 @@ class PartitionLog:
         if segment.size == 0:
             segment.first_ms = header.max_timestamp_ms
         segment.add(header.base_offset, header.size)
+        segment.times.add(header.max_timestamp_ms)
         segment.newest_ms = max(segment.newest_ms, header.max_timestamp_ms)
         self.next_offset = header.next_offset
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from node.ids import LogPosition, Offset
 from node.records.batch import BatchHeader, check_batch
 from node.storage.disk import File
+from node.storage.time_index import TimeIndex
 
 SUFFIX = ".log"
 _DIGITS = 20
@@ -41,6 +42,7 @@ class Segment:
     # Of each batch: its base offset and its position in the file, both strictly rising.
     offsets: "array[int]" = field(default_factory=_numbers)
     positions: "array[int]" = field(default_factory=_numbers)
+    times: TimeIndex = field(default_factory=TimeIndex)  # kept for partitions only
 
     def add(self, base_offset: Offset, size: int) -> None:
         """A batch of `size` bytes was found or is about to be written at the end."""
@@ -50,16 +52,23 @@ class Segment:
 
     def read(self, offset: Offset, max_bytes: int) -> bytes:
         """Whole batches from the one that holds `offset`, at least one; `offset` is in here."""
-        first = bisect_right(self.offsets, offset) - 1
+        start, end = self.range(offset, max_bytes)
+        return self.file.read(start, end - start)
+
+    def range(self, offset: Offset, max_bytes: int) -> tuple[int, int]:
+        """Where in the file these batches are."""
+        first = self.place(offset)
         start = self.positions[first]
         # The last batch boundary that is within reach; the end of the file is one as well.
         limit = start + max_bytes
         if limit >= self.size:
-            end = self.size
-        else:
-            after = max(bisect_right(self.positions, limit) - 1, first + 1)
-            end = self.positions[after] if after < len(self.positions) else self.size
-        return self.file.read(start, end - start)
+            return start, self.size
+        after = max(bisect_right(self.positions, limit) - 1, first + 1)
+        return start, self.positions[after] if after < len(self.positions) else self.size
+
+    def place(self, offset: Offset) -> int:
+        """Of the batch that holds `offset`, among those of this segment."""
+        return bisect_right(self.offsets, offset) - 1
 
     def cut(self, end: Offset) -> None:
         """Forget, durably, the batches from offset `end` on, which must be the base of one."""
@@ -68,6 +77,7 @@ class Segment:
         self.size = self.positions[keep]
         del self.offsets[keep:]
         del self.positions[keep:]
+        self.times.cut(keep)
         self.file.truncate(self.size)
         # At once: were it left to a later flush, a power cut could bring back pages of the old
         # tail among those of a new one.

@@ -47,7 +47,7 @@ def is_readable(drawn: Drawn) -> bool:
     if len(drawn.frame) > ConnectionLimits().request_max_bytes:
         return False
     try:
-        decode_request(drawn.frame)
+        decode_request(drawn.frame, {drawn.api.key: drawn.api})
     except MalformedFrame:
         return False
     return True

@@ -40,6 +40,7 @@ LENGTHS = (0, 1, 63, 126, 127, 128, 254, 255, 256, 16_383, 16_384, 32_766, 32_76
 LONG_LENGTHS = (32_768, 40_000, 65_535, 65_536, 140_000)
 LETTERS = ("x", "x", " ", ",", "(", "ä", "語", "\0", "\\")
 COUNTS = (0, 2, 3, 9)
+_BINARY = ("bytes", "records")
 TOO_MANY = (MAX_ELEMENTS - 2, MAX_ELEMENTS, MAX_ELEMENTS + 1, 10_001)
 
 PATTERNS = (
@@ -181,6 +182,11 @@ class _Writer:
         if field.array:
             self._array(out, field)
         elif field.struct is not None:
+            if field.nullable:
+                is_there = self._rng.random() < 0.5
+                out += b"\x01" if is_there else b"\xff"
+                if not is_there:
+                    return
             self.struct(out, field.struct)
         elif field.kafka_type in FIXED:
             out += self._fixed(field)
@@ -252,17 +258,19 @@ class _Writer:
         if rng.random() < self._extreme:
             lengths = (*LENGTHS, *LONG_LENGTHS) if self._flexible else LENGTHS
             value = rng.choice((*VALUES, rng.choice(LETTERS) * rng.choice(lengths)))
-            value = value.encode() if field.kafka_type == "records" else value
+        is_binary = field.kafka_type in _BINARY
+        if is_binary and isinstance(value, str):
+            value = value.encode()
         nullable = field.nullable and not field.array
+        if value is None or (nullable and rng.random() < self._extreme / 4):
+            if nullable:
+                self._length(out, -1, ">i" if is_binary else ">h")
+                return
+            value = b"" if is_binary else ""
         if isinstance(value, bytes):
             self._length(out, len(value), ">i")
             out += value
             return
-        if value is None or (nullable and rng.random() < self._extreme / 4):
-            if nullable:
-                self._length(out, -1, ">i" if field.kafka_type == "records" else ">h")
-                return
-            value = ""
         content = value.encode()[: None if self._flexible else 2**15 - 1]
         self._length(out, len(content), ">h")
         out += content

@@ -28,16 +28,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import Popen
+from typing import Protocol
 
 from node.config import QuorumTimeouts
 from tests.fuzz.aftermath import check_described, check_logs, check_one_leader_an_epoch
 from tests.fuzz.callers import Exchange, NoAnswer, is_readable
 from tests.fuzz.drawing import read_answer
 from tests.fuzz.sessions import Surprise
-from tests.fuzz.steady import REGISTER, Steady, Waits
+from tests.fuzz.steady import REGISTER, Register, Steady, Waits
 from tests.fuzz.storm import Leadership, Storm, draw, draw_of_false_peers
 from tests.support.quorum_processes import QuorumProcesses, quorum_processes
 
@@ -110,9 +112,20 @@ def check_leadership(before: Leadership, after: Leadership, *phases: Waits) -> N
         raise Surprise(f"clients moved the leader: {told}")
 
 
-def check_processes(quorum: QuorumProcesses, pids: Sequence[int], report: Report) -> None:
+class Living(Protocol):
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def process(self) -> Popen[bytes] | None: ...
+
+    @property
+    def errors(self) -> str: ...
+
+
+def check_processes(nodes: Iterable[Living], pids: Sequence[int], report: Report) -> None:
     """All live, and none has taken more memory than it may. Raises Surprise."""
-    for node, pid in zip(quorum.nodes.values(), pids, strict=True):
+    for node, pid in zip(nodes, pids, strict=True):
         if node.process is None or node.process.poll() is not None or node.process.pid != pid:
             raise Surprise(f"node {node.id} died: {node.errors[-2000:]}")
         report.memory_bytes = max(report.memory_bytes, highest_memory(pid))
@@ -140,21 +153,22 @@ def fuzz(quorum: QuorumProcesses, seed: int, count: int) -> Report:
     """Raises Surprise. The nodes are stopped and started in the end."""
     report, rng = Report(), random.Random(seed)
     pids = [node.process.pid for node in quorum.nodes.values() if node.process is not None]
-    steady = _clients(quorum, rng, int(count * (1 - FALSE_PEERS_SHARE)), report)
-    check_processes(quorum, pids, report)
+    register = _clients(quorum, rng, int(count * (1 - FALSE_PEERS_SHARE)), report)
+    check_processes(quorum.nodes.values(), pids, report)
     _false_peers(quorum, rng, int(count * FALSE_PEERS_SHARE), report)
-    check_processes(quorum, pids, report)
+    check_processes(quorum.nodes.values(), pids, report)
     report.counts["requests"] = count
-    _check_stored(quorum, steady, report)
+    _check_stored(quorum, register, report)
     return report
 
 
-def _clients(quorum: QuorumProcesses, rng: random.Random, count: int, report: Report) -> Steady:
+def _clients(quorum: QuorumProcesses, rng: random.Random, count: int, report: Report) -> Register:
     quorum.write(REGISTER, 1000)
     before = leadership(quorum)
     requests = draw(rng, before, count)
     leader = quorum.nodes[before.leader]
-    steady = Steady(leader.outer, leader.directory / "synced")
+    register = Register()
+    steady = Steady(leader.outer, leader.directory / "synced", register)
     report.quiet = asyncio.run(steady.work(lambda done: done < QUIET_OPERATIONS))
 
     async def storm() -> tuple[Waits, list[Exchange]]:
@@ -165,7 +179,7 @@ def _clients(quorum: QuorumProcesses, rng: random.Random, count: int, report: Re
     check_exchanges(exchanges, report)
     check_waits(report.quiet, report.loaded)
     check_leadership(before, leadership(quorum), report.quiet, report.loaded)
-    return steady
+    return register
 
 
 def _false_peers(quorum: QuorumProcesses, rng: random.Random, count: int, report: Report) -> None:
@@ -180,7 +194,7 @@ def _false_peers(quorum: QuorumProcesses, rng: random.Random, count: int, report
     report.counts["epochs that false peers brought about"] = leadership(quorum).epoch - before.epoch
 
 
-def _check_stored(quorum: QuorumProcesses, steady: Steady, report: Report) -> None:
+def _check_stored(quorum: QuorumProcesses, register: Register, report: Report) -> None:
     for node in quorum.nodes.values():
         code = node.terminate()
         if code != 0:
@@ -188,8 +202,8 @@ def _check_stored(quorum: QuorumProcesses, steady: Steady, report: Report) -> No
     check_one_leader_an_epoch(quorum)
     stored = check_logs(quorum)
     told = int(stored[16, REGISTER]["interval.ms"])
-    if told not in (steady.value, steady.tried):
-        raise Surprise(f"{steady.value} was acknowledged, {told} is stored")
+    if told not in (register.value, register.tried):
+        raise Surprise(f"{register.value} was acknowledged, {told} is stored")
     report.counts["resources stored"] = len(stored)
     quorum.start()
     check_described(quorum, stored)

@@ -1,12 +1,14 @@
-"""A client that behaves, whose waiting is measured beside those that do not."""
+"""A client that behaves, whose waiting is measured beside those that do not; and what it does."""
 
 import asyncio
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from node.server.framing import FrameCutter, with_size
 from node.wire import encode_request
@@ -60,17 +62,51 @@ class Refused(Exception):
     """By a node that does not lead, or not any more."""
 
 
+class Ask(Protocol):
+    """kio's answer to a request, over a connection that must not end."""
+
+    async def __call__(self, request: Request) -> Any: ...
+
+
+class Habit(Protocol):
+    """What a client does all the time: one operation after the other. Raises Refused."""
+
+    async def __call__(self, ask: Ask) -> None: ...
+
+
+class Register:
+    """Writes a register and reads it."""
+
+    def __init__(self) -> None:
+        self._operations = count()
+        self.value = 1000  # the last that was acknowledged
+        self.tried = 1000  # the last that was sent
+
+    async def __call__(self, ask: Ask) -> None:
+        if next(self._operations) % 2:
+            (result,) = (await ask(READ)).results
+            if result.error_code != 0:
+                raise Refused(f"a read: {result}")
+            (entry,) = result.configs
+            assert entry.value == str(self.value), f"read {entry.value}, wrote {self.value}"
+        else:
+            self.tried = self.value + 1
+            (told,) = (await ask(write(self.tried))).responses
+            if told.error_code != 0:
+                raise Refused(f"a write: {told}")
+            self.value = self.tried
+
+
 class Steady:
-    """Writes a register and reads it, on one connection that must never end, until it is refused.
+    """One client, on one connection that must never end, until it is refused.
 
     `scratch` is a file on the nodes' disk, to see how long syncs take there."""
 
-    def __init__(self, port: int, scratch: Path) -> None:
+    def __init__(self, port: int, scratch: Path, habit: Habit) -> None:
         self._port = port
         self._scratch = scratch
+        self._habit = habit
         self._asked = 0
-        self.value = 1000  # the last that was acknowledged
-        self.tried = 1000  # the last that was sent
 
     async def work(self, goes_on: Callable[[int], bool]) -> Waits:
         """As long as `goes_on` says so, of the number of operations that are done."""
@@ -84,7 +120,7 @@ class Steady:
             while goes_on(len(waits.operations)):
                 async with asyncio.timeout(PATIENCE_S):
                     began = time.monotonic()
-                    await self._write_or_read(reader, writer)
+                    await self._habit(partial(self._ask, reader, writer))
                     waits.operations.append(time.monotonic() - began)
         except Refused as refusal:
             waits.refusal = str(refusal)
@@ -93,22 +129,6 @@ class Steady:
                 watch.cancel()
             writer.transport.abort()
         return waits
-
-    async def _write_or_read(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        if self._asked % 2:
-            (result,) = (await self._ask(reader, writer, READ)).results
-            if result.error_code != 0:
-                raise Refused(f"a read: {result}")
-            (entry,) = result.configs
-            assert entry.value == str(self.value), f"read {entry.value}, wrote {self.value}"
-        else:
-            self.tried = self.value + 1
-            (told,) = (await self._ask(reader, writer, write(self.tried))).responses
-            if told.error_code != 0:
-                raise Refused(f"a write: {told}")
-            self.value = self.tried
 
     async def _ask(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Request

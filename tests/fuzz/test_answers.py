@@ -36,5 +36,5 @@ def test_records_that_nobody_can_replay_are_seen(monkeypatch: pytest.MonkeyPatch
         pass
 
     monkeypatch.setattr(fetched, "check_contents", take_anything)
-    with pytest.raises(Surprise, match=r"MalformedRecord|DamagedBatch"):
+    with pytest.raises(Surprise, match=r"MalformedRecord|DamagedBatch|DamagedError"):
         fuzz(seed=1, numbers=SESSIONS)

@@ -45,14 +45,14 @@ def test_what_is_not_as_stored_and_who_died_are_seen(tmp_path: Path) -> None:
     with quorum_processes(tmp_path, 3) as quorum:
         quorum.write("r", 1000)
         pids = [node.process.pid for node in quorum.running() if node.process is not None]
-        check_processes(quorum, pids, Report())
+        check_processes(quorum.nodes.values(), pids, Report())
         check_described(quorum, {(16, "r"): {"interval.ms": "1000"}})
         with pytest.raises(Surprise, match="does not tell"):
             check_described(quorum, {(16, "r"): {"interval.ms": "2000"}})
         for node in quorum.nodes.values():
             node.terminate()
         with pytest.raises(Surprise, match="died"):
-            check_processes(quorum, pids, Report())
+            check_processes(quorum.nodes.values(), pids, Report())
         check_one_leader_an_epoch(quorum)
         assert check_logs(quorum) == {(16, "r"): {"interval.ms": "1000"}}
         (segment,) = (quorum.nodes[2].directory / "data" / METADATA_LOG).glob("*.log")

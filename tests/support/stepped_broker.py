@@ -3,6 +3,7 @@ controller that answers."""
 
 import random
 import time
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from chaos.cluster.sim.filesystem import FileSystem
@@ -20,12 +21,17 @@ from node.effects import (
     SendReply,
 )
 from node.endpoint import Endpoint
-from node.events import FrameReceived, TimeoutElapsed
+from node.events import Event, FrameReceived, TimeoutElapsed
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records.broker_schemas import BrokerEndpoint
-from node.records.metadata import PartitionRecord, RegisterBrokerRecord, TopicRecord
+from node.records.metadata import (
+    MetadataRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    TopicRecord,
+)
 from node.storage.log_changes import perform, perform_on_replicas
 from node.storage.partition_logs import PartitionLogs
 from tests.support.memory_log import MemoryLog
@@ -33,29 +39,36 @@ from tests.support.segments import by_size
 
 TOPICS, PARTITIONS = 10, 100  # of each
 FIRST_TOPIC = UUID(int=1000)
-_ME = NodeId(4)
+OFFSETS_TOPIC_ID = UUID(int=999)
+ME = NodeId(4)
+LISTENER = "INT"
 _CLIENT = ConnectionId(1)
-_AT = Endpoint(name="INT", host="node-4", port=9104)
+_AT = Endpoint(name=LISTENER, host="node-4", port=9104)
 _SEGMENT_BYTES = 1 << 30
 
 Done = SendReply | CloseConnection | NoReply
 
 
 class SteppedBroker:
-    """`longest_s` is the longest step that its last request took. It leads `partitions` of each
-    topic."""
+    """`longest_s` is the longest step that its last request took. It leads what `told` says, and if
+    that says nothing `partitions` of each topic; its logs are on `disk`."""
 
-    def __init__(self, partitions: int = PARTITIONS) -> None:
-        self._partitions = partitions
+    def __init__(
+        self,
+        partitions: int = PARTITIONS,
+        told: Iterable[MetadataRecord] = (),
+        disk: SimDisk | None = None,
+    ) -> None:
         role = BrokerRole(controller_listener="CONTROLLER")
-        self.replicas = PartitionLogs.open(SimDisk(FileSystem()), by_size(_SEGMENT_BYTES))
+        self.disk = disk or SimDisk(FileSystem())
+        self.replicas = PartitionLogs.open(self.disk, by_size(_SEGMENT_BYTES))
         self.node = BrokerNode(
             config=NodeConfig(
-                node_id=_ME, log_dir="", listeners=(_AT,), advertised=(_AT,), role=role
+                node_id=ME, log_dir="", listeners=(_AT,), advertised=(_AT,), role=role
             ),
             role=role,
             cluster_id="worst",
-            key=ReplicaKey(_ME, UUID(int=4)),
+            key=ReplicaKey(ME, UUID(int=4)),
             voters=VoterHistory.formatted((), DYNAMIC),
             election=ElectionState(),
             log=MemoryLog(),
@@ -68,45 +81,46 @@ class SteppedBroker:
         self.now_ns = 0
         self.longest_s = 0.0
         self._perform(self.node.start(self._now()))
-        self._lead()
+        self._lead(told or led_topics(partitions))
 
     def serve(self, frame: bytes) -> Done:
         """What became of the request in the end; all that follows from it was done as well."""
         self.longest_s = 0.0
-        done = self._step(FrameReceived(connection=_CLIENT, listener=_AT.name, frame=frame))
+        done = self.ask(_CLIENT, frame)
         while not done:
-            self.now_ns = max(self.now_ns, self.node.next_deadline_ns())
-            done = self._step(TimeoutElapsed())
+            done = self.elapse()
         (only,) = done
         return only
 
-    def _lead(self) -> None:
-        """As if the metadata log had told it."""
-        broker = self.node.core.broker
-        image = broker.follower.image
-        image.replay(_registration())
-        for number in range(TOPICS):
-            topic = UUID(int=FIRST_TOPIC.int + number)
-            image.replay(TopicRecord(name=f"topic-{number}", topic_id=topic))
-            for index in range(self._partitions):
-                image.replay(_partition(topic, index))
-        offsets = UUID(int=999)
-        image.replay(TopicRecord(name="__consumer_offsets", topic_id=offsets))
-        image.replay(_partition(offsets, 0))
-        broker.lifecycle.state = LifeState.RUNNING
-        broker.lifecycle.is_caught_up = True
-        broker.replicas.follow(image, self.now_ns)
-        broker.groups.follow(self._now())
-        self._step(TimeoutElapsed())
+    def ask(self, connection: ConnectionId, frame: bytes) -> list[Done]:
+        """What became of requests by that step, on any connection."""
+        return self.step(FrameReceived(connection=connection, listener=LISTENER, frame=frame))
 
-    def _now(self) -> Now:
-        return Now(self.now_ns, self.now_ns)
+    def elapse(self) -> list[Done]:
+        """Likewise of the next time-out."""
+        self.now_ns = max(self.now_ns, self.node.next_deadline_ns())
+        return self.step(TimeoutElapsed())
 
-    def _step(self, event: FrameReceived | TimeoutElapsed) -> list[Done]:
+    def step(self, event: Event) -> list[Done]:
         began = time.process_time()
         effects = self.node.step(event, self._now())
         self.longest_s = max(self.longest_s, time.process_time() - began)
         return self._perform(effects)
+
+    def _lead(self, told: Iterable[MetadataRecord]) -> None:
+        """As if the metadata log had told it."""
+        broker = self.node.core.broker
+        image = broker.follower.image
+        for record in told:
+            image.replay(record)
+        broker.lifecycle.state = LifeState.RUNNING
+        broker.lifecycle.is_caught_up = True
+        broker.replicas.follow(image, self.now_ns)
+        broker.groups.follow(self._now())
+        self.step(TimeoutElapsed())
+
+    def _now(self) -> Now:
+        return Now(self.now_ns, self.now_ns)
 
     def _perform(self, effects: list[Effect]) -> list[Done]:
         for effect in effects:
@@ -117,34 +131,48 @@ class SteppedBroker:
         return [effect for effect in effects if isinstance(effect, Done)]
 
 
-def _registration() -> RegisterBrokerRecord:
+def led_topics(partitions: int) -> Iterator[MetadataRecord]:
+    yield registered(ME)
+    for number in range(TOPICS):
+        topic = UUID(int=FIRST_TOPIC.int + number)
+        yield TopicRecord(name=f"topic-{number}", topic_id=topic)
+        for index in range(partitions):
+            yield partition_of(topic, index)
+    yield TopicRecord(name="__consumer_offsets", topic_id=OFFSETS_TOPIC_ID)
+    yield partition_of(OFFSETS_TOPIC_ID, 0)
+
+
+def registered(broker: NodeId) -> RegisterBrokerRecord:
     return RegisterBrokerRecord(
-        broker_id=_ME,
+        broker_id=broker,
         incarnation_id=UUID(int=1 << 64),
         broker_epoch=7,
         end_points=(
-            BrokerEndpoint(name=_AT.name, host=_AT.host, port=_AT.port, security_protocol=0),
+            BrokerEndpoint(
+                name=LISTENER, host=f"node-{broker}", port=9100 + broker, security_protocol=0
+            ),
         ),
         features=(),
         rack=None,
         fenced=False,
-        log_dirs=(UUID(int=4),),
+        log_dirs=(UUID(int=broker),),
     )
 
 
-def _partition(topic: UUID, index: int) -> PartitionRecord:
+def partition_of(topic: UUID, index: int, replicas: tuple[NodeId, ...] = (ME,)) -> PartitionRecord:
+    """The first of them leads."""
     return PartitionRecord(
         partition_id=index,
         topic_id=topic,
-        replicas=(_ME,),
-        isr=(_ME,),
+        replicas=replicas,
+        isr=replicas,
         removing_replicas=(),
         adding_replicas=(),
-        leader=_ME,
+        leader=replicas[0],
         leader_recovery_state=0,
         leader_epoch=0,
         partition_epoch=0,
-        directories=(UUID(int=4),),
+        directories=tuple(UUID(int=each) for each in replicas),
         eligible_leader_replicas=None,
         last_known_elr=None,
     )

@@ -4,6 +4,7 @@
     member_names.py       names that members are given, and which ones no answer has room for
     rebalancing.py        a generation of a group: who joins, who shares out, who is late
     group_log.py          a partition of `__consumer_offsets` that this broker leads, replayed
+    group_room.py         how much of a broker's memory all that takes
     led_groups.py         the groups of such a partition, and writes to it that wait
     commits.py            who may commit an offset, and what is read of it
     group_coordinator.py  the whole: a method a request, what is due

@@ -12,6 +12,9 @@ from node.records.group_records import GroupMetadataValue, MemberMetadata
 from node.wire.group_descriptions import DescribedGroup, DescribedMember
 from node.wire.join_group import JoinedMember, JoinGroupRequest, JoinGroupResponse, JoinProtocol
 
+_PROTOCOL_BYTES = 8  # of a protocol without a name, which says nothing: its lengths in a message
+_MEMBER_BYTES = 1000  # of memory, beside what it has said
+
 
 class GroupState(StrEnum):
     EMPTY = "Empty"
@@ -82,6 +85,13 @@ class Group:
     def size_bytes(self) -> int:
         """Of what members said of themselves."""
         return sum(protocols_bytes(each.protocols) for each in self.members.values())
+
+    def held_bytes(self) -> int:
+        """Of memory, about; nothing where nobody is in it, and nobody is expected."""
+        names = [*self.members, *self.pending]
+        shares = sum(len(each.assignment) for each in self.members.values())
+        size = self.size_bytes() + shares + sum(map(held_by_member, names))
+        return size + len(self.id) if names else 0
 
     def supports(self, request: JoinGroupRequest) -> bool:
         """Is there a protocol that all know, with whoever asks?"""
@@ -219,7 +229,11 @@ def recorded_group(id_: str, value: GroupMetadataValue, mono_ns: int) -> Group:
 
 
 def protocols_bytes(protocols: tuple[JoinProtocol, ...]) -> int:
-    return sum(len(each.name) + len(each.metadata) for each in protocols)
+    return sum(len(each.name) + len(each.metadata) + _PROTOCOL_BYTES for each in protocols)
+
+
+def held_by_member(name: str) -> int:
+    return len(name) + _MEMBER_BYTES
 
 
 def _names(member: GroupMember) -> set[str]:

@@ -8,7 +8,9 @@ from node import limits
 from node.broker.controller_link import ControllerLink
 from node.broker.coordinators import commits
 from node.broker.coordinators.finding import coordinators
+from node.broker.coordinators.group import held_by_member, protocols_bytes
 from node.broker.coordinators.group_log import GroupLog
+from node.broker.coordinators.group_room import GroupRoom
 from node.broker.coordinators.led_groups import LedGroups
 from node.broker.coordinators.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
 from node.broker.held_replicas import Held, HeldReplicas
@@ -61,6 +63,7 @@ class GroupCoordinator:
         self._topic = OffsetsTopic(settings, link)
         self._waiting = Waiting[str](parking)
         self._led: dict[int, LedGroups] = {}  # by partition
+        self._room = GroupRoom()
 
     # --- requests ---
 
@@ -98,7 +101,7 @@ class GroupCoordinator:
         group = None
         if led is not None and error is ErrorCode.NONE:
             # Only who has no id yet may begin a group.
-            group = led.find_or_make(request.group)
+            group = led.find_or_make(request.group) if self._has_room(led, request) else None
             error = ErrorCode.GROUP_MAX_SIZE_REACHED if group is None else error
         if led is None or group is None:
             return JoinGroupResponse(error=error, member=request.member)
@@ -155,6 +158,8 @@ class GroupCoordinator:
         fit, unfit = commits.checked(request, image, self._settings.metadata_bytes)
         if not fit:
             return OffsetCommitResponse(results=tuple(unfit))
+        if not led.log.has_room(request.group, fit):
+            return commits.refused(request, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
         if not self._waiting.park(connection, request.group):
             return None
 
@@ -232,8 +237,21 @@ class GroupCoordinator:
         return min((led.deadline_ns() for led in self._led.values()), default=NEVER_NS)
 
     def _new(self, held: Held) -> LedGroups:
-        log = GroupLog(self._replicas, held, self._message_bytes)
-        return LedGroups(log, self._settings, self._message_bytes, self._random, self._waiting)
+        log = GroupLog(self._replicas, held, self._message_bytes, self._room)
+        return LedGroups(
+            log, self._settings, self._message_bytes, self._random, self._waiting, self._room
+        )
+
+    def _has_room(self, led: LedGroups, request: JoinGroupRequest) -> bool:
+        """For a member, or for more of what one says."""
+        group = led.find(request.group)
+        known = None if group is None else group.members.get(request.member)
+        more = protocols_bytes(request.protocols)
+        if known is not None:
+            more -= protocols_bytes(known.protocols)
+        else:
+            more += len(request.group) + held_by_member(request.instance or request.client_id)
+        return more <= 0 or self._room.has(more)
 
     def _find(
         self, group: str, image: Image, now: Now, *, may_be_unnamed: bool = False

@@ -1,8 +1,9 @@
 """A partition of `__consumer_offsets` that this broker leads: what is committed of it, replayed,
 and what is appended to it (`CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from node.broker.coordinators.group_room import GroupRoom
 from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.replica import NO_EPOCH
 from node.codec import UnencodableMessage
@@ -20,8 +21,11 @@ from node.records.group_records import (
     encode_versioned,
 )
 from node.records.malformed_record import MalformedRecord
+from node.wire.offset_commit import CommittedOffset
 
 GroupRecord = tuple[GroupKey, GroupValue | None]
+_OFFSETS = "offsets"
+_OFFSET_BYTES = 500  # of memory, beside names
 _READ_BYTES = 128 * 1024  # in one step: some ten microseconds for each record of it
 
 
@@ -29,11 +33,17 @@ class GroupLog:
     """As long as this broker leads it in one epoch. `is_unreadable`: it holds what nobody here
     understands, and nothing is answered from it."""
 
-    def __init__(self, replicas: HeldReplicas, held: Held, message_bytes: int) -> None:
+    def __init__(
+        self, replicas: HeldReplicas, held: Held, message_bytes: int, room: GroupRoom
+    ) -> None:
+        self._room = room
+        self._sizes: dict[str, int] = {}  # of each group's offsets
         self._replicas = replicas
         self._held = held
         self._message_bytes = message_bytes
         self._replayed = Offset(0)  # all below
+        # The high watermark and the log's end when nothing was left that could be replayed.
+        self._nothing_at: tuple[Offset, Offset] | None = None
         self.epoch = held.replica.leader_epoch
         self.groups: dict[str, GroupMetadataValue] = {}
         self.offsets: dict[str, dict[tuple[str, int], OffsetCommitValue]] = {}
@@ -53,22 +63,46 @@ class GroupLog:
 
     @property
     def may_read(self) -> bool:
-        return not self.is_unreadable and self._replayed < self._held.replica.high_watermark
+        """Is there more to replay? Not where the high watermark lies within a batch: whoever says
+        that it is a follower may have fetched from anywhere."""
+        is_more = self._replayed < self._held.replica.high_watermark
+        return is_more and not self.is_unreadable and self._nothing_at != self._ends()
 
     def catch_up(self) -> None:
-        """Replay some of what is committed."""
-        limit = self._held.replica.high_watermark
-        data = (
-            self._replicas.read(self._held, self._replayed, _READ_BYTES) if self.may_read else b""
-        )
+        """Replay some of what is committed and was not deleted."""
+        if not self.may_read:
+            return
+        before, limit = self._replayed, self._held.replica.high_watermark
+        self._replayed = max(before, self._held.replica.start)
         try:
-            for batch in split_batches(data):
-                if batch.header.next_offset > limit:
-                    break
+            for batch in split_batches(self._read(limit)):
                 self._replay(batch)
                 self._replayed = batch.header.next_offset
         except (DamagedBatch, MalformedRecord):
             self.is_unreadable = True
+        if self._replayed == before:
+            self._nothing_at = self._ends()
+
+    def _ends(self) -> tuple[Offset, Offset]:
+        """What was appended in this step is not in the log yet."""
+        log = self._replicas.log(self._held)
+        end = Offset(0) if log is None else log.next_offset
+        return self._held.replica.high_watermark, end
+
+    def _read(self, limit: Offset) -> bytes:
+        log = self._replicas.log_at(self._held, self._replayed)
+        return b"" if log is None else log.read_below(self._replayed, _READ_BYTES, limit)
+
+    def has_room(self, group: str, offsets: Iterable[CommittedOffset]) -> bool:
+        """For those that nothing is committed of yet, or less."""
+        known = self.offsets.get(group, {})
+        more = 0
+        for each in offsets:
+            at = each.partition
+            before = known.get((at.name, at.index))
+            kept = 0 if before is None else held_by_offset(group, at.name, before.metadata)
+            more += max(0, held_by_offset(group, at.name, each.metadata or "") - kept)
+        return more == 0 or self._room.has(more)
 
     def append(self, records: Sequence[GroupRecord], now: Now) -> tuple[ErrorCode, Offset]:
         """Where they end, or why they are not appended."""
@@ -110,14 +144,38 @@ class GroupLog:
     def _apply(self, key: GroupKey, value: GroupValue | None) -> None:
         if isinstance(key, OffsetCommitKey):
             at = (key.topic, key.partition)
+            offsets = self.offsets.setdefault(key.group, {})
+            before = offsets.pop(at, None)
             if isinstance(value, OffsetCommitValue):
-                self.offsets.setdefault(key.group, {})[at] = value
-            else:
-                self.offsets.get(key.group, {}).pop(at, None)
+                offsets[at] = value
+            elif not offsets:
+                del self.offsets[key.group]
+            self._measure(key, before, offsets.get(at))
         elif isinstance(value, GroupMetadataValue):
             self.groups[key.group] = value
         else:
             self.groups.pop(key.group, None)
+
+    def _measure(
+        self, key: OffsetCommitKey, before: OffsetCommitValue | None, now: OffsetCommitValue | None
+    ) -> None:
+        change = _held(key, now) - _held(key, before)
+        self._sizes[key.group] = self._sizes.get(key.group, 0) + change
+        self._room.hold(_OFFSETS, key.group, self._sizes[key.group])
+
+    def drop(self) -> None:
+        """Another one takes its place."""
+        for group in self._sizes:
+            self._room.hold(_OFFSETS, group, 0)
+
+
+def _held(key: OffsetCommitKey, value: OffsetCommitValue | None) -> int:
+    """Of memory, about; nothing where nothing is committed."""
+    return 0 if value is None else held_by_offset(key.group, key.topic, value.metadata)
+
+
+def held_by_offset(group: str, topic: str, metadata: str) -> int:
+    return len(group) + len(topic) + len(metadata) + _OFFSET_BYTES
 
 
 def _encoded(value: GroupValue | None) -> bytes | None:

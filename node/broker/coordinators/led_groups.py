@@ -8,6 +8,7 @@ from random import Random
 from node import limits
 from node.broker.coordinators.group import Group, GroupState, recorded_group
 from node.broker.coordinators.group_log import GroupLog, GroupRecord
+from node.broker.coordinators.group_room import GroupRoom
 from node.broker.coordinators.rebalancing import Rebalancing
 from node.config import GroupSettings
 from node.errors import ErrorCode
@@ -17,6 +18,7 @@ from node.records.group_records import GroupMetadataKey
 from node.wire.apis import Response
 
 Written = Callable[[ErrorCode, Now], None]
+_MEMBERS = "members"
 _ROOM_OF_A_RECORD = 2  # what members say of themselves may be half of it: shares come to it
 
 # What clients are told of an append that failed (`CoordinatorOperationExceptionHelper`).
@@ -46,16 +48,18 @@ class LedGroups:
         message_bytes: int,
         random: Random,
         waiting: Waiting[str],
+        room: GroupRoom,
     ) -> None:
         self.log = log
+        self._room = room
         self._settings = settings
         self._waiting = waiting
         self._writes: list[_Write] = []
         self._groups: dict[str, Group] = {}
         self._is_loaded = False
         self.due_ns = NEVER_NS  # of groups: nothing is due before
-        room = message_bytes // _ROOM_OF_A_RECORD
-        self.rebalancing = Rebalancing(settings, room, random, self)
+        group_bytes = message_bytes // _ROOM_OF_A_RECORD
+        self.rebalancing = Rebalancing(settings, group_bytes, random, self)
 
     # --- what is asked ---
 
@@ -90,7 +94,8 @@ class LedGroups:
         if not self._is_loaded and self.log.is_led and self.log.is_caught_up:
             self._is_loaded = True
             for name, value in self.log.groups.items():
-                self._groups[name] = recorded_group(name, value, now.mono_ns)
+                group = self._groups[name] = recorded_group(name, value, now.mono_ns)
+                self._measure(group)
             self.due_ns = now.mono_ns
         self._settle(now)
         if now.mono_ns >= self.due_ns:
@@ -101,6 +106,7 @@ class LedGroups:
         for group in list(self._groups.values()):
             if group.deadline_ns() <= now.mono_ns:
                 self.rebalancing.elapse(group, now)
+                self._measure(group)
             self._forget_if_new(group)
         self.due_ns = min((each.deadline_ns() for each in self._groups.values()), default=NEVER_NS)
 
@@ -114,6 +120,7 @@ class LedGroups:
         group = self._groups.get(name)
         if group is not None:
             self._forget_if_new(group)
+            self._measure(group)
             self.due_ns = min(self.due_ns, group.deadline_ns())
 
     def _forget_if_new(self, group: Group) -> None:
@@ -121,11 +128,16 @@ class LedGroups:
         if is_empty and group.generation == 0:
             self._groups.pop(group.id, None)
 
+    def _measure(self, group: Group) -> None:
+        self._room.hold(_MEMBERS, group.id, group.held_bytes())
+
     def drop(self, now: Now) -> None:
         """Another broker leads it, or this one in another epoch."""
         self._settle(now)
         for group in self._groups.values():
             self.rebalancing.drop(group, ErrorCode.NOT_COORDINATOR)
+            self._room.hold(_MEMBERS, group.id, 0)
+        self.log.drop()
 
     # --- writes ---
 

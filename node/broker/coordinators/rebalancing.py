@@ -155,17 +155,22 @@ class Rebalancing:
             return ErrorCode.INVALID_SESSION_TIMEOUT
         if not is_known and request.member not in ("", *group.pending):
             return ErrorCode.UNKNOWN_MEMBER_ID
-        if not is_known and not self._has_room(group, request):
+        is_one_too_many = not is_known and self._is_full(group, request)
+        if is_one_too_many or not self._has_room(group, request):
             return ErrorCode.GROUP_MAX_SIZE_REACHED
         if not group.supports(request):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return ErrorCode.NONE
 
+    def _is_full(self, group: Group, request: JoinGroupRequest) -> bool:
+        """Also of those who were given an id, as this one may be."""
+        is_full = len(group.members) + len(group.pending) >= self._settings.members
+        return is_full and request.member not in group.pending
+
     def _has_room(self, group: Group, request: JoinGroupRequest) -> bool:
-        added = protocols_bytes(request.protocols)
-        is_one_too_many = len(group.members) + len(group.pending) >= self._settings.members
-        if is_one_too_many and request.member not in group.pending:
-            return False
+        known = group.members.get(request.member)
+        before = 0 if known is None else protocols_bytes(known.protocols)
+        added = protocols_bytes(request.protocols) - before
         return group.size_bytes() + added <= self._group_bytes
 
     def _refuse_join(self, connection: ConnectionId, error: ErrorCode, member: str) -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from node import limits
+from node.codec.varint import encode_signed
 from node.effects import SendReply
 from node.errors import ErrorCode
 from node.wire.broker_frames import decode_response, encode_request
@@ -60,6 +62,14 @@ class Log:
         answer = decode_response(header, self._serve(frame))
         assert isinstance(answer, ListOffsetsResponse)
         return answer.partitions[0]
+
+    def twice(self) -> list[ErrorCode]:
+        sought = SoughtOffset(partition=AT, timestamp_ms=LATEST)
+        request = ListOffsetsRequest(partitions=(sought, sought))
+        header, frame = encode_request(request, correlation_id=1, client_id="c")
+        answer = decode_response(header, self._serve(frame))
+        assert isinstance(answer, ListOffsetsResponse)
+        return [each.error for each in answer.partitions]
 
     def at(self, timestamp_ms: int) -> tuple[int, int, int]:
         """Offset, time and epoch."""
@@ -137,3 +147,28 @@ def test_where_records_are_not_read_their_batch_stands_for_them() -> None:
     assert log.at(150) == (0, 100, 0)
     assert log.at(400) == (2, 300, 0)
     assert log.at(605) == (4, 600, 0)
+
+
+def test_where_records_are_too_many_their_batch_stands_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = Log(timed_batch(100, 200, 300))
+    monkeypatch.setattr(limits, "MAX_RECORDS_PER_STEP", 3)
+    assert log.at(150) == (1, 200, 0)
+    monkeypatch.setattr(limits, "MAX_RECORDS_PER_STEP", 2)
+    assert log.at(150) == (0, 100, 0)
+
+
+def test_who_asks_for_a_partition_twice_is_refused() -> None:
+    """As in Kafka: each time a log would be looked through."""
+    assert Log().twice() == [ErrorCode.INVALID_REQUEST] * 2
+
+
+def test_a_time_that_is_too_large_begins_anew() -> None:
+    """As in Java: nobody is hung up on who asks for it."""
+    most = 2**63 - 1
+    body = b"\0" + encode_signed(most) + b"\0\x01\x02v\0"
+    late = encode_signed(len(body)) + body
+    log = Log(timed_batch(10, header_ms=most, records=late))
+    assert log.at(11) == (0, 10, 0)
+    assert log.at(LATEST_TIME) == (0, 10, 0)

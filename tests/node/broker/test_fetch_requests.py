@@ -1,0 +1,155 @@
+"""Fetches that clients make up: what they may not have of a broker."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+
+from node import limits
+from node.effects import SendReply
+from node.errors import ErrorCode
+from node.ids import ConnectionId, NodeId
+from node.records.metadata import MetadataRecord, TopicRecord
+from node.wire.broker_frames import decode_response, encode_request
+from node.wire.group_members import HeartbeatRequest, HeartbeatResponse
+from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest
+from node.wire.partition_fetch import (
+    CONSUMER,
+    FetchedPartition,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
+)
+from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
+from node.wire.topic_partitions import TopicPartition
+from tests.support.batches import timed_batch
+from tests.support.stepped_broker import (
+    FIRST_TOPIC,
+    ME,
+    OFFSETS_TOPIC_ID,
+    SteppedBroker,
+    partition_of,
+    registered,
+)
+
+FOLLOWER = NodeId(5)
+MOST = 2**31 - 1
+AT = TopicPartition(name="t", id=FIRST_TOPIC, index=0)
+OFFSETS = TopicPartition(name="__consumer_offsets", id=OFFSETS_TOPIC_ID, index=0)
+VERSION = 12  # the last one that names topics
+
+
+def followed() -> Iterator[MetadataRecord]:
+    for broker in (ME, FOLLOWER):
+        yield registered(broker)
+    for at in (AT, OFFSETS):
+        yield TopicRecord(name=at.name, topic_id=at.id)
+        yield partition_of(at.id, 0, (ME, FOLLOWER))
+
+
+class Client:
+    def __init__(self) -> None:
+        self.broker = SteppedBroker(told=followed())
+
+    def fetch(
+        self,
+        *at: TopicPartition,
+        offset: int = 0,
+        replica: NodeId = CONSUMER,
+        max_bytes: int = MOST,
+    ) -> PartitionsFetchResponse:
+        request = PartitionsFetchRequest(
+            replica=replica,
+            max_wait_ms=0,
+            min_bytes=1,
+            max_bytes=MOST,
+            partitions=tuple(
+                FetchedPartition(partition=each, offset=offset, max_bytes=max_bytes) for each in at
+            ),
+        )
+        header, frame = encode_request(request, correlation_id=1, client_id="c", version=VERSION)
+        answer = decode_response(header, self._serve(frame))
+        assert isinstance(answer, PartitionsFetchResponse)
+        return answer
+
+    def produce(self, records: bytes) -> None:
+        request = ProduceRequest(
+            acks=1,
+            timeout_ms=1000,
+            partitions=(ProducedPartition(partition=AT, records=records),),
+        )
+        header, frame = encode_request(request, correlation_id=1, client_id="c")
+        answer = decode_response(header, self._serve(frame))
+        assert isinstance(answer, ProduceResponse)
+        assert answer.results[0].error is ErrorCode.NONE
+
+    def _serve(self, frame: bytes) -> bytes:
+        done = self.broker.serve(frame)
+        assert isinstance(done, SendReply)
+        return done.frame
+
+
+def remembered(client: Client) -> int:
+    return len(client.broker.node.core.broker._fetched._told)
+
+
+def test_no_follower_is_remembered_that_is_none() -> None:
+    client = Client()
+    for number in range(100):
+        unknown = TopicPartition(name=f"u{number}", id=UUID(int=number), index=number)
+        answer = client.fetch(AT, unknown, replica=NodeId(100 + number))
+        assert all(each.error for each in answer.partitions)
+        client.fetch(unknown, replica=FOLLOWER)
+    assert remembered(client) == 0
+    assert client.fetch(AT, replica=FOLLOWER).partitions[0].error is ErrorCode.NONE
+    assert remembered(client) == 1
+
+
+def test_an_answer_is_no_larger_than_others_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client()
+    batch = timed_batch(100, 200)
+    for _ in range(3):
+        client.produce(batch)
+    client.fetch(AT, offset=6, replica=FOLLOWER)
+    assert len(client.fetch(AT).partitions[0].records) == 3 * len(batch)
+    monkeypatch.setattr(limits, "MAX_PARTITIONS_FETCH_BYTES", 2 * len(batch))
+    assert len(client.fetch(AT).partitions[0].records) == 2 * len(batch)
+    first, second = client.fetch(AT, AT).partitions
+    assert (len(first.records), second.records) == (2 * len(batch), b"")
+
+
+def test_consumers_get_whole_batches_below_the_high_watermark() -> None:
+    """Also where somebody says that a follower has half of one."""
+    client = Client()
+    batch = timed_batch(100, 200)
+    client.produce(batch)
+    client.produce(batch)
+    client.fetch(AT, offset=3, replica=FOLLOWER)
+    (told,) = client.fetch(AT).partitions
+    assert (told.high_watermark, len(told.records)) == (3, len(batch))
+
+
+def test_a_high_watermark_within_a_batch_of_groups_is_waited_out() -> None:
+    """Nothing is due at once for ever, and what was committed is told when it is all there."""
+    client = Client()
+    offsets = tuple(
+        CommittedOffset(partition=TopicPartition(name="t", index=0), offset=1) for _ in range(2)
+    )
+    request = OffsetCommitRequest(group="g", offsets=offsets)
+    _, frame = encode_request(request, correlation_id=1, client_id="c")
+    assert client.broker.ask(ConnectionId(7), frame) == []
+    client.fetch(OFFSETS, offset=1, replica=FOLLOWER)
+    due_ns = client.broker.node.next_deadline_ns()
+    for _ in range(20):
+        client.broker.elapse()
+    assert client.broker.node.next_deadline_ns() > due_ns
+    assert _heartbeat(client) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    client.fetch(OFFSETS, offset=2, replica=FOLLOWER)
+    assert _heartbeat(client) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def _heartbeat(client: Client) -> ErrorCode:
+    request = HeartbeatRequest(group="g", generation=0, member="m")
+    header, frame = encode_request(request, correlation_id=1, client_id="c")
+    answer = decode_response(header, client._serve(frame))
+    assert isinstance(answer, HeartbeatResponse)
+    return answer.error
