@@ -62,6 +62,11 @@ EXPLAINED = (
         why="nobody led whom it could have sent it to; it is sent again",
     ),
     Explained(
+        text="Error processing append operation on partition ",
+        cause="org.apache.kafka.common.errors.NotEnoughReplicasException: ",
+        why="a broker refused what the ISR of that moment could not promise",
+    ),
+    Explained(
         text="Unexpected error REQUEST_TIMED_OUT in UPDATE_RAFT_VOTER response",
         why="LeaderChange, or another change of voters, was not committed yet; it is sent again",
     ),

@@ -54,7 +54,13 @@ REGISTERED_LATER = """\
 RegistrationResponseHandler: channel manager timed out before sending the request. \
 (ControllerRegistrationManager)
 """
-OTHER_REASONS = (SLOW, UNSEATED, TOO_LATE, UPDATED_LATER, REGISTERED_LATER)
+SMALL_ISR = """\
+[1970-01-01 00:00:02,000] ERROR [ReplicaManager broker=2] Error processing append operation on \
+partition CfzuQQH8T_m_UaDrCkJIqw:append-0-1 (ReplicaManager)
+org.apache.kafka.common.errors.NotEnoughReplicasException: The size of the current ISR : 1 is \
+insufficient to satisfy the min.isr requirement of 2 for partition append-0-1
+"""
+OTHER_REASONS = (SLOW, UNSEATED, TOO_LATE, UPDATED_LATER, REGISTERED_LATER, SMALL_ISR)
 PLANNED = (Kind.OPERATIONS, Kind.FAULTS, Kind.METADATA_LOGS, Kind.QUORUM_PROBES, Kind.NODE_LOGS)
 STARTS = {"1": 1, "2": 1, "3": 1}
 
@@ -129,6 +135,7 @@ def test_each_explanation_is_of_one_of_these_lines_alone(explained: Explained) -
         (TOO_LATE, TOO_LATE.replace("NotController", "UnsupportedVersion")),
         (UPDATED_LATER, UPDATED_LATER.replace("REQUEST_TIMED_OUT", "INVALID_REQUEST")),
         (REGISTERED_LATER, REGISTERED_LATER.replace("before sending", "while waiting for")),
+        (SMALL_ISR, SMALL_ISR.replace("NotEnoughReplicas", "KafkaStorage")),
     ],
 )
 def test_what_only_looks_like_one_of_them_is_a_complaint(line: str, other: str) -> None:
