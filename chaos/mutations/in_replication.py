@@ -84,6 +84,13 @@ IN_REPLICATION = (
         real="KAFKA-18138",
     ),
     _planted(
+        "P-BUSY-FENCE",
+        "held-up-controller",
+        "P18-heard-brokers-are-kept",
+        wrong="heartbeats that a controller comes to late, as it was held up, do not count",
+        real="KAFKA-15019",
+    ),
+    _planted(
         "P-STRAY",
         "lost-together",
         "no-stray-replicas",

@@ -28,6 +28,7 @@ from chaos.scenarios.ghost_topic import GHOST_TOPIC
 from chaos.scenarios.hand_over import HAND_OVER
 from chaos.scenarios.hanging_transaction import HANGING_TRANSACTION
 from chaos.scenarios.heartbeat_cut import HEARTBEAT_CUT
+from chaos.scenarios.held_up_controller import HELD_UP_CONTROLLER
 from chaos.scenarios.hwm_under_min_isr import HWM_UNDER_MIN_ISR
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
@@ -136,6 +137,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         CONTROLLED_SHUTDOWN_ROLL,
         SLOW_ROLL,
         LOST_TOGETHER,
+        HELD_UP_CONTROLLER,
         UNCLEAN_LEADER,
         SILENT_CONTROLLER,
         UNREACHABLE_VOTER,
