@@ -68,6 +68,13 @@ IN_REPLICATION = (
         real="KAFKA-14704",
     ),
     _planted(
+        "P-STALE-DIVERGE",
+        "late-answer",
+        "P16-no-committed-record-cut",
+        wrong="a follower cuts its log where that of an earlier leader parts from it",
+        real="KAFKA-18991",
+    ),
+    _planted(
         "P-LASTEPOCH",
         "isr-shrink-storm",
         *_PARTED,

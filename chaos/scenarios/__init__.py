@@ -34,6 +34,7 @@ from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.laggard import LAGGARD
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
+from chaos.scenarios.late_answer import LATE_ANSWER
 from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.lone_controller import LONE_CONTROLLER
 from chaos.scenarios.lost_observer import LOST_OBSERVER
@@ -136,6 +137,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         STRANDED_COORDINATOR,
         CONTROLLED_SHUTDOWN_ROLL,
         SLOW_ROLL,
+        LATE_ANSWER,
         LOST_TOGETHER,
         HELD_UP_CONTROLLER,
         UNCLEAN_LEADER,
