@@ -49,6 +49,7 @@ _MODULES = (
     "partitions.shown",
     "partitions.held",
     "partitions.stray_replicas",
+    "partitions.kept_unfenced",
     "partitions.partition_watermarks",
     "partitions.kept_up",
     "partitions.isr_and_cuts",

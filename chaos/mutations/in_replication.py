@@ -68,6 +68,13 @@ IN_REPLICATION = (
         real="KAFKA-14704",
     ),
     _planted(
+        "P-STALE-DIVERGE",
+        "late-answer",
+        "P16-no-committed-record-cut",
+        wrong="a follower cuts its log where that of an earlier leader parts from it",
+        real="KAFKA-18991",
+    ),
+    _planted(
         "P-LASTEPOCH",
         "isr-shrink-storm",
         *_PARTED,
@@ -82,6 +89,13 @@ IN_REPLICATION = (
         "P18-silent-brokers-are-fenced",
         wrong="a new active controller begins no session for a broker before it hears of it",
         real="KAFKA-18138",
+    ),
+    _planted(
+        "P-BUSY-FENCE",
+        "held-up-controller",
+        "P18-heard-brokers-are-kept",
+        wrong="heartbeats that a controller comes to late, as it was held up, do not count",
+        real="KAFKA-15019",
     ),
     _planted(
         "P-STRAY",

@@ -28,11 +28,13 @@ from chaos.scenarios.ghost_topic import GHOST_TOPIC
 from chaos.scenarios.hand_over import HAND_OVER
 from chaos.scenarios.hanging_transaction import HANGING_TRANSACTION
 from chaos.scenarios.heartbeat_cut import HEARTBEAT_CUT
+from chaos.scenarios.held_up_controller import HELD_UP_CONTROLLER
 from chaos.scenarios.hwm_under_min_isr import HWM_UNDER_MIN_ISR
 from chaos.scenarios.isr_shrink_storm import ISR_SHRINK_STORM
 from chaos.scenarios.kill_leader import KILL_LEADER
 from chaos.scenarios.laggard import LAGGARD
 from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
+from chaos.scenarios.late_answer import LATE_ANSWER
 from chaos.scenarios.leader_relay import LEADER_RELAY
 from chaos.scenarios.lone_controller import LONE_CONTROLLER
 from chaos.scenarios.lost_observer import LOST_OBSERVER
@@ -137,7 +139,9 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         STRANDED_COORDINATOR,
         CONTROLLED_SHUTDOWN_ROLL,
         SLOW_ROLL,
+        LATE_ANSWER,
         LOST_TOGETHER,
+        HELD_UP_CONTROLLER,
         UNCLEAN_LEADER,
         SILENT_CONTROLLER,
         UNREACHABLE_VOTER,

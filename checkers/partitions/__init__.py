@@ -14,6 +14,7 @@ min_isr.py               P17: nothing is acknowledged by too few
 shown.py                 P8: nothing is shown that too few have
 served.py                P10, P13, P18: what clients were told, against the disks
 held.py                  P9, P11: replicas against one another
+kept_unfenced.py         P18: a broker that goes on is not fenced
 stray_replicas.py        what was taken from a broker is off its disk
 replayed.py              M1: what nodes replay is what the log holds
 handed_out.py            M3, M5: broker epochs and producer ids
