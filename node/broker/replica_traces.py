@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from node.broker.remote_replica import RemoteReplica
-from node.broker.replica import NO_EPOCH, Leading, Replica
-from node.ids import NodeId, Offset, uuid_text
+from node.broker.replica import Leading, Replica
+from node.ids import NO_EPOCH, NodeId, Offset, uuid_text
 from node.outbox import Outbox
 
 

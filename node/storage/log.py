@@ -17,7 +17,7 @@ from node.storage.disk import Disk
 from node.storage.flush_mark import FlushMark
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
-from node.storage.recovery import Cut, recover, start_anew
+from node.storage.recovery import Cut, recover_log, start_anew
 from node.storage.segment import Segment, accept_batches, segment_name
 from node.storage.snapshots import Snapshot, Snapshots
 from node.storage.storage_errors import CorruptFile
@@ -51,7 +51,7 @@ class Log:
         disk.make_directory(directory)
         _check_partition_metadata(disk, f"{directory}/{PARTITION_METADATA}")
         kept = Snapshots.open(disk, directory)
-        found = recover(disk, directory, kept)
+        found = recover_log(disk, directory, kept)
         kept.remove_before(found.start.offset)
         return cls(
             disk=disk,
