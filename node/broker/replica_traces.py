@@ -63,7 +63,7 @@ def trace_replica(
     return Traced(epoch=epoch, leads=True, isr=isr, high_watermark=replica.high_watermark)
 
 
-def trace_cut(key: tuple[UUID, int], replica: Replica, end: Offset, outbox: Outbox) -> None:
+def trace_truncation(key: tuple[UUID, int], replica: Replica, end: Offset, outbox: Outbox) -> None:
     """Its log is about to be cut."""
     outbox.trace(
         "p.truncate",

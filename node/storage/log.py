@@ -125,7 +125,7 @@ class Log:
             self.disk.remove(last.path)
             self.next_offset = last.base
         if self.next_offset > end:
-            self.segments[-1].cut(end)
+            self.segments[-1].truncate(end)
         self.next_offset = end
         self._flushed()
         if self.epochs.truncate(end):
@@ -137,7 +137,7 @@ class Log:
     def finish_snapshot(self, id_: LogPosition) -> None:
         self.kept.finish(id_)
 
-    def cut_behind(self, snapshot: LogPosition) -> None:
+    def delete_before_snapshot(self, snapshot: LogPosition) -> None:
         """Let go of older snapshots, and of what they and this one stand for, in whole segments.
 
         The log then starts at this snapshot, unless no segment could go and it starts at 0.
