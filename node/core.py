@@ -9,9 +9,14 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from node.config import NodeConfig
-from node.controller import registration
 from node.controller.controller import Controller
-from node.controller.registration import Active, Registrar, active_controller, own_registration
+from node.controller.registration import (
+    REGISTRY_CHANNEL,
+    Active,
+    Registrar,
+    active_controller,
+    own_registration,
+)
 from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
 from node.errors import ErrorCode
 from node.ids import (
@@ -158,7 +163,7 @@ class Core:
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
     ) -> list[Output]:
         self.raft.log.begin_step()
-        if channel != registration.CHANNEL:
+        if channel != REGISTRY_CHANNEL:
             self.raft.on_response(channel, correlation_id, response, now)
         elif isinstance(response, ControllerRegistrationResponse):
             self._registrar.on_response(correlation_id, response, now.mono_ns)
@@ -166,7 +171,7 @@ class Core:
 
     def on_peer_disconnected(self, channel: ChannelId, now: Now) -> list[Output]:
         self.raft.log.begin_step()
-        if channel != registration.CHANNEL:
+        if channel != REGISTRY_CHANNEL:
             self.raft.on_disconnected(channel, now)
         else:
             self._registrar.on_lost(now.mono_ns)
@@ -175,7 +180,7 @@ class Core:
     def on_peer_garbled(self, channel: ChannelId, reason: str, now: Now) -> list[Output]:
         """What was answered over it is no message, or nobody asked for it."""
         self.raft.log.begin_step()
-        if channel != registration.CHANNEL:
+        if channel != REGISTRY_CHANNEL:
             self.raft.on_garbled(channel, reason, now)
         else:
             self._outbox.emit(DisconnectPeer(channel=channel))

@@ -54,7 +54,7 @@ class AppendBatches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncateLog:
-    """Cut the log so that it ends at `end` (batch aligned)."""
+    """Make the log end at `end` (batch aligned)."""
 
     log: LogId
     end: Offset
@@ -79,7 +79,7 @@ class FinishSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CutLog:
+class DeleteBeforeSnapshot:
     """Remove what a snapshot stands for, and older snapshots."""
 
     log: LogId
@@ -234,7 +234,9 @@ ReplicaLogChange = (
     | SaveCleanShutdown
     | SaveHighWatermarks
 )
-LogChange = AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | CutLog | ReplaceLog
+LogChange = (
+    AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | DeleteBeforeSnapshot | ReplaceLog
+)
 Effect = (
     PersistElectionState
     | LogChange

@@ -18,6 +18,10 @@ Ticket = NewType("Ticket", int)  # of a read; 1 for a node's first one
 LogId = NewType("LogId", str)  # of a node: the name of the log's directory, such as orders-3
 
 NO_NODE = NodeId(-1)
+# On the wire, where none is said or none is known: plain numbers, as they come.
+NO_EPOCH = -1  # of a leader
+NO_BROKER_EPOCH = -1
+NO_OFFSET = -1
 ZERO_UUID = UUID(int=0)
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = UUID(int=1)

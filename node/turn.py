@@ -23,7 +23,7 @@ from typing import Protocol, assert_never
 from node.effects import (
     AppendBatches,
     CloseConnection,
-    CutLog,
+    DeleteBeforeSnapshot,
     DisconnectPeer,
     Effect,
     FinishSnapshot,
@@ -123,7 +123,7 @@ class Turns:
         cut = self._flushing.pop(event.log)
         return event if cut is None else replace(event, end=min(event.end, cut))
 
-    def _cut(self, log: LogId, end: Offset) -> None:
+    def _truncate(self, log: LogId, end: Offset) -> None:
         if log in self._flushing:
             known = self._flushing[log]
             self._flushing[log] = end if known is None else min(known, end)
@@ -151,14 +151,14 @@ class Turns:
                 case FlushLog():
                     self._wanted[effect.log] = None
                 case TruncateLog():
-                    self._cut(effect.log, effect.end)
+                    self._truncate(effect.log, effect.end)
                     deeds.append(effect)
                 case ReplaceLog():
-                    self._cut(effect.log, effect.snapshot.offset)
+                    self._truncate(effect.log, effect.snapshot.offset)
                     deeds.append(effect)
                 case PersistElectionState() | AppendBatches() | Trace():
                     deeds.append(effect)
-                case WriteSnapshot() | FinishSnapshot() | CutLog():
+                case WriteSnapshot() | FinishSnapshot() | DeleteBeforeSnapshot():
                     deeds.append(effect)
                 case OnReplicas():
                     deeds.append(effect)

@@ -1,4 +1,5 @@
-"""One name for one thing: no two modules and no two public types of the packages share one.
+"""One name for one thing: no two modules and no two public types of the packages share one, and no
+two public constants of the node.
 
 The node is looked at by itself: harness and node share no code, and Kafka's things have Kafka's
 names in both.
@@ -29,6 +30,18 @@ def test_no_two_public_types_have_one_name(packages: tuple[str, ...], at_least: 
     found = [(name, path) for path in sources(packages) for name in types_in(path.read_text())]
     assert len(found) > at_least
     assert shared(found) == {}
+
+
+def test_no_two_public_constants_of_the_node_have_one_name() -> None:
+    """What two modules know is in one of them; what is not the same has two names."""
+    found = [(name, path) for path in sources(NODE) for name in constants_in(path.read_text())]
+    assert len(found) > 200
+    assert shared(found) == {}
+
+
+def test_constants_are_found_however_they_are_made() -> None:
+    text = "ONE = 1\nTWO: int = 2\nTHREE, FOUR = 3, 4\n_FIVE = 5\nT = TypeVar('T')\nSix = int\n"
+    assert list(constants_in(text)) == ["ONE", "TWO", "THREE", "FOUR"]
 
 
 @pytest.mark.parametrize(
@@ -76,6 +89,27 @@ def types_in(text: str) -> Iterator[str]:
                 | ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"))
             ) if name[0].isupper() and not name.isupper():
                 yield name
+
+
+def constants_in(text: str) -> Iterator[str]:
+    """Those of a module that others may import; type variables have one letter."""
+    for statement in ast.parse(text).body:
+        for name in _assigned(statement):
+            if name.isupper() and not name.startswith("_") and len(name) > 1:
+                yield name
+
+
+def _assigned(statement: ast.stmt) -> list[str]:
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=parts)]):
+            targets = parts
+        case ast.Assign(targets=targets):
+            pass
+        case ast.AnnAssign(target=target):
+            targets = [target]
+        case _:
+            targets = []
+    return [each.id for each in targets if isinstance(each, ast.Name)]
 
 
 def shared(found: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:

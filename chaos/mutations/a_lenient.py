@@ -3,7 +3,7 @@
 
 from chaos.mutations.planted import Planted
 from node.controller import resource_configs
-from node.controller.client_metrics import DEFINITIONS
+from node.controller.client_metrics import METRICS_DEFINITIONS
 from node.records.metadata import ConfigRecord
 from node.wire.configs import ConfigChange, ResourceChange
 
@@ -16,7 +16,7 @@ def taken_as_it_is(
     resource: ResourceChange, change: ConfigChange, current: str | None
 ) -> ConfigRecord:
     """All else is judged as ever: deletions, lists, and configs that there are not."""
-    if change.operation != SET or change.value is None or change.name not in DEFINITIONS:
+    if change.operation != SET or change.value is None or change.name not in METRICS_DEFINITIONS:
         return _as_it_should(resource, change, current)
     return ConfigRecord(
         resource_type=resource.type,

@@ -9,7 +9,7 @@ from node.controller.decision import Decision, Situation
 from node.records.metadata import RegisterBrokerRecord
 from node.wire.broker_lifecycle import BrokerRegistrationRequest, BrokerRegistrationResponse
 
-_as_it_should = broker_registration.register
+_as_it_should = broker_registration.register_broker
 
 
 def always_anew(situation: Situation, request: BrokerRegistrationRequest) -> Decision:
@@ -22,4 +22,4 @@ def always_anew(situation: Situation, request: BrokerRegistrationRequest) -> Dec
     return replace(decision, records=records, answer=BrokerRegistrationResponse(epoch=epoch))
 
 
-PLANTED = Planted(owner=broker_registration, decision="register", wrong=always_anew)
+PLANTED = Planted(owner=broker_registration, decision="register_broker", wrong=always_anew)

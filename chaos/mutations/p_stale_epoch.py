@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from chaos.mutations.planted import Planted
 from node.broker.image_follower import ImageFollower
-from node.broker.remote_replica import ANY_EPOCH, RemoteReplica
+from node.broker.remote_replica import RemoteReplica
 from node.controller import isr_proposals
 from node.controller.image import Image
 from node.ids import Offset
-from node.wire.alter_partition import IsrMember
+from node.wire.alter_partition import ANY_EPOCH, IsrMember
 
 _fetched, _may_join = RemoteReplica.fetched, ImageFollower.may_join
 

@@ -18,7 +18,7 @@ def cut_and_follow(
     replica = held.replica
     follows = replica.leading is None and state.has_leader and before not in (None, state.leader)
     if follows and replica.high_watermark < replica.end:
-        self.cut(held, replica.high_watermark)
+        self.truncate(held, replica.high_watermark)
 
 
 PLANTED = Planted(owner=HeldReplicas, decision="_tell", wrong=cut_and_follow)

@@ -21,4 +21,4 @@ def cut_past(self: Log, snapshot: LogPosition) -> None:
         self._save_epochs()
 
 
-PLANTED = Planted(owner=Log, decision="cut_behind", wrong=cut_past)
+PLANTED = Planted(owner=Log, decision="delete_before_snapshot", wrong=cut_past)

@@ -6,9 +6,8 @@ One method a request; each answers by its return value, or later through the out
 from random import Random
 from uuid import UUID
 
-from node.broker import controller_link
 from node.broker.checkpoint import HighWatermarkCheckpoint
-from node.broker.controller_link import ControllerLink
+from node.broker.controller_link import CONTROLLER_CHANNEL, ControllerLink
 from node.broker.coordinators.group_coordinator import GroupCoordinator
 from node.broker.deletions import Deletions
 from node.broker.fetch_requests import FetchRequests
@@ -224,7 +223,7 @@ class Broker:
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
     ) -> None:
-        if channel == controller_link.CHANNEL:
+        if channel == CONTROLLER_CHANNEL:
             self._link.on_response(correlation_id, response, mono_ns)
         elif Forwarding.serves(channel):
             self._forwarding.on_response(channel, correlation_id, response, mono_ns)
@@ -232,7 +231,7 @@ class Broker:
             self._fetchers.on_response(channel, correlation_id, response, mono_ns)
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
-        if channel == controller_link.CHANNEL:
+        if channel == CONTROLLER_CHANNEL:
             self._link.on_lost(mono_ns)
         elif Forwarding.serves(channel):
             self._forwarding.on_lost(channel, mono_ns)

@@ -14,7 +14,7 @@ from node.ids import MS, NEVER_NS, ChannelId
 from node.outbox import Ask, Outbox
 from node.wire.apis import ControllerRequest, Response
 
-CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
+CONTROLLER_CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
 _PAUSE_NS = 50 * MS  # before the next connection
 
 Answered = Callable[[Response | None, int], None]  # with the time
@@ -73,7 +73,7 @@ class ControllerLink:
             question.answered(None, mono_ns)
 
     def _hang_up(self, mono_ns: int) -> None:
-        self._outbox.emit(DisconnectPeer(channel=CHANNEL))
+        self._outbox.emit(DisconnectPeer(channel=CONTROLLER_CHANNEL))
         if self._out:
             self.on_lost(mono_ns)
 
@@ -83,5 +83,10 @@ class ControllerLink:
         question.until_ns = mono_ns + self._timeout_ns
         self._out[number] = question
         self._outbox.emit(
-            Ask(channel=CHANNEL, endpoint=at, correlation_id=number, request=question.request)
+            Ask(
+                channel=CONTROLLER_CHANNEL,
+                endpoint=at,
+                correlation_id=number,
+                request=question.request,
+            )
         )

@@ -9,12 +9,11 @@ whoever loses its power.
 from dataclasses import dataclass, replace
 
 from node.broker.held_replicas import Held, HeldReplicas
-from node.broker.replica import NO_EPOCH
 from node.broker.retention import may_delete
 from node.controller.image import Image
 from node.controller.image.topics import INTERNAL
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ConnectionId, Offset
+from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Offset
 from node.parking import Parking, Waiting
 from node.wire.delete_records import (
     TO_HIGH_WATERMARK,
@@ -36,7 +35,7 @@ class _Deleted:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Waiting:
+class _WaitingDeletion:
     deleted: list[_Deleted]
     until_ns: int
 
@@ -44,14 +43,14 @@ class _Waiting:
 class Deletions:
     def __init__(self, replicas: HeldReplicas, parking: Parking) -> None:
         self._replicas = replicas
-        self._waiting = Waiting[_Waiting](parking)
+        self._waiting = Waiting[_WaitingDeletion](parking)
 
     def delete(
         self, connection: ConnectionId, request: DeleteRecordsRequest, image: Image, mono_ns: int
     ) -> DeleteRecordsResponse | None:
         """None: answered later."""
         deleted = [self._delete(each, image) for each in request.partitions]
-        waiting = _Waiting(deleted=deleted, until_ns=mono_ns + request.timeout_ms * MS)
+        waiting = _WaitingDeletion(deleted=deleted, until_ns=mono_ns + request.timeout_ms * MS)
         answer = _answer(waiting, mono_ns)
         if answer is None:
             self._waiting.park(connection, waiting)
@@ -96,7 +95,7 @@ def _why_not(held: Held, asked: RecordsToDelete, image: Image) -> ErrorCode:
     return ErrorCode.NONE if is_in else ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def _answer(waiting: _Waiting, mono_ns: int) -> DeleteRecordsResponse | None:
+def _answer(waiting: _WaitingDeletion, mono_ns: int) -> DeleteRecordsResponse | None:
     """None: not yet."""
     for each in waiting.deleted:
         _settle(each, is_late=mono_ns >= waiting.until_ns)

@@ -13,11 +13,10 @@ from node.broker.held_replicas import Held, HeldReplicas, Key, ReplicaLog
 from node.broker.isr_changes import IsrChanges
 from node.broker.replica import Replica
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Offset
+from node.ids import MS, NEVER_NS, NO_OFFSET, ZERO_UUID, ConnectionId, Offset
 from node.parking import Parking, Waiting
 from node.wire.partition_fetch import (
     CONSUMER,
-    NO_OFFSET,
     FetchedPartition,
     FetchedRecords,
     PartitionsFetchRequest,
@@ -26,7 +25,7 @@ from node.wire.partition_fetch import (
 
 
 @dataclass(slots=True, kw_only=True)
-class _Waiting:
+class _WaitingFetch:
     request: PartitionsFetchRequest
     until_ns: int
 
@@ -47,7 +46,7 @@ class FetchRequests:
     def __init__(self, replicas: HeldReplicas, changes: IsrChanges, parking: Parking) -> None:
         self._replicas = replicas
         self._changes = changes
-        self._waiting = Waiting[_Waiting](parking)
+        self._waiting = Waiting[_WaitingFetch](parking)
         # To followers: of high watermarks, and of where logs begin.
         self._told: dict[tuple[int, Key], tuple[int, int]] = {}
 
@@ -61,7 +60,7 @@ class FetchRequests:
         if request.max_wait_ms <= 0 or self._is_enough(request, found):
             return self._tell(request, found)
         until_ns = mono_ns + request.max_wait_ms * MS
-        self._waiting.park(connection, _Waiting(request=request, until_ns=until_ns))
+        self._waiting.park(connection, _WaitingFetch(request=request, until_ns=until_ns))
         return None
 
     def poll(self, mono_ns: int) -> None:

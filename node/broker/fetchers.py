@@ -174,7 +174,7 @@ class Fetchers:
         if told.error is not ErrorCode.NONE:
             return False
         if told.diverging is not None:
-            self._replicas.cut(held, replica.truncation(told.diverging))
+            self._replicas.truncate(held, replica.truncation(told.diverging))
             return True
         is_sound = self._append(held, told.records, mono_ns)
         replica.told_high_watermark(Offset(max(told.high_watermark, 0)))

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from node.broker.producers import Producers
 from node.broker.replica import MayJoin, Replica
-from node.broker.replica_traces import NOTHING, Traced, trace_cut, trace_replica
+from node.broker.replica_traces import NOTHING, Traced, trace_replica, trace_truncation
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image, Partition
 from node.effects import (
@@ -252,8 +252,8 @@ class HeldReplicas:
             )
         self.note(held)
 
-    def cut(self, held: Held, end: Offset) -> None:
-        trace_cut(held.key, held.replica, end, self._outbox)
+    def truncate(self, held: Held, end: Offset) -> None:
+        trace_truncation(held.key, held.replica, end, self._outbox)
         if end < held.replica.start:
             self.restart(held, end)
             return

@@ -12,7 +12,7 @@ from node.broker.controller_link import ControllerLink
 from node.config import BrokerRole
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NodeId, Offset
+from node.ids import MS, NEVER_NS, NO_BROKER_EPOCH, NodeId, Offset
 from node.wire.api_versions import SUPPORTED_FEATURES
 from node.wire.apis import Response
 from node.wire.broker_lifecycle import (
@@ -23,7 +23,6 @@ from node.wire.broker_lifecycle import (
 )
 from node.wire.controller_registration import FeatureRange, RegisteredListener
 
-NO_BROKER_EPOCH = -1
 _RETRY_NS = 100 * MS
 _CATCHING_UP_NS = 20 * MS  # between heartbeats until it is unfenced
 

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from struct import Struct
 
 from node.broker.held_replicas import Held, HeldReplicas
-from node.broker.replica import NO_EPOCH
 from node.controller.image.topics import INTERNAL
 from node.effects import NoReply
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ZERO_UUID, ConnectionId, Epoch, Offset
+from node.ids import MS, NEVER_NS, NO_EPOCH, ZERO_UUID, ConnectionId, Epoch, Offset
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.records.batch import BatchHeader, DamagedBatch, check_batch
@@ -37,7 +36,7 @@ class _Appended:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Waiting:
+class _WaitingProduce:
     appended: list[_Appended]
     until_ns: int
 
@@ -49,7 +48,7 @@ class ProduceRequests:
         self._outbox = outbox
         self._replicas = replicas
         self._max_batch_bytes = max_batch_bytes
-        self._waiting = Waiting[_Waiting](parking)
+        self._waiting = Waiting[_WaitingProduce](parking)
 
     def append(
         self, connection: ConnectionId, request: ProduceRequest, mono_ns: int
@@ -61,7 +60,7 @@ class ProduceRequests:
             return None
         if request.acks == ALL and any(each.held is not None for each in appended):
             until_ns = mono_ns + request.timeout_ms * MS
-            self._waiting.park(connection, _Waiting(appended=appended, until_ns=until_ns))
+            self._waiting.park(connection, _WaitingProduce(appended=appended, until_ns=until_ns))
             return None
         return ProduceResponse(results=tuple(each.result for each in appended))
 

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from node.ids import Offset
-
-ANY_EPOCH = -1
+from node.wire.alter_partition import ANY_EPOCH
 
 
 @dataclass(slots=True, kw_only=True)

@@ -18,12 +18,11 @@ from node.broker.isr import Isr, Proposal
 from node.broker.remote_replica import RemoteReplica
 from node.controller.image.partition import Partition as PartitionState
 from node.errors import ErrorCode
-from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset
+from node.ids import NO_EPOCH, NO_NODE, Epoch, LogPosition, NodeId, Offset
 from node.storage.leader_epochs import LeaderEpochs
 from node.wire.alter_partition import IsrMember, PartitionResult
 
 _BEGIN = Offset(0)
-NO_EPOCH = -1  # of a request: whoever asks does not say in which
 
 # Is a broker active, in that broker epoch (-1: in any), as far as this one has heard?
 MayJoin = Callable[[int, int], bool]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from node.broker.remote_replica import RemoteReplica
-from node.broker.replica import NO_EPOCH, Leading, Replica
-from node.ids import NodeId, Offset, uuid_text
+from node.broker.replica import Leading, Replica
+from node.ids import NO_EPOCH, NodeId, Offset, uuid_text
 from node.outbox import Outbox
 
 
@@ -66,7 +66,7 @@ def trace_replica(
     return Traced(epoch=epoch, leads=True, isr=isr, high_watermark=replica.high_watermark)
 
 
-def trace_cut(key: tuple[UUID, int], replica: Replica, end: Offset, outbox: Outbox) -> None:
+def trace_truncation(key: tuple[UUID, int], replica: Replica, end: Offset, outbox: Outbox) -> None:
     """Its log is about to be cut."""
     outbox.trace(
         "p.truncate",

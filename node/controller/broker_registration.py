@@ -8,7 +8,7 @@ broker kept on its disks, its replicas may stay eligible leaders; else it is in 
 
 from node import limits
 from node.controller.decision import Decision, RefusedError, Situation
-from node.controller.image import METADATA_VERSION, Image
+from node.controller.image import Image
 from node.controller.isr_updates import when_in_doubt, when_removed
 from node.controller.registration import check_count, check_told
 from node.controller.replica_rules import RESERVED
@@ -19,7 +19,7 @@ from node.records.metadata import (
     RegisterBrokerRecord,
     UnregisterBrokerRecord,
 )
-from node.records.metadata_versions import DIRECTORIES
+from node.records.metadata_versions import DIRECTORIES, METADATA_VERSION
 from node.wire.broker_lifecycle import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
@@ -41,7 +41,7 @@ def at_epoch(image: Image, broker: int, epoch: int) -> RegisterBrokerRecord:
     return found
 
 
-def register(situation: Situation, request: BrokerRegistrationRequest) -> Decision:
+def register_broker(situation: Situation, request: BrokerRegistrationRequest) -> Decision:
     """Raises RefusedError."""
     image, broker = situation.image, request.broker
     if request.cluster_id != situation.cluster_id:

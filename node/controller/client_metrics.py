@@ -63,7 +63,7 @@ def _most_repetitions(expression: str) -> int:
     return max(counts, default=0)
 
 
-DEFINITIONS = {
+METRICS_DEFINITIONS = {
     "interval.ms": Definition(default="300000", is_list=False, fault=_interval_fault),
     "match": Definition(default="", is_list=True, fault=_match_fault),
     "metrics": Definition(default="", is_list=True, fault=no_fault),

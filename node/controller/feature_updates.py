@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from node import limits
 from node.controller.decision import Decision, RefusedError, Situation
-from node.controller.image import METADATA_VERSION, Image
+from node.controller.image import Image
 from node.controller.image.configurations import BROKER, CLUSTER
 from node.controller.replica_rules import MIN_ISR
 from node.errors import ErrorCode
@@ -20,7 +20,7 @@ from node.records.metadata import (
     FeatureLevelRecord,
     MetadataRecord,
 )
-from node.records.metadata_versions import CHANGED, ELR, ELR_VERSION
+from node.records.metadata_versions import CHANGED, ELR, ELR_VERSION, METADATA_VERSION
 from node.records.schemas import ControllerFeature
 from node.wire.api_versions import SUPPORTED_FEATURES
 from node.wire.update_features import (

@@ -30,7 +30,7 @@ from node.wire.controller_registration import (
     RegisteredListener,
 )
 
-CHANNEL = ChannelId(-1)  # the quorum numbers its own from 0
+REGISTRY_CHANNEL = ChannelId(-1)  # the quorum numbers its own from 0
 _FIRST_PAUSE_NS = 100 * MS
 _LONGEST_PAUSE_NS = 10_000 * MS
 
@@ -49,7 +49,7 @@ def own_registration(
     )
 
 
-def register(image: Image, request: ControllerRegistrationRequest) -> Decision:
+def register_controller(image: Image, request: ControllerRegistrationRequest) -> Decision:
     """`ClusterControlManager.registerController` refuses only the first. Raises RefusedError."""
     if image.metadata_version < CONTROLLER_REGISTRATIONS:
         raise RefusedError(
@@ -177,7 +177,7 @@ class Registrar:
         self._due_ns = mono_ns + self._timeout_ns
         self._outbox.emit(
             Ask(
-                channel=CHANNEL,
+                channel=REGISTRY_CHANNEL,
                 endpoint=leader.endpoint,
                 correlation_id=self._awaits,
                 request=self._registration,
@@ -197,7 +197,7 @@ class Registrar:
 
     def _hang_up(self) -> None:
         if self._asked is not None:
-            self._outbox.emit(DisconnectPeer(channel=CHANNEL))
+            self._outbox.emit(DisconnectPeer(channel=REGISTRY_CHANNEL))
         self._asked = self._awaits = None
 
 

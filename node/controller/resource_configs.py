@@ -31,7 +31,10 @@ from node.wire.configs import (
 )
 
 CLIENT_METRICS = 16
-_SCHEMAS = {CLIENT_METRICS: client_metrics.DEFINITIONS, TOPIC: topic_configs.DEFINITIONS}
+_SCHEMAS = {
+    CLIENT_METRICS: client_metrics.METRICS_DEFINITIONS,
+    TOPIC: topic_configs.TOPIC_DEFINITIONS,
+}
 _LONGEST_ID = 9  # of a broker, in digits
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
@@ -253,7 +256,7 @@ def _check_min_isr(image: Image, record: ConfigRecord) -> None:
         return
     fault = None
     if record.value is not None:
-        fault = topic_configs.DEFINITIONS[MIN_ISR].fault(record.value)
+        fault = topic_configs.TOPIC_DEFINITIONS[MIN_ISR].fault(record.value)
     if image.has_elr and resource != CLUSTER:
         fault = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
     elif image.has_elr and record.value is None:

@@ -101,7 +101,7 @@ _FLAGS = (
     "remote.storage.enable",
     "unclean.leader.election.enable",
 )
-DEFINITIONS = {
+TOPIC_DEFINITIONS = {
     **{name: _long(name, default, least) for name, (default, least) in _LONGS.items()},
     **{name: _int(name, default, least) for name, (default, least) in _INTS.items()},
     **{name: _flag(name) for name in _FLAGS},

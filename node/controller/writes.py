@@ -76,9 +76,9 @@ def _decide(situation: Situation, request: WriteRequest) -> Decision:
                 only_validated=request.validate_only,
             )
         case ControllerRegistrationRequest():
-            return registration.register(situation.image, request)
+            return registration.register_controller(situation.image, request)
         case BrokerRegistrationRequest():
-            return broker_registration.register(situation, request)
+            return broker_registration.register_broker(situation, request)
         case BrokerHeartbeatRequest():
             return heartbeats.heartbeat(situation, request)
         case UnregisterBrokerRequest():

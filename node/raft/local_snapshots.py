@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from node.config import SnapshotSettings
-from node.effects import CutLog, FinishSnapshot, WriteSnapshot
+from node.effects import DeleteBeforeSnapshot, FinishSnapshot, WriteSnapshot
 from node.ids import METADATA_LOG, NEVER_NS, LogPosition, Now
 from node.outbox import Outbox
 from node.raft import deadlines
@@ -17,7 +17,7 @@ from node.storage.snapshots import Snapshot
 from node.storage.view import LogView
 
 
-def cut_point(
+def deletion_point(
     snapshots: Sequence[Snapshot], log_bytes: int, wall_ms: int, settings: SnapshotSettings
 ) -> LogPosition | None:
     """The snapshot behind which the log is to be cut, and all older ones with it; or None.
@@ -95,9 +95,9 @@ class LocalSnapshots:
         self._known = ids
         self._due_ns = now.mono_ns + deadlines.RETENTION_CHECK_NS
         wall_ms = now.wall_ns // 1_000_000
-        id_to_keep = cut_point(snapshots, self._view.size(), wall_ms, self.settings)
+        id_to_keep = deletion_point(snapshots, self._view.size(), wall_ms, self.settings)
         if id_to_keep is not None:
-            self.outbox.emit(CutLog(log=METADATA_LOG, snapshot=id_to_keep))
+            self.outbox.emit(DeleteBeforeSnapshot(log=METADATA_LOG, snapshot=id_to_keep))
 
     def deadline_ns(self) -> int:
         """When `poll` looks again; never while there is only the newest one, which stays."""

@@ -49,7 +49,7 @@ from node.wire.raft_voters import (
 
 
 @dataclass(slots=True, kw_only=True)
-class _Waiting:
+class _Awaited:
     """A request that was not answered yet."""
 
     request: VoterChange
@@ -67,7 +67,7 @@ class VoterChanges:
         self._log = log
         self._replicas = replicas
         self._cluster_id = cluster_id
-        self._waiting = Waiting[_Waiting](parking)
+        self._waiting = Waiting[_Awaited](parking)
 
     # --- requests ---
 
@@ -75,7 +75,7 @@ class VoterChanges:
         """Answered by `poll`, at the end of this step or later."""
         asked_ms = request.timeout_ms if isinstance(request, AddVoterRequest) else None
         wait_ns = deadlines.voter_change_wait_ns(self._quorum.timeouts, asked_ms)
-        waiting = _Waiting(
+        waiting = _Awaited(
             request=request, epoch=self._quorum.epoch, deadline_ns=now.mono_ns + wait_ns
         )
         self._waiting.park(connection, waiting)
@@ -214,7 +214,7 @@ class VoterChanges:
     def _is_committed(self, offset: Offset) -> bool:
         return (self._quorum.committed or Offset(0)) > offset
 
-    def _go_on(self, waiting: _Waiting, now: Now) -> VoterChangeResponse | None:
+    def _go_on(self, waiting: _Awaited, now: Now) -> VoterChangeResponse | None:
         """None: it waits on."""
         leader, request = self._quorum.role, waiting.request
         if request.cluster_id not in (None, self._cluster_id):
@@ -247,13 +247,13 @@ class VoterChanges:
         version = self._log.voters.kraft_version
         return _answered(self._form.refuses(request, version, self._quorum.listener))
 
-    def _lacking(self, waiting: _Waiting) -> VoterChangeResponse | None:
+    def _lacking(self, waiting: _Awaited) -> VoterChangeResponse | None:
         """What was told in another version than was asked for is an error, and names nothing."""
         if waiting.told is None:
             return None
         return _answered(self._form.lacks(waiting.told, self._log.voters.kraft_version))
 
-    def _change(self, waiting: _Waiting, leader: Leader, now: Now) -> VoterChangeResponse | None:
+    def _change(self, waiting: _Awaited, leader: Leader, now: Now) -> VoterChangeResponse | None:
         """Append what was asked for, if nothing is in its way any more."""
         if not self.may_change(leader):
             return None
@@ -273,7 +273,7 @@ class VoterChanges:
         encoded = [encode_control(record)]
         return self._log.append_as_leader(encoded, leader.epoch, now, control=True).last_offset
 
-    def _timed_out(self, waiting: _Waiting, leader: Leader) -> VoterChangeResponse:
+    def _timed_out(self, waiting: _Awaited, leader: Leader) -> VoterChangeResponse:
         request = waiting.request
         if waiting.offset is not None:
             what = "it is written, and no majority has it yet: it may still be committed"

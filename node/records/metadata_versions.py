@@ -5,6 +5,7 @@ from typing import Any
 from node.records.broker_schemas import BrokerRegistrationChangeRecord, RegisterBrokerRecord
 from node.records.topic_schemas import PartitionChangeRecord, PartitionRecord
 
+METADATA_VERSION = "metadata.version"  # the feature
 OLDEST, NEWEST = 7, 30  # 3.3-IV3, 4.3-IV0
 CONTROLLER_REGISTRATIONS = 15  # 3.7-IV0
 DIRECTORIES = 17  # 3.7-IV2: of replicas and brokers

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 PREFIX = "kafka_server_raft_metrics_"  # kafka.server:type=raft-metrics, as JMX exporters spell it
-CONTROLLER = "kafka_controller_"
+_CONTROLLER = "kafka_controller_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +94,14 @@ METRICS = (
         "KIP-966",
         False,
         "How many replicas are in the ISR or the ELR of their partition",
-        prefix=CONTROLLER,
+        prefix=_CONTROLLER,
     ),
     Metric(
         "global-under-min-isr-partition-count",
         "KIP-966",
         False,
         "Partitions whose ISR is smaller than the effective min.insync.replicas",
-        prefix=CONTROLLER,
+        prefix=_CONTROLLER,
     ),
 )
 

@@ -17,6 +17,7 @@ from node.config import (
     QuorumTimeouts,
     SnapshotSettings,
 )
+from node.controller.replica_rules import UNCLEAN_ELECTION
 from node.endpoint import Endpoint, why_not_taken
 from node.ids import NodeId
 
@@ -93,7 +94,6 @@ GROUP_KEYS = {
     "group.initial.rebalance.delay.ms": "first_delay_ms",
     "group.max.size": "members",
 }
-UNCLEAN_ELECTION = "unclean.leader.election.enable"
 INTER_BROKER_LISTENER = "inter.broker.listener.name"
 METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
@@ -123,7 +123,7 @@ KNOWN_KEYS = {
 }
 
 
-CONTROLLER, BROKER = "controller", "broker"  # roles
+_CONTROLLER, _BROKER = "controller", "broker"  # roles
 
 
 class ConfigError(ValueError):
@@ -160,7 +160,7 @@ def read_settings(path: Path) -> Settings:
 def parse_settings(text: str) -> Settings:
     """The text of a properties file. Raises ConfigError."""
     values = _properties(text)
-    is_broker = _refuse_other_kinds(values) == BROKER
+    is_broker = _refuse_other_kinds(values) == _BROKER
     listeners = _endpoints(values, "listeners")
     advertised = _endpoints(values, "advertised.listeners", otherwise=listeners)
     inner = _controller_listeners(values, listeners, are_own=not is_broker)[0]
@@ -204,7 +204,7 @@ def _properties(text: str) -> dict[str, str]:
 def _refuse_other_kinds(values: Mapping[str, str]) -> str:
     """The one role."""
     role = _text(values, "process.roles")
-    if role not in (CONTROLLER, BROKER):
+    if role not in (_CONTROLLER, _BROKER):
         raise ConfigError(f"process.roles={role}: only `controller` or `broker` can be served")
     for entry in _list(values.get("listener.security.protocol.map", "")):
         name, _, protocol = entry.partition(":")

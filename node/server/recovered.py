@@ -13,7 +13,7 @@ from node.broker_node import BrokerNode
 from node.config import BrokerRole, NodeConfig
 from node.effects import ElectionState, SegmentLimits, Stop, Trace
 from node.framed import Framing
-from node.ids import ReplicaKey
+from node.ids import NO_BROKER_EPOCH, ReplicaKey
 from node.node import Node
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
@@ -21,7 +21,7 @@ from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
 from node.storage.bootstrap import is_static, mark_static, read_bootstrap, read_voters
-from node.storage.clean_shutdown import NO_BROKER_EPOCH, take_clean_shutdown
+from node.storage.clean_shutdown import take_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.election_store import ElectionStore
 from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY, VOTERS_CHECKPOINT

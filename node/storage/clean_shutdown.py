@@ -8,10 +8,10 @@ killed vouches for nothing.
 
 import json
 
+from node.ids import NO_BROKER_EPOCH
 from node.storage.disk import Disk
 
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-NO_BROKER_EPOCH = -1
 
 
 def save_clean_shutdown(disk: Disk, broker_epoch: int) -> None:

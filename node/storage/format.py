@@ -10,7 +10,7 @@ from uuid import UUID
 
 from node.ids import NodeId
 from node.records.metadata import FeatureLevelRecord
-from node.records.metadata_versions import ELR_VERSION
+from node.records.metadata_versions import ELR_VERSION, METADATA_VERSION, NEWEST
 from node.storage.bootstrap import (
     FormattedVoters,
     encode_bootstrap,
@@ -34,8 +34,6 @@ from node.storage.meta import (
 )
 from node.storage.segment import parse_segment_name
 from node.storage.storage_errors import AlreadyFormatted
-
-METADATA_VERSION = 30  # 4.3-IV0
 
 
 def format_log_directory(
@@ -72,7 +70,7 @@ def format_log_directory(
         disk.replace(VOTERS_CHECKPOINT, encode_voters(voters, timestamp_ms=timestamp_ms))
     elif static:
         disk.replace(VOTERS_CHECKPOINT, encode_static(timestamp_ms=timestamp_ms))
-    levels = [FeatureLevelRecord(name="metadata.version", feature_level=METADATA_VERSION)]
+    levels = [FeatureLevelRecord(name=METADATA_VERSION, feature_level=NEWEST)]
     if elr:
         levels.append(FeatureLevelRecord(name=ELR_VERSION, feature_level=1))
     disk.replace(BOOTSTRAP_CHECKPOINT, encode_bootstrap(levels, timestamp_ms=timestamp_ms))

@@ -17,7 +17,7 @@ from node.storage.disk import Disk
 from node.storage.flush_mark import FlushMark
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
-from node.storage.recovery import Cut, recover, start_anew
+from node.storage.recovery import Cut, recover_log, start_anew
 from node.storage.segment import Segment, accept_batches, segment_name
 from node.storage.snapshots import Snapshot, Snapshots
 from node.storage.storage_errors import CorruptFile
@@ -51,7 +51,7 @@ class Log:
         disk.make_directory(directory)
         _check_partition_metadata(disk, f"{directory}/{PARTITION_METADATA}")
         kept = Snapshots.open(disk, directory)
-        found = recover(disk, directory, kept)
+        found = recover_log(disk, directory, kept)
         kept.remove_before(found.start.offset)
         return cls(
             disk=disk,
@@ -125,7 +125,7 @@ class Log:
             self.disk.remove(last.path)
             self.next_offset = last.base
         if self.next_offset > end:
-            self.segments[-1].cut(end)
+            self.segments[-1].truncate(end)
         self.next_offset = end
         self._flushed()
         if self.epochs.truncate(end):
@@ -137,7 +137,7 @@ class Log:
     def finish_snapshot(self, id_: LogPosition) -> None:
         self.kept.finish(id_)
 
-    def cut_behind(self, snapshot: LogPosition) -> None:
+    def delete_before_snapshot(self, snapshot: LogPosition) -> None:
         """Let go of older snapshots, and of what they and this one stand for, in whole segments.
 
         The log then starts at this snapshot, unless no segment could go and it starts at 0.

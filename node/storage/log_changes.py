@@ -7,7 +7,7 @@ from uuid import UUID
 from node.effects import (
     AppendBatches,
     CreateLog,
-    CutLog,
+    DeleteBeforeSnapshot,
     FinishSnapshot,
     LimitSegments,
     LogChange,
@@ -43,7 +43,7 @@ class WritableLog(BatchLog, Protocol):
 
     def finish_snapshot(self, id_: LogPosition) -> None: ...
 
-    def cut_behind(self, snapshot: LogPosition) -> None: ...
+    def delete_before_snapshot(self, snapshot: LogPosition) -> None: ...
 
     def replace(self, snapshot: LogPosition) -> None: ...
 
@@ -81,15 +81,15 @@ def perform(change: LogChange, log: BatchLog) -> None:
 
 
 def _perform_on_snapshots(
-    change: WriteSnapshot | FinishSnapshot | CutLog | ReplaceLog, log: WritableLog
+    change: WriteSnapshot | FinishSnapshot | DeleteBeforeSnapshot | ReplaceLog, log: WritableLog
 ) -> None:
     match change:
         case WriteSnapshot(snapshot=id_, position=position, data=data):
             log.write_snapshot(id_, position, data)
         case FinishSnapshot(snapshot=id_):
             log.finish_snapshot(id_)
-        case CutLog(snapshot=id_):
-            log.cut_behind(id_)
+        case DeleteBeforeSnapshot(snapshot=id_):
+            log.delete_before_snapshot(id_)
         case ReplaceLog(snapshot=id_):
             log.replace(id_)
         case _:

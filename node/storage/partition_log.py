@@ -184,7 +184,7 @@ class PartitionLog:
             self._remove(last)
             self.next_offset = last.base
         if self.next_offset > end:
-            self.segments[-1].cut(end)
+            self.segments[-1].truncate(end)
         self.next_offset = end
         if self.epochs.truncate(end):
             self._save_epochs()

@@ -68,7 +68,7 @@ class RecoveredLog:
         return LogPosition(max(self.epochs.latest(), self.start.epoch), self.end)
 
 
-def recover(disk: Disk, directory: str, snapshots: Snapshots) -> RecoveredLog:
+def recover_log(disk: Disk, directory: str, snapshots: Snapshots) -> RecoveredLog:
     """The log in `directory`, its torn tail cut off, all of it durable. Raises CorruptLog."""
     found = RecoveredLog(flushed=find_mark(disk, directory))
     checkpoint = _read_checkpoint(disk, directory)

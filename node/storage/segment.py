@@ -70,14 +70,14 @@ class Segment:
         """Of the batch that holds `offset`, among those of this segment."""
         return bisect_right(self.offsets, offset) - 1
 
-    def cut(self, end: Offset) -> None:
+    def truncate(self, end: Offset) -> None:
         """Forget, durably, the batches from offset `end` on, which must be the base of one."""
         keep = bisect_right(self.offsets, end) - 1
         assert self.offsets[keep] == end, f"{end} is inside a batch"
         self.size = self.positions[keep]
         del self.offsets[keep:]
         del self.positions[keep:]
-        self.times.cut(keep)
+        self.times.truncate(keep)
         self.file.truncate(self.size)
         # At once: were it left to a later flush, a power cut could bring back pages of the old
         # tail among those of a new one.

@@ -28,7 +28,7 @@ class TimeIndex:
         self._newest.append(time_ms if is_first else max(time_ms, self._newest[-1]))
         self._times.append(time_ms)
 
-    def cut(self, count: int) -> None:
+    def truncate(self, count: int) -> None:
         """So many are left."""
         del self._times[count:]
         del self._newest[count:]

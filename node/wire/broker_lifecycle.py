@@ -8,12 +8,10 @@ from uuid import UUID
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import NodeId
+from node.ids import NO_BROKER_EPOCH, NodeId
 from node.wire.api import Api
 from node.wire.controller_registration import FeatureRange, RegisteredListener
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
-
-NO_EPOCH = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +26,13 @@ class BrokerRegistrationRequest:
     features: tuple[FeatureRange, ...]
     rack: str | None = None
     directories: tuple[UUID, ...] = ()
-    previous_epoch: int = NO_EPOCH
+    previous_epoch: int = NO_BROKER_EPOCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistrationResponse:
     error: ErrorCode = ErrorCode.NONE
-    epoch: int = NO_EPOCH
+    epoch: int = NO_BROKER_EPOCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +89,7 @@ def _read_registration(entity: Any) -> BrokerRegistrationRequest:
         ),
         rack=entity.rack,
         directories=tuple(some_uuid(each) for each in getattr(entity, "log_dirs", ())),
-        previous_epoch=getattr(entity, "previous_broker_epoch", NO_EPOCH),
+        previous_epoch=getattr(entity, "previous_broker_epoch", NO_BROKER_EPOCH),
     )
 
 

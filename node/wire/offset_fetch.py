@@ -5,11 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.ids import NO_OFFSET
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
-NO_OFFSET = -1
 _FIRST_WITH_SEVERAL = 8
 
 

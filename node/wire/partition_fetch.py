@@ -11,14 +11,21 @@ from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
-from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset
+from node.ids import (
+    NO_BROKER_EPOCH,
+    NO_EPOCH,
+    NO_NODE,
+    NO_OFFSET,
+    Epoch,
+    LogPosition,
+    NodeId,
+    Offset,
+)
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
 CONSUMER = NodeId(-1)  # in the place of a replica
-NO_EPOCH = -1
-NO_OFFSET = -1
 _MILLISECOND = timedelta(milliseconds=1)
 _FINAL_SESSION_EPOCH = -1  # of who wants none
 
@@ -39,7 +46,7 @@ class FetchedPartition:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsFetchRequest:
     replica: NodeId = CONSUMER
-    broker_epoch: int = NO_EPOCH
+    broker_epoch: int = NO_BROKER_EPOCH
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
@@ -70,7 +77,7 @@ def _read_request(entity: Any) -> PartitionsFetchRequest:
     state = getattr(entity, "replica_state", entity)
     return PartitionsFetchRequest(
         replica=NodeId(state.replica_id),
-        broker_epoch=getattr(state, "replica_epoch", NO_EPOCH),
+        broker_epoch=getattr(state, "replica_epoch", NO_BROKER_EPOCH),
         max_wait_ms=entity.max_wait // _MILLISECOND,
         min_bytes=entity.min_bytes,
         max_bytes=entity.max_bytes,

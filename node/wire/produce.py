@@ -7,12 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
-from node.ids import NO_NODE, NodeId
+from node.ids import NO_NODE, NO_OFFSET, NodeId
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
-
-NO_OFFSET = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

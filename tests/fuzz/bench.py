@@ -12,7 +12,7 @@ from node.config import NodeConfig
 from node.effects import (
     AppendBatches,
     CloseConnection,
-    CutLog,
+    DeleteBeforeSnapshot,
     DisconnectPeer,
     Effect,
     ElectionState,
@@ -140,7 +140,13 @@ class Bench:
                     if len(data) > limits.MAX_BATCH_BYTES:
                         raise Surprise(f"a batch of {len(data)} bytes")
                     self.log.append(data)
-                case TruncateLog() | WriteSnapshot() | FinishSnapshot() | CutLog() | ReplaceLog():
+                case (
+                    TruncateLog()
+                    | WriteSnapshot()
+                    | FinishSnapshot()
+                    | DeleteBeforeSnapshot()
+                    | ReplaceLog()
+                ):
                     perform(effect, self.log)
                 case FlushLog():
                     self._ready.append(LogFlushed(log=METADATA_LOG, end=self.log.flush()))

@@ -1,23 +1,18 @@
 """Brokers and topics for a controller that is stepped, and values of fields that speak of them."""
 
 from collections.abc import Mapping
+from functools import partial
 from random import Random
 from uuid import UUID
 
 from node import limits
 from node.ids import ConnectionId, NodeId
 from node.wire import decode_response, encode_request
-from node.wire.api_versions import SUPPORTED_FEATURES
 from node.wire.apis import Request, Response
-from node.wire.broker_lifecycle import (
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-)
-from node.wire.controller_registration import FeatureRange
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from tests.fuzz.bench import Bench
 from tests.fuzz.drawing import CLUSTER, RESOURCES, Draw, one_of
+from tests.support import brought_up
 
 BROKERS = tuple(map(NodeId, (1, 2, 3)))
 TOPICS = ("t", "u")
@@ -25,7 +20,7 @@ TOPICS = ("t", "u")
 
 def bring_up(bench: Bench) -> dict[str, Draw]:
     """Values of fields that speak of these brokers in their epochs, and of these topics."""
-    epochs = [_register(bench, broker) for broker in BROKERS]
+    epochs = [brought_up.bring_up(partial(_ask, bench), broker, CLUSTER) for broker in BROKERS]
     topics = tuple(NewTopic(name=name, partitions=3, replication=2) for name in TOPICS)
     created = _ask(bench, CreateTopicsRequest(topics=topics))
     assert isinstance(created, CreateTopicsResponse)
@@ -36,35 +31,6 @@ def bring_up(bench: Bench) -> dict[str, Draw]:
         "DeleteTopicState.topic_id": one_of(UUID(int=0)),
         "topic_id": one_of(*(result.id for result in created.results), UUID(int=1)),
     }
-
-
-def _register(bench: Bench, broker: NodeId) -> int:
-    registered = _ask(
-        bench,
-        BrokerRegistrationRequest(
-            broker=broker,
-            cluster_id=CLUSTER,
-            incarnation=UUID(int=1000 + broker),
-            listeners=(),
-            features=tuple(
-                FeatureRange(name=name, lowest=lowest, highest=highest)
-                for name, lowest, highest in SUPPORTED_FEATURES
-            ),
-            directories=(UUID(int=2000 + broker),),
-        ),
-    )
-    assert isinstance(registered, BrokerRegistrationResponse)
-    _ask(
-        bench,
-        BrokerHeartbeatRequest(
-            broker=broker,
-            epoch=registered.epoch,
-            metadata_offset=registered.epoch,
-            want_fence=False,
-            want_shutdown=False,
-        ),
-    )
-    return registered.epoch
 
 
 def _ask(bench: Bench, request: Request) -> Response:

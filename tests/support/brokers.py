@@ -8,12 +8,12 @@ from uuid import UUID
 from node.config import BrokerSettings
 from node.controller.decision import Situation
 from node.controller.heartbeats import fence
-from node.controller.image import METADATA_VERSION, Image, Partition
+from node.controller.image import Image, Partition
 from node.controller.sessions import BrokerSessions
 from node.controller.writes import decide
 from node.ids import MS, NodeId
 from node.records.metadata import FeatureLevelRecord, MetadataRecord
-from node.records.metadata_versions import ELR_VERSION
+from node.records.metadata_versions import ELR_VERSION, METADATA_VERSION
 from node.wire.alter_partition import (
     AlteredPartition,
     AlterPartitionRequest,

@@ -100,7 +100,7 @@ class MemoryLog:
         self._kept = dict(sorted(self._kept.items(), key=lambda kept: kept[0].offset))
         self._part = (NOTHING, b"")
 
-    def cut_behind(self, snapshot: LogPosition) -> None:
+    def delete_before_snapshot(self, snapshot: LogPosition) -> None:
         assert snapshot in self._kept, "there is no such snapshot"
         index = bisect_right(self._bases, snapshot.offset - 1)
         del self.batches[:index], self._bases[:index], self._durable[:index]

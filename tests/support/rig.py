@@ -5,7 +5,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
-from node.controller.registration import CHANNEL
+from node.controller.registration import REGISTRY_CHANNEL
 from node.core import Core
 from node.effects import (
     ElectionState,
@@ -249,7 +249,7 @@ class Rig:
 
     def _asked_of(self, node: int) -> list[Ask]:
         """As a voter; what controllers tell each other goes over another channel."""
-        voters = [ask for ask in self.asked if ask.channel != CHANNEL]
+        voters = [ask for ask in self.asked if ask.channel != REGISTRY_CHANNEL]
         return [ask for ask in voters if asked_node(ask) == node]
 
     def follow(self, leader: int = 2, epoch: int = 1) -> None:

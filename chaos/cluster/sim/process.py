@@ -31,7 +31,7 @@ from node.config import NodeConfig
 from node.effects import (
     AppendBatches,
     CloseConnection,
-    CutLog,
+    DeleteBeforeSnapshot,
     DisconnectPeer,
     Effect,
     FinishSnapshot,
@@ -62,7 +62,7 @@ from node.turn import Beat, Turn, Turns
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told or not
 
-_ON_SNAPSHOTS = (WriteSnapshot, FinishSnapshot, CutLog, ReplaceLog)
+_ON_SNAPSHOTS = (WriteSnapshot, FinishSnapshot, DeleteBeforeSnapshot, ReplaceLog)
 # The disk is.
 _WAITED_FOR = frozenset(
     (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *OnReplicas.__subclasses__())
@@ -282,7 +282,7 @@ class SimProcess:
                 yield self._around.drive.sync_ns()
                 self._around.post.before_replacement()
                 perform(deed, self._logs[deed.log])
-            case WriteSnapshot() | FinishSnapshot() | CutLog():
+            case WriteSnapshot() | FinishSnapshot() | DeleteBeforeSnapshot():
                 yield self._around.drive.sync_ns()
                 perform(deed, self._logs[deed.log])
             case OnReplicas():

@@ -69,7 +69,7 @@ def records(group: str, offsets: Iterable[CommittedOffset], now: Now) -> list[Gr
     ]
 
 
-def refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
+def refused_commit(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
     return OffsetCommitResponse(
         results=tuple(
             CommitResult(partition=each.partition, error=error) for each in request.offsets

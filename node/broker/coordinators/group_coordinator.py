@@ -154,12 +154,12 @@ class GroupCoordinator:
         if led is not None and error is ErrorCode.NONE:
             error = commits.why_not_commit(led.find(request.group), request, now)
         if led is None or error is not ErrorCode.NONE:
-            return commits.refused(request, error)
+            return commits.refused_commit(request, error)
         fit, unfit = commits.checked(request, image, self._settings.metadata_bytes)
         if not fit:
             return OffsetCommitResponse(results=tuple(unfit))
         if not led.log.has_room(request.group, fit):
-            return commits.refused(request, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+            return commits.refused_commit(request, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
         if not self._waiting.park(connection, request.group):
             return None
 

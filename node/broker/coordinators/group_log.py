@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from node.broker.coordinators.group_room import GroupRoom
 from node.broker.held_replicas import Held, HeldReplicas
-from node.broker.replica import NO_EPOCH
 from node.codec import UnencodableMessage
 from node.errors import ErrorCode
-from node.ids import MS, Epoch, Now, Offset
+from node.ids import MS, NO_EPOCH, Epoch, Now, Offset
 from node.records.batch import Batch, DamagedBatch, encode_batch, read_header, split_batches
 from node.records.group_records import (
     GroupKey,

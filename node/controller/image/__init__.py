@@ -6,13 +6,11 @@ else. An image is also the records that make it (`records`), which is what a sna
 a `digest`, so that two nodes, or a log and a snapshot, can be compared.
 """
 
-from node.controller.image.features import METADATA_VERSION
 from node.controller.image.image import Image, is_of_brokers
 from node.controller.image.partition import Partition, PartitionKey
 from node.controller.image.topics import Topic
 
 __all__ = [
-    "METADATA_VERSION",
     "Image",
     "Partition",
     "PartitionKey",

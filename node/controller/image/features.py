@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from node.controller.image.digest import Digest
 from node.records.metadata import FeatureLevelRecord
+from node.records.metadata_versions import METADATA_VERSION
 
-METADATA_VERSION = "metadata.version"
 _KIND = -1  # where a resource has its type
 
 

@@ -6,7 +6,7 @@ from typing import assert_never
 from node.controller.image.brokers import Brokers
 from node.controller.image.configurations import CLUSTER, TOPIC, Configs, Resource
 from node.controller.image.digest import Digest, Postponed
-from node.controller.image.features import METADATA_VERSION, Features
+from node.controller.image.features import Features
 from node.controller.image.topics import Topics
 from node.endpoint import Endpoint
 from node.ids import NodeId
@@ -32,7 +32,7 @@ from node.records.metadata import (
     UnknownRecord,
     UnregisterBrokerRecord,
 )
-from node.records.metadata_versions import ELR_VERSION
+from node.records.metadata_versions import ELR_VERSION, METADATA_VERSION
 
 _CONTROLLER, _PRODUCER_IDS = -2, -6
 _NOBODY = -1  # of a block of producer ids: whom it went to is forgotten

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from node.config import QuorumTimeouts
-from node.controller.registration import CHANNEL, record_of
+from node.controller.registration import REGISTRY_CHANNEL, record_of
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
@@ -78,7 +78,7 @@ def test_where_nobody_registers_the_log_holds_no_registration() -> None:
     rig = active()
     rig.pass_ms(3000)
     assert registered(rig) == []
-    assert not any(ask.channel == CHANNEL for ask in rig.asked)
+    assert not any(ask.channel == REGISTRY_CHANNEL for ask in rig.asked)
 
 
 def test_who_does_not_lead_and_who_is_not_asked_by_a_peer_refuses() -> None:
@@ -121,12 +121,12 @@ LEVEL = FeatureLevelRecord(name="metadata.version", feature_level=30)
 
 
 def sent(rig: Rig) -> list[Ask]:
-    return [ask for ask in rig.asked if ask.channel == CHANNEL]
+    return [ask for ask in rig.asked if ask.channel == REGISTRY_CHANNEL]
 
 
 def lose(rig: Rig) -> None:
     """The connection over which it registers fails."""
-    rig._do(rig.core.on_peer_disconnected(CHANNEL, rig.now()))
+    rig._do(rig.core.on_peer_disconnected(REGISTRY_CHANNEL, rig.now()))
 
 
 def test_a_follower_sends_its_registration_on_a_connection_of_its_own_until_the_log_has_it() -> (
@@ -139,7 +139,7 @@ def test_a_follower_sends_its_registration_on_a_connection_of_its_own_until_the_
     assert ask.request.controller == 1
     assert ask.channel not in [each.channel for each in rig.asked if each is not ask]
     accepted = ControllerRegistrationResponse()
-    rig._do(rig.core.on_response(CHANNEL, ask.correlation_id, accepted, rig.now()))
+    rig._do(rig.core.on_response(REGISTRY_CHANNEL, ask.correlation_id, accepted, rig.now()))
     rig.pass_ms(90)
     assert len(sent(rig)) == 1
     own = encode_batch(
@@ -149,7 +149,7 @@ def test_a_follower_sends_its_registration_on_a_connection_of_its_own_until_the_
         timestamp_ms=0,
     )
     rig.feed(own, hwm=3)
-    assert DisconnectPeer(channel=CHANNEL) in rig.outputs
+    assert DisconnectPeer(channel=REGISTRY_CHANNEL) in rig.outputs
     rig.pass_ms(1500)
     assert len(sent(rig)) == 1
 
@@ -180,7 +180,9 @@ def test_one_that_is_lost_is_sent_again_less_and_less_often() -> None:
 def test_one_that_is_refused_is_told_and_sent_again() -> None:
     rig = following(LEVEL, record_of(kafkas()))
     refused = ControllerRegistrationResponse(error=ErrorCode.NOT_CONTROLLER)
-    rig._do(rig.core.on_response(CHANNEL, sent(rig)[-1].correlation_id, refused, rig.now()))
+    rig._do(
+        rig.core.on_response(REGISTRY_CHANNEL, sent(rig)[-1].correlation_id, refused, rig.now())
+    )
     assert [dict(t.fields) for t in rig.traces if t.event == "c.unregistered"] == [{"error": 41}]
     assert wait_for_next(rig) == 100
 
@@ -192,7 +194,7 @@ def test_one_that_is_not_answered_is_given_up() -> None:
     assert wait_for_next(rig) == 400
     before = rig.traces.copy()
     answer = ControllerRegistrationResponse(error=ErrorCode.NOT_CONTROLLER)
-    rig._do(rig.core.on_response(CHANNEL, late, answer, rig.now()))
+    rig._do(rig.core.on_response(REGISTRY_CHANNEL, late, answer, rig.now()))
     assert rig.traces == before, "an answer to what was given up says nothing"
 
 

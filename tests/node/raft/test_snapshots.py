@@ -7,11 +7,11 @@ import pytest
 from node import limits
 from node.config import SnapshotSettings
 from node.controller.controller import Controller
-from node.effects import CutLog, FinishSnapshot, ReplaceLog, Trace, WriteSnapshot
+from node.effects import DeleteBeforeSnapshot, FinishSnapshot, ReplaceLog, Trace, WriteSnapshot
 from node.errors import ErrorCode
 from node.ids import NEVER_NS, Epoch, LogPosition, NodeId, Offset
 from node.raft.fetch_leader import snapshot_instead
-from node.raft.local_snapshots import cut_point
+from node.raft.local_snapshots import deletion_point
 from node.raft.roles import Follower, Prospective
 from node.records.metadata import ConfigRecord, encode_metadata
 from node.records.snapshot import SnapshotReader
@@ -231,7 +231,7 @@ def test_who_lacks_what_the_log_starts_behind_is_told_of_a_snapshot(
     oldest = LogPosition(Epoch(1), Offset(3))
     keep(log, oldest)
     keep(log, ID)
-    log.cut_behind(oldest)
+    log.delete_before_snapshot(oldest)
     found = snapshot_instead(log, offset, epoch)
     assert (None if found is None else found.offset) == expected
     rig = leading(log)
@@ -269,19 +269,19 @@ def test_the_oldest_goes_while_there_is_too_much_or_it_is_too_old(
     ends: tuple[int, ...], log_bytes: int, now_ms: int, expected: int | None
 ) -> None:
     settings = SnapshotSettings(retention_bytes=100, retention_ms=10_000)
-    found = cut_point(kept(*ends), log_bytes, now_ms, settings)
+    found = deletion_point(kept(*ends), log_bytes, now_ms, settings)
     assert (None if found is None else found.offset) == expected
 
 
 def test_a_node_begins_with_its_newest_snapshot() -> None:
     log = log_of(*[1] * 6)
     keep(log, ID)
-    log.cut_behind(ID)
+    log.delete_before_snapshot(ID)
     rig = Rig(timeouts=QUIET, log=log)
     assert rig.core.controller.applied == 5
     assert rig.core.raft.quorum.committed == 5
     assert rig.core.controller.image.config((16, "register"))
-    assert not [it for it in rig.outputs if isinstance(it, CutLog | ReplaceLog)]
+    assert not [it for it in rig.outputs if isinstance(it, DeleteBeforeSnapshot | ReplaceLog)]
 
 
 def test_the_digest_of_what_it_began_with_is_told_steps_later() -> None:
@@ -320,7 +320,7 @@ def deleted(rig: Rig) -> list[object]:
 def test_an_old_snapshot_goes_when_the_node_starts() -> None:
     """The node was away while it grew too old."""
     rig = rig_with_two_snapshots(SnapshotSettings(retention_ms=999), TAKEN_NS + SECOND)
-    assert [it for it in rig.outputs if isinstance(it, CutLog)]
+    assert [it for it in rig.outputs if isinstance(it, DeleteBeforeSnapshot)]
     rig.pass_ms(2000)
     assert (deleted(rig), rig.log.start()) == ([5], 6)
 

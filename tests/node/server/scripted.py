@@ -147,7 +147,7 @@ class FlushedLog:
     def finish_snapshot(self, id_: LogPosition) -> None:
         self.account.append(f"finish snapshot {id_.offset}")
 
-    def cut_behind(self, snapshot: LogPosition) -> None:
+    def delete_before_snapshot(self, snapshot: LogPosition) -> None:
         self.account.append(f"cut behind {snapshot.offset}")
 
     def replace(self, snapshot: LogPosition) -> None:

@@ -131,12 +131,12 @@ class Storage(RuleBasedStateMachine):
 
     @precondition(lambda self: not self.cut and self.snapshots)
     @rule(data=st.data())
-    def cut_behind(self, data: st.DataObject) -> None:
+    def delete_before_snapshot(self, data: st.DataObject) -> None:
         id_ = data.draw(st.sampled_from(sorted(self.snapshots)))
         # Older ones may go now or later, according to when the power goes.
         self.snapshots = {it for it in self.snapshots if it >= id_}
         try:
-            self.log.cut_behind(id_)
+            self.log.delete_before_snapshot(id_)
         except PowerCut:
             self.cut = True
             return

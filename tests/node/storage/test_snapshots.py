@@ -109,10 +109,10 @@ def test_a_log_is_cut_behind_one_in_whole_segments() -> None:
     log = log_of(disk, 1, 1, 1, 2, 2, 3)  # two in a segment
     older, newer = LogPosition(Epoch(1), Offset(1)), LogPosition(Epoch(2), Offset(5))
     keep(log, older)
-    log.cut_behind(older)
+    log.delete_before_snapshot(older)
     assert log.start() == 0  # its segment goes on
     keep(log, newer)
-    log.cut_behind(newer)
+    log.delete_before_snapshot(newer)
     for each in (log, open_log(disk)):
         assert [it.base for it in each.segments] == [4]
         assert (each.start(), each.end()) == (5, LogPosition(Epoch(3), Offset(6)))
@@ -166,7 +166,7 @@ def test_a_log_without_the_one_that_it_starts_at_is_refused() -> None:
     disk = new_disk()
     log = log_of(disk, 2, 2, 2, 2, 2, 2)
     keep(log, ID)
-    log.cut_behind(ID)
+    log.delete_before_snapshot(ID)
     assert log.start() == 4
     before = disk.read_all(PATH)
     disk.replace(PATH, before[:-1])
@@ -184,6 +184,6 @@ def test_older_ones_go_first() -> None:
     for id_ in ids:
         keep(log, id_)
     for older, newer in pairwise(ids):
-        log.cut_behind(newer)
+        log.delete_before_snapshot(newer)
         assert older not in [it.id for it in log.snapshots()]
         assert log.start() == newer.offset

@@ -30,7 +30,7 @@ def test_a_segment_is_cut_and_goes_on(times: list[int], steps: list[tuple[int, i
         wanted = next((at for at in range(first, len(model)) if model[at] >= sought), None)
         assert index.first_of(sought, first) == wanted
         assert index.latest(first, end) == max(model[first:end], default=None)
-        index.cut(end)
+        index.truncate(end)
         del model[end:]
 
 

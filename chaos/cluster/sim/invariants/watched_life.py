@@ -14,7 +14,7 @@ from chaos.cluster.sim.invariants.watched_role import WatchedRole
 from chaos.cluster.sim.invariants.watched_voters import WatchedVoters
 from node.effects import (
     AppendBatches,
-    CutLog,
+    DeleteBeforeSnapshot,
     FinishSnapshot,
     ReplaceLog,
     Trace,
@@ -31,7 +31,7 @@ from node.wire.vote import VoteRequest
 
 _READ_BYTES = 1024 * 1024
 # By type, since most outputs are neither.
-_WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, CutLog))
+_WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, DeleteBeforeSnapshot))
 _CLAIMS = frozenset((Ask, Trace, FinishSnapshot))
 
 
@@ -174,7 +174,7 @@ class WatchedLife:
                 self._truncate(end)
             case ReplaceLog(snapshot=id_):
                 self._replace(id_)
-            case CutLog():
+            case DeleteBeforeSnapshot():
                 self._start()
 
     def _heed(self, output: Output) -> None:
