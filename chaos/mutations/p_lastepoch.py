@@ -5,7 +5,8 @@ from weakref import WeakSet
 
 from chaos.mutations.planted import Planted
 from node.broker.fetchers import Fetchers, _Fetcher
-from node.broker.replica import NO_EPOCH, Replica
+from node.broker.replica import Replica
+from node.ids import NO_EPOCH
 from node.wire.partition_fetch import FetchedRecords
 
 _take = Fetchers._take

@@ -14,7 +14,7 @@ def whenever_it_comes(
     held = self._replicas.find(told.partition)
     follows = held is not None and held.replica.leading is None
     if held is not None and follows and told.diverging is not None:
-        self._replicas.cut(held, held.replica.truncation(told.diverging))
+        self._replicas.truncate(held, held.replica.truncation(told.diverging))
         return True
     return _take(self, fetcher, told, mono_ns)
 
