@@ -193,7 +193,7 @@ def _metrics(node: Node | BrokerNode, meter: Meter) -> str:
 
 
 def _descriptors(found: Recovered, replicas: RecoveredReplicas | None) -> int:
-    """For connections: the logs hold one for each of their segments."""
+    """For connections: the metadata log holds one for each segment, those of replicas one each."""
     of_replicas = 0 if replicas is None else replicas.logs.files()
     return descriptors_beside(len(found.log.segments) + of_replicas)
 

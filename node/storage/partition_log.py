@@ -21,6 +21,7 @@ from node.records.batch import HEADER_SIZE, BatchHeader, DamagedBatch, read_head
 from node.storage.disk import Disk
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs, parse_epochs
+from node.storage.rolled_file import RolledFile
 from node.storage.scan import scan_batches
 from node.storage.segment import Segment, accept_batches, parse_segment_name, segment_name
 from node.storage.storage_errors import CorruptFile
@@ -131,8 +132,7 @@ class PartitionLog:
     def headers(self) -> Iterator[BatchHeader]:
         """Of all batches, also of the first one's segment that end before `start`."""
         for segment in self.segments:
-            for position in segment.positions:
-                yield read_header(segment.file.read(position, HEADER_SIZE))
+            yield from segment.headers()
 
     def _below(self, offset: Offset, max_bytes: int, limit: Offset) -> tuple[Segment, int, int]:
         assert self.start <= offset <= self.next_offset
@@ -183,6 +183,7 @@ class PartitionLog:
             last = self.segments.pop()
             self._remove(last)
             self.next_offset = last.base
+        self._open_last()
         if self.next_offset > end:
             self.segments[-1].truncate(end)
         self.next_offset = end
@@ -265,6 +266,8 @@ class PartitionLog:
         return known.at(self.start) if known is not None and is_known else None
 
     def _recover_segment(self, segment: Segment) -> None:
+        if self.segments:
+            self._close_last()
         self.segments.append(segment)
         try:
             for position, header in scan_batches(segment.file):
@@ -292,7 +295,20 @@ class PartitionLog:
     def _roll(self) -> None:
         """The full one is flushed, as Kafka does."""
         self.segments[-1].file.flush()
+        self._close_last()
         self.segments.append(_segment(self.disk, self.directory, self.next_offset))
+
+    def _close_last(self) -> None:
+        """Another one follows it."""
+        last = self.segments[-1]
+        last.file.close()
+        last.file = RolledFile(disk=self.disk, path=last.path, length=last.size)
+
+    def _open_last(self) -> None:
+        """Those that followed it are gone."""
+        last = self.segments[-1]
+        if isinstance(last.file, RolledFile):
+            last.file = self.disk.open(last.path)
 
     def _remove(self, segment: Segment) -> None:
         segment.file.close()

@@ -2,15 +2,17 @@
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from node.ids import LogPosition, Offset
-from node.records.batch import BatchHeader, check_batch
+from node.records.batch import HEADER_SIZE, BatchHeader, check_batch, read_header
 from node.storage.disk import File
 from node.storage.time_index import TimeIndex
 
 SUFFIX = ".log"
 _DIGITS = 20
+_WINDOW = 64 * 1024
 
 
 def segment_name(base: Offset) -> str:
@@ -65,6 +67,14 @@ class Segment:
             return start, self.size
         after = max(bisect_right(self.positions, limit) - 1, first + 1)
         return start, self.positions[after] if after < len(self.positions) else self.size
+
+    def headers(self) -> Iterator[BatchHeader]:
+        """Of all batches, a window of the file at a time."""
+        start, window = 0, b""
+        for position in self.positions:
+            if position + HEADER_SIZE > start + len(window):
+                start, window = position, self.file.read(position, _WINDOW)
+            yield read_header(window, position - start)
 
     def place(self, offset: Offset) -> int:
         """Of the batch that holds `offset`, among those of this segment."""

@@ -1,6 +1,7 @@
 """Logs of partitions: what a power cut may take of them, and what vouches for them."""
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from node.ids import Epoch, LogId, LogPosition, Offset
+from node.server.real_disk import RealDisk
 from node.storage.clean_shutdown import save_clean_shutdown, take_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.partition_log import PartitionLog
@@ -253,3 +255,27 @@ def test_limits_of_one_log_are_no_others() -> None:
         fill(logs[name], 1, 1, 1)
     assert bases(logs[LogId("orders-0")]) == [0]
     assert bases(logs[LogId("orders-1")]) == [0, 2, 4]
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_only_the_last_segment_holds_a_descriptor(tmp_path: Path) -> None:
+    """Clients say when segments are rolled, by the times of their records."""
+    before = open_files()
+    log = made(RealDisk(tmp_path), segment_bytes=1)
+    batches = fill(log, *[1] * 30)
+    assert len(log.segments) == 30
+    assert open_files() == before + 1
+    again = reopened(RealDisk(tmp_path), segment_bytes=1)
+    assert open_files() == before + 2
+    again.close()
+    log.truncate(Offset(20))
+    assert open_files() == before + 1
+    batches[10:] = fill(log, 2, 2)
+    assert whole(log) == b"".join(batches)
+    log.flush()
+    log.close()
+    assert open_files() == before
+    assert whole(reopened(RealDisk(tmp_path), segment_bytes=1)) == b"".join(batches)
