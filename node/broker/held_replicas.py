@@ -189,6 +189,8 @@ class HeldReplicas:
         configured = topic_number(image, held.name, _MIN_ISR, self._default_min_isr)
         replica = held.replica
         if held.told is state and replica.configured_min_isr == configured:
+            if replica.look_again(mono_ns):
+                self.note(held)
             return
         if replica.leading is None:
             held.producers = None  # what a follower appends is not counted

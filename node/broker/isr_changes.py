@@ -74,6 +74,8 @@ class IsrChanges:
 
     def _shrink(self, mono_ns: int) -> None:
         for held in self._replicas.all():
+            if held.replica.look_again(mono_ns):
+                self._replicas.note(held)
             proposal = held.replica.shrinking(mono_ns)
             if proposal is not None:
                 self._replicas.note(held)

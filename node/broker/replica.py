@@ -98,6 +98,15 @@ class Replica:
             self._follow_change(self.leading, state, now_ns)
         self._advance(now_ns)
 
+    def look_again(self, now_ns: int) -> bool:
+        """Who is waited for may be gone, or have lagged for too long. Did the high watermark move?
+        No Fetch and no append may ever come that would move it (KAFKA-15021)."""
+        if self.leading is None:
+            return False
+        before = self.high_watermark
+        self._advance(now_ns)
+        return self.high_watermark != before
+
     def _begin_to_lead(self, state: PartitionState, now_ns: int) -> None:
         """Members of the ISR have as long as any to fetch for the first time."""
         self.leading = Leading(

@@ -269,3 +269,16 @@ def test_a_new_leader_epoch_begins_anew() -> None:
     assert world.hwm == 3
     world.fetch(2, 4)
     assert world.hwm == 4
+
+
+def test_who_has_lagged_for_too_long_is_not_waited_for() -> None:
+    """It is outside the ISR; nobody fetches and nobody appends."""
+    led = LedPartition(isr=(0,), min_isr=1, replicas=2)
+    proposal = led.fetch(1, 0)
+    assert proposal is not None
+    led.append()
+    led.answer(proposal, ErrorCode.INELIGIBLE_REPLICA)
+    assert not led.replica.look_again(led.now + LAG)
+    assert led.hwm == 0
+    assert led.replica.look_again(led.now + LAG + 1)
+    assert led.hwm == 1
