@@ -24,7 +24,7 @@ SEEDS = range(5, 42)
 
 
 def row(seed: int) -> SeedRow:
-    """Every third seed fails."""
+    """Every third seed fails; of a side, as expected and not, and of none, in turn."""
     bad = seed % 3 == 0
     return SeedRow(
         seed=seed,
@@ -37,6 +37,7 @@ def row(seed: int) -> SeedRow:
         faults=3,
         struck=Counter({Cell("kill", "leader", "led"): seed, Cell("pause", "down", "short"): 1}),
         command=f"kraft-chaos run swarm --seed {seed}",
+        unlike=(None, "", "valid, expected invalid")[seed % 4 % 3],
     )
 
 
