@@ -77,7 +77,9 @@ def _is_interval(value: str | None) -> bool:
 
 
 async def _turns_of_the_loop() -> None:
-    for _ in range(3):
+    """A connection that was accepted becomes a transport, a protocol and a task, a turn each, and
+    the task runs in the one after those."""
+    for _ in range(5):
         await asyncio.sleep(0)
 
 

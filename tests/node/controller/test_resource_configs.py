@@ -224,7 +224,7 @@ def test_a_long_list_is_altered_in_little_time() -> None:
     began = process_time()
     alter(image, change("metrics", other, APPEND))
     alter(image, change("metrics", other, SUBTRACT))
-    assert process_time() - began < 0.5
+    assert process_time() - began < 5.0  # some twenty times as long as it takes
 
 
 def test_an_answer_that_is_full_says_so() -> None:
@@ -290,7 +290,7 @@ def test_an_answer_has_so_many_configs_and_takes_little_time(keys: tuple[str, ..
     queries = [ResourceQuery(type=4, name="", keys=keys)] * limits.MAX_ELEMENTS
     began = process_time()
     results = describe_all(image, queries)
-    assert process_time() - began < 0.5
+    assert process_time() - began < 5.0  # some twenty times as long as it takes
     told = sum(len(each.entries) for each in results)
     assert told <= limits.MAX_DESCRIBED_CONFIGS
     assert (results[-1].error == ErrorCode.MESSAGE_TOO_LARGE) == (keys is None)
