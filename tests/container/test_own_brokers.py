@@ -18,6 +18,7 @@ OF_A_LOSS = {
     "log-offsets",
     "log-sends",
     "P9-eligible-hold-all",
+    "P18-acknowledged-everywhere",
     "P10-leaders-hold-acknowledged",
     "P13-reads-are-stored",
     "P16-no-committed-record-cut",
