@@ -290,14 +290,17 @@ def _check_read(cluster: OwnCluster, records: Records) -> None:
 
 
 async def _read_all(broker: OwnBroker, records: Records) -> bool:
-    """False: it does not lead."""
+    """False: it does not lead, or does not listen yet."""
     told: list[bool] = []
 
     async def look(ask: Ask) -> None:
         told.append(await records.is_kept(ask))
 
     steady = Steady(broker.port, broker.directory / "synced", look)
-    await steady.work(lambda done: done < 1)
+    try:
+        await steady.work(lambda done: done < 1)
+    except ConnectionError:
+        return False
     return told == [True]
 
 
