@@ -13,7 +13,7 @@ from chaos.scenarios.bootstrap import BOOTSTRAP
 from chaos.scenarios.bootstrap_race import BOOTSTRAP_RACE
 from chaos.scenarios.changing_voters import CHANGING_VOTERS
 from chaos.scenarios.clean_stop_power_off import CLEAN_STOP_POWER_OFF, CLEAN_STOP_THEN_LEAD
-from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL
+from chaos.scenarios.controlled_shutdown_roll import CONTROLLED_SHUTDOWN_ROLL, SLOW_ROLL
 from chaos.scenarios.disk_loss import DISK_LOSS
 from chaos.scenarios.disk_loss_majority import DISK_LOSS_MAJORITY
 from chaos.scenarios.elr_downgrade import ELR_DOWNGRADE
@@ -26,7 +26,7 @@ from chaos.scenarios.format_power_off import FORMAT_POWER_OFF
 from chaos.scenarios.fresh_leader import FRESH_LEADER
 from chaos.scenarios.ghost_topic import GHOST_TOPIC
 from chaos.scenarios.hand_over import HAND_OVER
-from chaos.scenarios.hanging_transaction import HANGING_TRANSACTION
+from chaos.scenarios.hanging_transaction import HANGING_TRANSACTION, REMEMBERED_COMMIT
 from chaos.scenarios.heartbeat_cut import HEARTBEAT_CUT
 from chaos.scenarios.held_up_controller import HELD_UP_CONTROLLER
 from chaos.scenarios.hwm_under_min_isr import HWM_UNDER_MIN_ISR
@@ -51,14 +51,12 @@ from chaos.scenarios.power_off import POWER_OFF
 from chaos.scenarios.power_off_brokers import BLACKOUT_BROKERS, POWER_OFF_BROKERS
 from chaos.scenarios.reformat_forgets import REFORMAT_FORGETS
 from chaos.scenarios.reformat_ignored import REFORMAT_IGNORED
-from chaos.scenarios.remembered_commit import REMEMBERED_COMMIT
 from chaos.scenarios.remove_leader import REMOVE_LEADER, REMOVE_LEADER_DIRECTORY
 from chaos.scenarios.removed_candidate import REMOVED_CANDIDATE
 from chaos.scenarios.removed_leader import REMOVED_LEADER
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
-from chaos.scenarios.slow_roll import SLOW_ROLL
 from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
 from chaos.scenarios.stranded_coordinator import STRANDED_COORDINATOR
 from chaos.scenarios.stranded_leader import STRANDED_LEADER

@@ -1,37 +1,77 @@
-"""The power of all brokers fails while transactions are open whose first records are synced."""
+"""The power of all brokers fails, and a partition holds transactions open that nobody can end:
+those of which no coordinator knows any more, and those that theirs calls committed."""
 
 from dataclasses import replace
 
-from chaos.nemesis.awaited import Acknowledged, Whole
+from chaos.nemesis.awaited import Acknowledged, Condition, TransactionsCommitted, Whole
 from chaos.nemesis.kinds.power import PowerOff
-from chaos.nemesis.script import Begin, End, Rest, Script, Until
+from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import AllBrokers
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
+_TRANSACTIONS, _OTHERS = 4, 4
+
 # All send in transactions, and none of them ends by itself. A segment is full after a second.
 _OPEN = replace(
     PROMISED,
-    producers=4,
+    producers=_TRANSACTIONS,
     idempotent_share=1.0,
     transactional=True,
     rate=20.0,
     configs={**PROMISED.configs, "segment.ms": "1000"},
 )
 
-_SCRIPT = Script(
-    steps=(
-        Until(condition=Acknowledged(40)),
-        Rest(seconds=4.0),  # in which the segment with the first records is full, and synced
-        Begin(name="power", fault=PowerOff(victim=AllBrokers())),
-        Rest(seconds=1.0),
-        End(name="power"),
-        Until(condition=Whole(3), within_s=60.0),
-        Rest(seconds=3.0),
-    )
+# Each sends in one transaction for some five seconds, and commits it; four others go on, in another
+# partition.
+_COMMITTED = replace(
+    _OPEN,
+    partitions=2,
+    producers=_TRANSACTIONS + _OTHERS,
+    idempotent_share=_TRANSACTIONS / (_TRANSACTIONS + _OTHERS),
+    commit_after=25,
+    rate=40.0,
+    chores=("syncing-coordinators",),
 )
+
+
+def _script(condition: Condition, *then: ScriptStep) -> Script:
+    return Script(
+        steps=(
+            Until(condition=condition),
+            *then,
+            Begin(name="power", fault=PowerOff(victim=AllBrokers())),
+            Rest(seconds=1.0),
+            End(name="power"),
+            Until(condition=Whole(3), within_s=60.0),
+            Rest(seconds=3.0),
+        )
+    )
+
+
+def _sides(name: str, anomaly: str) -> tuple[Side, ...]:
+    return (
+        Side(
+            name=name,
+            settings={},
+            expected=Expectation(
+                verdict=Verdict.INVALID, check="ended-transactions-are-over", anomaly=anomaly
+            ),
+            promise="readers of committed transactions stand still",
+        ),
+        Side(
+            name="log.flush.interval.messages=1",
+            settings={"log.flush.interval.messages": "1"},
+            expected=AS_PROMISED,
+            promise="they come to the end",
+        ),
+    )
+
+
+# The segment with the first records is full meanwhile, and synced.
+_WHILE_OPEN = _script(Acknowledged(40), Rest(seconds=4.0))
 
 HANGING_TRANSACTION = Scenario(
     name="hanging-transaction",
@@ -45,27 +85,35 @@ HANGING_TRANSACTION = Scenario(
         "each message is synced (log.flush.interval.messages=1) the coordinator remembers, and "
         "the new producer ends it."
     ),
-    faults=_SCRIPT.faults,
-    script=_SCRIPT,
+    faults=_WHILE_OPEN.faults,
+    script=_WHILE_OPEN,
     default_duration_s=30.0,
     load=_OPEN,
     settings=TWO_IN_SYNC,
-    sides=(
-        Side(
-            name="unsynced",
-            settings={},
-            expected=Expectation(
-                verdict=Verdict.INVALID,
-                check="ended-transactions-are-over",
-                anomaly="hanging transaction",
-            ),
-            promise="readers of committed transactions stand still",
-        ),
-        Side(
-            name="log.flush.interval.messages=1",
-            settings={"log.flush.interval.messages": "1"},
-            expected=AS_PROMISED,
-            promise="they come to the end",
-        ),
+    sides=_sides("unsynced", "hanging transaction"),
+)
+
+# By then their coordinators have noted that the partition was told.
+_ONCE_COMMITTED = _script(TransactionsCommitted(_TRANSACTIONS))
+
+REMEMBERED_COMMIT = Scenario(
+    name="remembered-commit",
+    summary="the power of all brokers fails when transactions are committed; the coordinators' "
+    "logs are synced, the partition's is not",
+    description=(
+        "An operator has the logs of the transactions' coordinators synced with each message "
+        "(flush.messages=1 of __transaction_state), as hanging-transaction suggests. A commit is "
+        "noted there, and the partition gets a marker, which nobody syncs. After a power cut of "
+        "all brokers the coordinator knows that the transaction is committed, and that all were "
+        "told; the partition holds it open. A new producer with the same transactional id has "
+        "nothing to end. Readers of committed transactions stand still before it, until that id "
+        "commits in that partition again. Where each message is synced everywhere "
+        "(log.flush.interval.messages=1) the marker is there."
     ),
+    faults=_ONCE_COMMITTED.faults,
+    script=_ONCE_COMMITTED,
+    default_duration_s=30.0,
+    load=_COMMITTED,
+    settings=TWO_IN_SYNC,
+    sides=_sides("coordinators-synced", "called committed before"),
 )
