@@ -17,7 +17,7 @@ from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.kafka import Kafka
 from chaos.cluster.targets.kafka_settings import KafkaSettings, SettingError, read_settings
 from chaos.cluster.targets.node import DYNAMIC, QUORUM, STATIC, OwnNode
-from chaos.cluster.targets.own_brokers import BROKERS, CONTROLLERS, OwnBrokers
+from chaos.cluster.targets.own_brokers import BROKERS, CONTROLLERS, brokers_of
 from chaos.cluster.targets.target import Seat
 from chaos.conditions import Conditions
 from checkers.counted import counted
@@ -123,20 +123,12 @@ class Mixed:
 
     @property
     def _own(self) -> OwnNode:
-        chosen = self.chosen
-        brokers = OwnBrokers(
-            count=chosen.brokers,
-            elr=chosen.elr,
-            replication=chosen.replication,
-            min_isr=chosen.min_isr,
-            unclean=chosen.unclean,
-        )
         return OwnNode(
             conditions=self.conditions,
-            form=STATIC if chosen.static else DYNAMIC,
+            form=STATIC if self.chosen.static else DYNAMIC,
             nodes=SIZE,
             bootstrap=SIZE,
-            brokers=brokers,
+            brokers=brokers_of(self.chosen),
         )
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chaos.cluster.targets.kafka import QUICK
-from chaos.cluster.targets.kafka_settings import read_settings
+from chaos.cluster.targets.kafka_settings import KafkaSettings, read_settings
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import OUTER_PORT
 
@@ -77,7 +77,11 @@ def own_brokers(words: Mapping[str, str]) -> tuple[OwnBrokers, int]:
         return OwnBrokers(), 0
     named = {name: words[name] for name in (BROKERS, *OF_BROKERS) if name in words}
     chosen = read_settings(named)
-    brokers = OwnBrokers(
+    return brokers_of(chosen), chosen.controllers
+
+
+def brokers_of(chosen: KafkaSettings) -> OwnBrokers:
+    return OwnBrokers(
         count=chosen.brokers,
         elr=chosen.elr,
         replication=chosen.replication,
@@ -85,4 +89,3 @@ def own_brokers(words: Mapping[str, str]) -> tuple[OwnBrokers, int]:
         unclean=chosen.unclean,
         stock=chosen.stock,
     )
-    return brokers, chosen.controllers
