@@ -14,14 +14,13 @@ them, and brokers that are started again give the client that behaves what it wr
     python -m tests.fuzz.broker_processes --count 10000 --seed 1
 """
 
-import argparse
 import asyncio
 import random
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from itertools import count as numbers
 from itertools import pairwise
 from pathlib import Path
@@ -44,7 +43,7 @@ from node.wire.produce import ProducedPartition, ProduceRequest
 from node.wire.raft_voters import RemoveVoterRequest
 from node.wire.topic_partitions import TopicPartition
 from tests.fuzz.broker_values import GROUPS, OFFSETS, PARTITIONS, TOPICS, Members, values
-from tests.fuzz.callers import Exchange, NoAnswer
+from tests.fuzz.callers import Exchange
 from tests.fuzz.drawing import LIKELY, Drawn, draw_request, one_of
 from tests.fuzz.processes import (
     QUIET_OPERATIONS,
@@ -52,6 +51,7 @@ from tests.fuzz.processes import (
     check_exchanges,
     check_processes,
     check_waits,
+    command,
 )
 from tests.fuzz.sessions import Surprise
 from tests.fuzz.steady import Ask, Refused, Steady
@@ -304,24 +304,10 @@ async def _read_all(broker: OwnBroker, records: Records) -> bool:
     return told == [True]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=10_000, help="requests")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    began = time.monotonic()
-    with (
-        tempfile.TemporaryDirectory(prefix="kraft-fuzz-") as directory,
-        own_cluster(Path(directory), 1, IDS, OF_CONTROLLERS, OF_BROKERS) as cluster,
-    ):
-        try:
-            report = fuzz(cluster, options.seed, options.count)
-        except (Surprise, NoAnswer) as surprise:
-            print(f"seed {options.seed}: {surprise}", file=sys.stderr)
-            return 1
-    print(f"seed {options.seed}: {report.line()}; {time.monotonic() - began:.1f} s")
-    return 0
+def three_brokers(directory: Path) -> AbstractContextManager[OwnCluster]:
+    """And the controller beside them."""
+    return own_cluster(directory, 1, IDS, OF_CONTROLLERS, OF_BROKERS)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(__doc__, 10_000, three_brokers, fuzz))

@@ -28,11 +28,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from subprocess import Popen
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from node.config import QuorumTimeouts
 from tests.fuzz.aftermath import check_described, check_logs, check_one_leader_an_epoch
@@ -50,6 +52,8 @@ TIMES = 10
 FLOOR_S = 0.5
 # Of a process, at its highest: an idle one has 35 MiB, and all clients may hold 64.
 MEMORY_LIMIT_BYTES = 128 * 1024 * 1024
+
+Brought = TypeVar("Brought")  # processes, brought up
 
 
 @dataclass
@@ -209,18 +213,24 @@ def _check_stored(quorum: QuorumProcesses, register: Register, report: Report) -
     check_described(quorum, stored)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000, help="requests")
+def command(
+    description: str | None,
+    count: int,
+    bring_up: Callable[[Path], AbstractContextManager[Brought]],
+    fuzz: Callable[[Brought, int, int], Report],
+) -> int:
+    """The exit code; `count` requests unless it is told another number."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--count", type=int, default=count, help="requests")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="kraft-fuzz-") as directory,
-        quorum_processes(Path(directory), 3) as quorum,
+        bring_up(Path(directory)) as brought,
     ):
         try:
-            report = fuzz(quorum, options.seed, options.count)
+            report = fuzz(brought, options.seed, options.count)
         except (Surprise, NoAnswer) as surprise:
             print(f"seed {options.seed}: {surprise}", file=sys.stderr)
             return 1
@@ -229,4 +239,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command(__doc__, 20_000, partial(quorum_processes, count=3), fuzz))

@@ -15,16 +15,14 @@ from node.wire.join_group import JoinGroupRequest
 from node.wire.partition_fetch import PartitionsFetchRequest
 from tests.fuzz.broker_processes import (
     IDS,
-    OF_BROKERS,
-    OF_CONTROLLERS,
     check_replicas,
     draw,
     fuzz,
     leaves_others_alone,
+    three_brokers,
 )
 from tests.fuzz.sessions import Surprise
 from tests.support.batches import batch
-from tests.support.own_brokers import own_cluster
 
 COUNT = 1000
 
@@ -32,7 +30,7 @@ COUNT = 1000
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_three_brokers_outlive_clients_of_every_kind(tmp_path: Path) -> None:
-    with own_cluster(tmp_path, 1, IDS, OF_CONTROLLERS, OF_BROKERS) as cluster:
+    with three_brokers(tmp_path) as cluster:
         report = fuzz(cluster, seed=1, count=COUNT)
     assert report.answered.total() > COUNT / 2
     served = {api.name for api in BROKER_APIS} - {"RemoveRaftVoter"}
