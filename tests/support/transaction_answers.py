@@ -16,6 +16,8 @@ from kio.schema.types import BrokerId, ProducerId, TransactionalId
 from kio.serial import entity_reader
 from kio.static.primitive import TZAware, i16, i32, i32Timedelta
 
+from tests.support.fake_log import Ending
+
 ZERO = i32Timedelta.parse(datetime.timedelta(0))
 _COORDINATOR = 2
 _SINCE = TZAware.parse(datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC))
@@ -29,6 +31,8 @@ class TransactionAnswers:
         self.states: dict[str, str] = {}  # of the last of each, once it ended
         self.forgets_transactions = False  # so that nobody ends them
         self.telling = 0  # questions until all partitions were told of a commit
+        self.on_commit = ErrorCode.none
+        self.describes = True
         self._producers = 0
 
     def answer_of_transactions(self, node: int, api: int, body: bytes) -> Any:
@@ -58,16 +62,19 @@ class TransactionAnswers:
 
     def _end(self, node: int, request: end_request.EndTxnRequest) -> Any:
         assert (node, request.committed) == (_COORDINATOR, True)
-        del self.open_transactions[request.transactional_id]
-        self.states[request.transactional_id] = "PrepareCommit"
+        if self.on_commit is ErrorCode.none:
+            del self.open_transactions[request.transactional_id]
+            self.states[request.transactional_id] = "PrepareCommit"
         return end_response.EndTxnResponse(
             throttle_time=ZERO,
-            error_code=ErrorCode.none,
+            error_code=self.on_commit,
             producer_id=request.producer_id,
             producer_epoch=request.producer_epoch,
         )
 
     def _describe(self, request: describe_request.DescribeTransactionsRequest) -> Any:
+        if not self.describes:
+            return Ending.CLOSE
         (owner,) = request.transactional_ids
         self.telling = max(0, self.telling - 1)
         if self.states.get(owner) == "PrepareCommit" and not self.telling:

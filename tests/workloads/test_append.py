@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -10,7 +10,6 @@ from kio.schema.errors import ErrorCode
 
 from checkers.history.events import EventType
 from checkers.history.payload import NOBODYS
-from checkers.log.ended_transactions import STANDS_FOR_S as JUDGED_S
 from tests.support.fake_log import FINE, Ending, Fate
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory, Operation
@@ -18,7 +17,6 @@ from workloads.administering import NoTopicsError
 from workloads.append import AppendWorkload
 from workloads.append_options import AppendOptions
 from workloads.connection import TcpDriver
-from workloads.ending_transactions import STANDS_FOR_S
 from workloads.wire.batch import read_batches
 
 FAST = AppendOptions(
@@ -240,14 +238,6 @@ def test_partitions_of_few_records_stand_still_while_the_first_goes_on() -> None
     assert unread == ()
 
 
-def test_acks_are_mixed_as_told() -> None:
-    options = AppendOptions(producers=20)
-    ways = [(each.acks, each.idempotent) for each in options.sendings()]
-    assert [ways.count(way) for way in ((0, False), (1, False), (-1, True), (-1, False))] == [
-        2, 4, 7, 7,
-    ]  # fmt: skip
-
-
 def test_clients_follow_new_leaders() -> None:
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "send", EventType.OK)
@@ -386,98 +376,3 @@ def test_the_workload_ends_by_itself_after_so_many_sends() -> None:
 
     history, _, _ = load(act, replace(FAST, most_operations=50))
     assert len(history.of("send")) == 50
-
-
-@pytest.mark.parametrize("size", [0, 4, 12])
-def test_records_that_cannot_show_damage_are_refused(size: int) -> None:
-    with pytest.raises(ValueError, match="multiple of 8"):
-        AppendOptions(record_bytes=size)
-
-
-TRANSACTIONAL = replace(FAST, partitions=1, idempotent_share=1, transactional=True)
-
-
-def test_what_transactional_producers_leave_open_is_ended_after_the_final_reads() -> None:
-    history, brokers, short = load(some_sends, TRANSACTIONAL)
-    assert short == ()
-    assert brokers.open_transactions == {}
-    ended = history.of("init-transactions", EventType.OK)
-    assert [one.key for one in ended] == [f"append-{n}" for n in range(FAST.producers)]
-    last = history.operations[-1]
-    assert (last.f, last.key, last.phase) == ("committed-end", "append-0-0", "final")
-    assert last.result == brokers.logs["append-0", 0].end
-
-
-def test_a_producer_commits_after_its_sends_and_waits_until_its_coordinator_calls_that_over() -> (
-    None
-):
-    async def act(brokers: FakeBrokers, workload: AppendWorkload, history: ListedHistory) -> None:
-        brokers.telling = 4
-        await enough(history, "commit", EventType.OK, FAST.producers)
-        while workload.committed_transactions < FAST.producers:
-            await asyncio.sleep(0.01)
-
-    history, brokers, short = load(act, replace(TRANSACTIONAL, commit_after=5))
-    assert short == ()
-    assert set(brokers.states.values()) == {"CompleteCommit"}
-    assert len(history.of("send", EventType.OK)) == 5 * FAST.producers
-    assert [one.phase for one in history.of("commit")] == ["main"] * FAST.producers
-    told = history.of("is-committed", EventType.OK)
-    assert [one.result for one in told].count(0) >= 1
-    assert [one.result for one in told if one.phase == "final"] == [1] * FAST.producers
-    last = [one.f for one in history.operations if one.phase == "final" and one.f != "poll"]
-    assert last.index("is-committed") < last.index("init-transactions")
-
-
-def test_transactions_that_are_committed_have_the_first_of_several_partitions_alone() -> None:
-    async def act(_: FakeBrokers, workload: AppendWorkload, history: ListedHistory) -> None:
-        while workload.committed_transactions < 2:
-            await asyncio.sleep(0.01)
-        await enough(history, "send", EventType.OK, 40)
-
-    mixed = replace(FAST, partitions=2, producers=4, acks_none_share=0, acks_leader_share=0)
-    options = replace(mixed, idempotent_share=0.5, transactional=True, commit_after=5)
-    history, _, short = load(act, options)
-    assert short == ()
-    sent = [one.key for one in history.of("send", EventType.OK)]
-    assert sent.count("append-0-0") == 2 * 5
-    assert sent.count("append-0-1") == len(sent) - 10 >= 30
-
-
-def test_of_a_transactional_id_that_its_coordinator_forgot_nothing_is_committed() -> None:
-    history, _, short = load(some_sends, TRANSACTIONAL)
-    assert short == ()
-    told = history.of("is-committed", EventType.OK)
-    assert [(one.phase, one.result) for one in told] == [("final", 0)] * FAST.producers
-
-
-def test_a_log_whose_transactions_nobody_ends_is_asked_for_longer_than_the_judge_wants() -> None:
-    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
-        await enough(history, "send", EventType.OK, 20)
-        brokers.forgets_transactions = True
-
-    history, _, short = load(act, TRANSACTIONAL)
-    assert short == ()
-    told = [one.result for one in history.of("committed-end", EventType.OK)]
-    assert len(told) > 1
-    assert set(told) == {0}
-    assert STANDS_FOR_S > JUDGED_S
-
-
-@pytest.mark.parametrize(
-    ("settings", "replication"),
-    [
-        ({}, 3),
-        ({"replication": "2"}, 2),
-        ({"brokers": "1"}, 1),
-        ({"brokers": "2", "replication": "3"}, 2),
-        ({"brokers": "5"}, 3),
-        ({"brokers": "5", "replication": "5"}, 5),
-        ({"brokers": "many", "replication": "-1"}, 3),  # for the target to refuse
-    ],
-)
-def test_topics_have_the_replicas_that_the_target_is_asked_for_of_its_brokers_at_most(
-    settings: Mapping[str, str], replication: int
-) -> None:
-    adjusted = AppendOptions().adjusted(concurrency=None, rate=0.0, settings=settings)
-    assert adjusted.replication == replication
