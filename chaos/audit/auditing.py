@@ -18,7 +18,8 @@ from chaos.audit.moment import AuditedCluster, Moment
 from chaos.audit.next_start import SUSPECT, NextStart
 from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once, never_cut
 from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.interface import DiskCopying, PowerCutMode
+from chaos.cluster.interface import PowerCutMode
+from chaos.cluster.powers import DiskCopying
 from chaos.cluster.targets.named import BROKERS, release_of
 from chaos.interrupt import Interrupt, signals_to
 from chaos.operator_errors import OperatorError, UsageError

@@ -6,7 +6,8 @@ from chaos.audit.kafka_client import told_of
 from chaos.audit.moment import Stage
 from chaos.audit.registers_set import set_while_syncs_wait
 from chaos.audit.waiting import until
-from chaos.cluster.interface import DiskTrouble, Killable, ReplicaMoving, Syncable
+from chaos.cluster.interface import DiskTrouble
+from chaos.cluster.powers import Killable, ReplicaMoving, Syncable
 from checkers.disk.files import read_offsets
 from checkers.disk.metadata_log import read_metadata_log
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from chaos.audit.kafka_client import KafkaClient
 from chaos.audit.questions import Acknowledgement, Question
-from chaos.cluster.interface import Cluster, DiskCopying, NodeId
+from chaos.cluster.interface import Cluster, NodeId
+from chaos.cluster.powers import DiskCopying
 from chaos.conditions import Conditions
 
 

@@ -5,7 +5,8 @@ from chaos.audit.kafka_client import told_of
 from chaos.audit.moment import Stage
 from chaos.audit.registers_set import REGISTERS, set_registers, set_while_syncs_wait
 from chaos.audit.waiting import until
-from chaos.cluster.interface import DiskTrouble, Killable, NodeId
+from chaos.cluster.interface import DiskTrouble, NodeId
+from chaos.cluster.powers import Killable
 
 
 async def formatted(stage: Stage) -> None:

@@ -20,7 +20,8 @@ from chaos.audit.moment import AuditedCluster, Moment, Stage, Way
 from chaos.audit.next_start import Difference, NextStart, outcomes
 from chaos.audit.questions import ComparedAnswer, asked
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
-from chaos.cluster.interface import Cluster, Described, DiskCopies, NodeId, PowerCutMode
+from chaos.cluster.interface import Cluster, Described, NodeId, PowerCutMode
+from chaos.cluster.powers import DiskCopies
 from chaos.operator_errors import OperatorError
 from chaos.progress import Progress
 from chaos.starvation import MachineWatch

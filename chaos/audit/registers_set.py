@@ -4,7 +4,8 @@ import itertools
 
 from chaos.audit.moment import Stage
 from chaos.audit.waiting import until
-from chaos.cluster.interface import DiskTrouble, DiskTroubling
+from chaos.cluster.interface import DiskTrouble
+from chaos.cluster.powers import DiskTroubling
 
 REGISTERS = 8  # that are set in one go
 

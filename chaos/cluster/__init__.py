@@ -1,6 +1,7 @@
 """Clusters to hurt: one interface, two runtimes, and the programs that may run in their nodes.
 
-interface.py      a cluster as scenarios, nemesis and workloads see it: Protocols
+interface.py      a cluster as scenarios, nemesis and workloads see it
+powers.py         what only some clusters can do: Protocols, asked for with isinstance
 roles.py          which nodes are controllers, which are brokers
 topology.py       who is joined to whom, as values
 fault_evidence.py whether a fault bit, decided from what was measured

@@ -2,10 +2,10 @@
 
 from enum import StrEnum
 
-from chaos.cluster.interface import (
+from chaos.cluster.interface import Cluster
+from chaos.cluster.powers import (
     ClockShifting,
     Closable,
-    Cluster,
     Cuttable,
     DiskTroubling,
     FeatureSetting,

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from itertools import chain
 from typing import assert_never
 
-from chaos.cluster.interface import Cluster, NodeId, NodeStatus, Voted, VoteTelling
+from chaos.cluster.interface import Cluster, NodeId, NodeStatus, Voted
+from chaos.cluster.powers import VoteTelling
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.awaited import ClusterView
 from chaos.nemesis.victims import (

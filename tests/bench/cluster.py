@@ -9,7 +9,8 @@ from statistics import median
 
 from chaos.clock import MachineClock
 from chaos.cluster.docker.clusters import new_cluster
-from chaos.cluster.interface import Address, Cluster, NodeId, PowerCuttable
+from chaos.cluster.interface import Address, Cluster, NodeId
+from chaos.cluster.powers import PowerCuttable
 from chaos.cluster.topology import OUTER_PORT
 from chaos.recorder import Recorder
 from checkers.history.events import EventType

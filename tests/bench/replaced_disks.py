@@ -15,7 +15,8 @@ from pathlib import Path
 from chaos.clock import MachineClock
 from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
-from chaos.cluster.interface import Cluster, Killable, Wipeable
+from chaos.cluster.interface import Cluster
+from chaos.cluster.powers import Killable, Wipeable
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.topology import host_name, inner_port
 from chaos.probes import QuorumProbe, driver_for

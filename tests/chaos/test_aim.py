@@ -42,7 +42,7 @@ class Seen:
         return self._sight
 
     async def wait_for(self, condition: Condition, within_s: float) -> bool:
-        raise NotImplementedError
+        raise AssertionError(f"whoever aims waits for nothing: {condition}, {within_s} s")
 
 
 class BrokerCluster(FakeCluster):

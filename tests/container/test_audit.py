@@ -15,7 +15,8 @@ from chaos.cli import main
 from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
-from chaos.cluster.interface import DiskTrouble, DiskTroubling, PowerCutMode
+from chaos.cluster.interface import DiskTrouble, PowerCutMode
+from chaos.cluster.powers import DiskTroubling
 from chaos.installation import prepare
 from chaos.progress import ConsoleProgress
 from tests.container.clusters import run, run_id

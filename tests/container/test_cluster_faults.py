@@ -10,15 +10,8 @@ from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import power_cuts
 from chaos.cluster.docker.metrics import Stream
 from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
-from chaos.cluster.interface import (
-    Cuttable,
-    Killable,
-    Link,
-    NodeStatus,
-    Pausable,
-    PowerCutMode,
-    PowerCuttable,
-)
+from chaos.cluster.interface import Link, NodeStatus, PowerCutMode
+from chaos.cluster.powers import Cuttable, Killable, Pausable, PowerCuttable
 from chaos.cluster.probe import until_it_answers
 from chaos.cluster.topology import inner_port, link_name
 from chaos.nemesis.fault import Hit

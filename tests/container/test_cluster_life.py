@@ -16,7 +16,8 @@ from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.docker.registry import RunLock, kept, left_of, reap
-from chaos.cluster.interface import Cuttable, Link, NodeStatus, PowerCuttable
+from chaos.cluster.interface import Link, NodeStatus
+from chaos.cluster.powers import Cuttable, PowerCuttable
 from chaos.cluster.probe import answers
 from chaos.setup import docker_engine, images
 from tests.container.clusters import ONE, TWO, cluster_of_stand_ins, run, run_id

@@ -14,7 +14,8 @@ from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker.clusters import attached_cluster, new_cluster
 from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.powered_cluster import WipeableDockerCluster
-from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles, Wipeable
+from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles
+from chaos.cluster.powers import Wipeable
 from chaos.cluster.probe import brokers_known, until_it_knows
 from chaos.cluster.targets.named import layout
 from chaos.installation import prepare

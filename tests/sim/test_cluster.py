@@ -8,19 +8,8 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.interface import (
-    Cluster,
-    Cuttable,
-    DiskTrouble,
-    DiskTroubling,
-    Killable,
-    Link,
-    NodeId,
-    NodeStatus,
-    Pausable,
-    PowerCutMode,
-    Slowable,
-)
+from chaos.cluster.interface import Cluster, DiskTrouble, Link, NodeId, NodeStatus, PowerCutMode
+from chaos.cluster.powers import Cuttable, DiskTroubling, Killable, Pausable, Slowable
 from chaos.cluster.probe import answers
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld

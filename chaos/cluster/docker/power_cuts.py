@@ -129,6 +129,7 @@ class Power:
     def _hold_syncs(self, troubled: Sequence[int], stalled: Sequence[int]) -> None:
         self._agent.call("hold_trouble", pids=troubled, waiting=stalled)
         if stalled:
+            # A time, for nobody tells when the last answer that was sent has arrived.
             time.sleep(ANSWERS_ARRIVE_S)
 
     def _is_stalled(self, node: NodeId) -> bool:

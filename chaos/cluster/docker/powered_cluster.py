@@ -18,13 +18,8 @@ from chaos.cluster.docker.node_program import program_of, start_as
 from chaos.cluster.docker.power_cuts import Power
 from chaos.cluster.docker.wiping import Wiper
 from chaos.cluster.fault_evidence import IN_ORDER
-from chaos.cluster.interface import (
-    DiskCopies,
-    DiskTrouble,
-    FaultEvidence,
-    NodeId,
-    PowerCutMode,
-)
+from chaos.cluster.interface import DiskTrouble, FaultEvidence, NodeId, PowerCutMode
+from chaos.cluster.powers import DiskCopies
 from chaos.cluster.targets.target import DATA, Switching
 from chaos.cluster.topology import host_name
 from chaos.container_files import copy_out

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import ClockShifting, Cluster, FaultEvidence
+from chaos.cluster.interface import Cluster, FaultEvidence
+from chaos.cluster.powers import ClockShifting
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import on_each
 from chaos.nemesis.drawing import one

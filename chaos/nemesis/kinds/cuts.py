@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from chaos.cluster.interface import Cluster, Cuttable, FaultEvidence, Link, NodeId, NodeStatus
+from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId, NodeStatus
+from chaos.cluster.powers import Cuttable
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.drawing import one_side

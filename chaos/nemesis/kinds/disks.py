@@ -5,16 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import (
-    Cluster,
-    DiskSickness,
-    FaultEvidence,
-    Killable,
-    NodeId,
-    NodeStatus,
-    Sickening,
-    Wipeable,
-)
+from chaos.cluster.interface import Cluster, DiskSickness, FaultEvidence, NodeId, NodeStatus
+from chaos.cluster.powers import Killable, Sickening, Wipeable
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.drawing import one

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import Closable, Cluster, FaultEvidence
+from chaos.cluster.interface import Cluster, FaultEvidence
+from chaos.cluster.powers import Closable
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
 from chaos.nemesis.harm import Harm

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId, Slowable, Unsteady
+from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId
+from chaos.cluster.powers import Slowable, Unsteady
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.drawing import one_side
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words

@@ -9,15 +9,13 @@ from typing import ClassVar
 from chaos.cluster.interface import (
     Cluster,
     DiskTrouble,
-    DiskTroubling,
     FaultEvidence,
     NodeId,
     NodeStatus,
     PowerCutMode,
-    PowerCuttable,
     StoppedDisk,
-    StoppedPowerCuttable,
 )
+from chaos.cluster.powers import DiskTroubling, PowerCuttable, StoppedPowerCuttable
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.drawing import some

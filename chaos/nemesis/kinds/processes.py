@@ -5,15 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from chaos.cluster.interface import (
-    Cluster,
-    FaultEvidence,
-    Killable,
-    NodeId,
-    NodeStatus,
-    Pausable,
-    Slowable,
-)
+from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
+from chaos.cluster.powers import Killable, Pausable, Slowable
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import all_done, of_lasting, on_each, start_all, statuses
 from chaos.nemesis.drawing import one, some

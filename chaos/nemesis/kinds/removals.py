@@ -6,16 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from chaos.cluster.interface import (
-    Cluster,
-    FaultEvidence,
-    Killable,
-    NodeId,
-    NodeStatus,
-    Removal,
-    Voted,
-    VoteTelling,
-)
+from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus, Removal, Voted
+from chaos.cluster.powers import Killable, VoteTelling
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words

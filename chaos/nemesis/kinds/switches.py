@@ -4,15 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from chaos.cluster.interface import (
-    Cluster,
-    FaultEvidence,
-    Killable,
-    NodeId,
-    NodeStatus,
-    Switchable,
-    Wipeable,
-)
+from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
+from chaos.cluster.powers import Killable, Switchable, Wipeable
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words

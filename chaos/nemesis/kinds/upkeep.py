@@ -4,17 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaos.cluster.interface import (
-    Advertised,
-    Cluster,
-    ElrLevel,
-    FaultEvidence,
-    FeatureSetting,
-    MovedReplica,
-    Readdressing,
-    ReplicaMoving,
-    Syncable,
-)
+from chaos.cluster.interface import Advertised, Cluster, ElrLevel, FaultEvidence, MovedReplica
+from chaos.cluster.powers import FeatureSetting, Readdressing, ReplicaMoving, Syncable
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.acts import all_done, on_each
 from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
