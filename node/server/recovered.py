@@ -20,7 +20,7 @@ from node.raft.voter_history import VoterHistory
 from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
-from node.storage.bootstrap import is_static, mark_static, read_bootstrap, read_voters
+from node.storage.bootstrap import is_static, read_bootstrap, read_voters
 from node.storage.clean_shutdown import take_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.election_store import ElectionStore
@@ -65,11 +65,7 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
             " kraft-node format -t CLUSTER_ID -c FILE ...",
         )
     elections = ElectionStore(disk)
-    if config.quorum_voters and elections.knows_ids_alone():
-        # Apache Kafka's tool leaves no mark on a disk of a static quorum. Its node does, where this
-        # one is going to write its own vote, and a disk without any is of a quorum of KIP-856.
-        mark_static(disk)
-    static = is_static(disk)
+    static = _is_static(config, disk, meta)
     # Where ids alone count, whoever has the id is the voter, whatever has become of its disk.
     key = ReplicaKey(meta.node_id) if static else ReplicaKey(meta.node_id, meta.directory_id)
     voters = _static_voters(config) if static else _voters(config, disk, key)
@@ -83,6 +79,13 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
         log=Log.open(disk, METADATA_DIRECTORY, config.segment_bytes),
         key=key,
     )
+
+
+def _is_static(config: NodeConfig, disk: Disk, meta: MetaProperties) -> bool:
+    """Do ids alone count? So they do on a disk that Apache Kafka's tool formatted for voters that
+    the configuration lists: it leaves no word of it there."""
+    says_nothing = not meta.lists_voters and not disk.exists(VOTERS_CHECKPOINT)
+    return is_static(disk) or (bool(config.quorum_voters) and says_nothing)
 
 
 def _static_voters(config: NodeConfig) -> VoterHistory:

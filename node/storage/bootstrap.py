@@ -24,7 +24,6 @@ from node.storage.storage_errors import CorruptFile
 
 FormattedVoters = tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...]
 _NO_EPOCH = Epoch(0)
-_NO_TIME = 0  # ms
 
 
 def encode_voters(voters: FormattedVoters, *, timestamp_ms: int) -> bytes:
@@ -45,14 +44,8 @@ def encode_static(*, timestamp_ms: int) -> bytes:
     return encoder.opening([KRaftVersion(version=0)]) + encoder.closing()
 
 
-def mark_static(disk: Disk) -> None:
-    """Say of a disk that it is of a static quorum, where it says nothing; durable on return."""
-    if not disk.exists(VOTERS_CHECKPOINT):
-        disk.replace(VOTERS_CHECKPOINT, encode_static(timestamp_ms=_NO_TIME))
-
-
 def is_static(disk: Disk) -> bool:
-    """Was the disk formatted for a static quorum, or marked so? Raises CorruptFile."""
+    """Was the disk formatted for a static quorum, and says so? Raises CorruptFile."""
     if not disk.exists(VOTERS_CHECKPOINT):
         return False
     return _read_snapshot(disk, VOTERS_CHECKPOINT) == ([KRaftVersion(version=0)], [])

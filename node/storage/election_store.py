@@ -51,15 +51,6 @@ class ElectionStore:
         """Replace the file; durable when it returns."""
         self.disk.replace(self.path, encode_election_state(state))
 
-    def knows_ids_alone(self) -> bool:
-        """Whether a node of a quorum of kraft.version 0 saved it last, as Apache Kafka's does and
-        this one never. What is not there, nobody saved. Raises CorruptFile as `load` does."""
-        if not self.disk.exists(self.path):
-            return False
-        self.load()
-        found: dict[str, object] = json.loads(self.disk.read_all(self.path))
-        return found["data_version"] == 0
-
     def _refuse_if_lost(self) -> None:
         directory = self.path.rpartition("/")[0]
         for name in self.disk.names(directory):

@@ -60,6 +60,7 @@ def format_log_directory(
     have.
     """
     meta = _identity(cluster_id, node_id, voters or (), directory_id)
+    meta = replace(meta, lists_voters=voters is None and not static)
     if disk.exists(META_PROPERTIES):
         is_own = ignore_formatted and _is_same_node(load_meta(disk), meta, directory_id)
         _refuse_formatted(disk, is_own=is_own, ignore_formatted=ignore_formatted)

@@ -8,6 +8,9 @@ from node.storage.disk import Disk
 from node.storage.layout import META_PROPERTIES
 from node.storage.storage_errors import CorruptFile, NotFormatted
 
+# Only this node writes it, and Kafka reads over it: a disk of a static quorum that Kafka formatted
+# looks the same otherwise, and there ids alone count.
+_LISTED_VOTERS = ("voters", "controller.quorum.voters")
 _LAST_RESERVED_UUID = 99  # Kafka keeps the first hundred uuids for itself (Uuid.RESERVED)
 
 
@@ -18,6 +21,7 @@ class MetaProperties:
     cluster_id: str
     node_id: NodeId
     directory_id: UUID
+    lists_voters: bool = False  # of a quorum whose voters the configuration lists (KIP-856)
 
 
 def load_meta(disk: Disk, new_directory: UUID | None = None) -> MetaProperties:
@@ -44,12 +48,14 @@ def load_meta(disk: Disk, new_directory: UUID | None = None) -> MetaProperties:
 
 def encode_meta(meta: MetaProperties) -> bytes:
     """Version 1, one `key=value` a line, as Java's Properties reads them."""
-    lines = (
+    lines = [
         f"cluster.id={meta.cluster_id}",
         f"directory.id={uuid_text(meta.directory_id)}",
         f"node.id={meta.node_id}",
         "version=1",
-    )
+    ]
+    if meta.lists_voters:
+        lines.append("=".join(_LISTED_VOTERS))
     return ("\n".join(lines) + "\n").encode("ascii")
 
 
@@ -71,7 +77,10 @@ def parse_meta(data: bytes, new_directory: UUID | None = None) -> MetaProperties
     directory = parse_uuid(properties["directory.id"])
     check_directory_id(directory)
     return MetaProperties(
-        cluster_id=properties["cluster.id"], node_id=NodeId(int(node_id)), directory_id=directory
+        cluster_id=properties["cluster.id"],
+        node_id=NodeId(int(node_id)),
+        directory_id=directory,
+        lists_voters=_LISTED_VOTERS in properties.items(),
     )
 
 

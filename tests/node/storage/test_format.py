@@ -1,5 +1,6 @@
 """Formatting: what it leaves, what it refuses, and what a power cut in the middle of it leaves."""
 
+from dataclasses import replace
 from random import Random
 from uuid import UUID
 
@@ -102,7 +103,8 @@ def test_a_disk_of_listed_voters_says_nothing_of_who_votes() -> None:
         timestamp_ms=1_700_000_000_000,
         directory_id=new,
     )
-    assert load_meta(disk).directory_id == new
+    assert load_meta(disk) == replace(FORMATTED, directory_id=new, lists_voters=True)
+    assert disk.read_all(META_PROPERTIES).endswith(b"\nvoters=controller.quorum.voters\n")
     assert not disk.exists(VOTERS_CHECKPOINT)
     with pytest.raises(CorruptFile, match=r"set controller\.quorum\.voters, if it was set when"):
         read_voters(disk)

@@ -9,16 +9,24 @@ import pytest
 from node.config import NodeConfig
 from node.effects import ElectionState
 from node.ids import Epoch, NodeId, ReplicaKey
+from node.records.metadata import FeatureLevelRecord
 from node.server.outcome import Refusal
 from node.server.properties import read_settings
 from node.server.real_disk import RealDisk
 from node.server.recovered import recover
-from node.storage.bootstrap import is_static
+from node.storage.bootstrap import encode_bootstrap, is_static
 from node.storage.disk import Disk
 from node.storage.format import format_log_directory
-from node.storage.layout import QUORUM_STATE
+from node.storage.layout import (
+    BOOTSTRAP_CHECKPOINT,
+    META_PROPERTIES,
+    METADATA_DIRECTORY,
+    QUORUM_STATE,
+)
+from node.storage.meta import MetaProperties, encode_meta
 from node.storage.storage_errors import CorruptFile
 
+CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 VOTERS = "controller.quorum.voters=1@a:9101,2@b:9102,3@c:9103\n"
 
 
@@ -35,7 +43,7 @@ def formatted(path: Path, directory: UUID, *, static: bool = True) -> Disk:
     disk = RealDisk(path)
     format_log_directory(
         disk,
-        cluster_id="4L6g3nShT-eMCtK--X86sw",
+        cluster_id=CLUSTER,
         node_id=NodeId(2),
         voters=None,
         timestamp_ms=1,
@@ -84,21 +92,39 @@ KAFKAS = (
 )
 
 
-def test_on_a_disk_of_kafkas_ids_alone_count_then_and_later(tmp_path: Path) -> None:
-    """Its tool leaves no mark there; our node leaves one before it writes what it voted."""
-    disk = formatted(tmp_path, drawn(), static=False)
-    disk.replace(QUORUM_STATE, KAFKAS.encode())
-    for _ in ("the first start", "the next one"):
+def kafkas(path: Path) -> Disk:
+    """As its tool leaves a disk where the configuration lists the voters: without a word of it, and
+    without a directory of the metadata log."""
+    disk = RealDisk(path)
+    disk.replace(
+        META_PROPERTIES,
+        encode_meta(MetaProperties(cluster_id=CLUSTER, node_id=NodeId(2), directory_id=drawn())),
+    )
+    levels = [FeatureLevelRecord(name="metadata.version", feature_level=30)]
+    disk.replace(BOOTSTRAP_CHECKPOINT, encode_bootstrap(levels, timestamp_ms=1))
+    return disk
+
+
+@pytest.mark.parametrize("has_run", [False, True])
+def test_on_a_disk_of_kafkas_ids_alone_count_then_and_later(tmp_path: Path, has_run: bool) -> None:
+    disk, epoch = kafkas(tmp_path), 0
+    if has_run:
+        disk.make_directory(METADATA_DIRECTORY)
+        disk.replace(QUORUM_STATE, KAFKAS.encode())
+        epoch = 4
+    for number in range(2):
         found = recover(config(tmp_path), disk, drawn())
         assert found.key == ReplicaKey(NodeId(2)) != found.disk_key
         assert found.voters.newest.majority == 2
-        found.elections.save(ElectionState(epoch=Epoch(5), voted=ReplicaKey(NodeId(3))))
-    assert found.election.epoch == Epoch(5)
+        assert found.election.epoch == epoch + number
+        voted = ElectionState(epoch=Epoch(epoch + number + 1), voted=ReplicaKey(NodeId(3)))
+        found.elections.save(voted)
 
 
 def test_of_a_quorum_whose_voters_are_in_the_log_it_is_none(tmp_path: Path) -> None:
     """Apache Kafka's node saves as much there, until its log tells it otherwise."""
-    disk = formatted(tmp_path, drawn(), static=False)
+    disk = kafkas(tmp_path)
+    disk.make_directory(METADATA_DIRECTORY)
     disk.replace(QUORUM_STATE, KAFKAS.encode())
     servers = "controller.quorum.bootstrap.servers=a:9101\n"
     found = recover(config(tmp_path, servers), disk, drawn())
