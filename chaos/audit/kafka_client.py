@@ -12,14 +12,22 @@ from typing import Any, TypeVar
 
 from kafka import IsolationLevel, KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, NotCoordinatorError
 from kafka.structs import OffsetAndMetadata
-from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+from tenacity import (
+    RetryCallState,
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_delay,
+    wait_fixed,
+)
 
 from chaos.audit.questions import Question
 from chaos.audit.quorum_client import QuorumClient
 from chaos.audit.waiting import comes_true
-from chaos.cluster.interface import Cluster, Described
+from chaos.cluster.interface import Cluster
+from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.operator_errors import OperatorError
 from chaos.probes import advertised, driver_for
 from workloads.broker_connections import Brokers
@@ -44,12 +52,10 @@ class KafkaClient:
     """Of the brokers of a cluster, and of the `quorum` of its controllers."""
 
     def __init__(self, cluster: Cluster) -> None:
-        roles = cluster.roles if isinstance(cluster, Described) else {}
-        brokers = [node for node in cluster.nodes if roles[node].is_broker]
+        brokers = brokers_of(cluster)
         entries = advertised(cluster, brokers)
         self._driver = driver_for(cluster, brokers)
-        controllers = [node for node in cluster.nodes if roles[node].is_controller]
-        self.quorum = QuorumClient(cluster, controllers)
+        self.quorum = QuorumClient(cluster, controllers_of(cluster))
         self._common: dict[str, Any] = {
             "bootstrap_servers": [f"{each.host}:{each.port}" for each in entries.values()],
             "client_id": "kraft-chaos",
@@ -284,12 +290,19 @@ class KafkaClient:
             retry=retry_if_exception_type(KafkaError),
             stop=stop_after_delay(_ANSWERS_WITHIN_S),
             wait=wait_fixed(_ASKS_EVERY_S),
+            before_sleep=self._forget_coordinators,
         )
         try:
             return await asyncio.to_thread(lambda: trying(act))
         except RetryError as error:
             trouble = error.last_attempt.exception()
             raise OperatorError(f"{type(trouble).__name__}: {trouble}") from error
+
+    def _forget_coordinators(self, tried: RetryCallState) -> None:
+        """The library keeps the first that it is told of, also where that says it is none."""
+        assert tried.outcome is not None
+        if isinstance(tried.outcome.exception(), NotCoordinatorError):
+            self._close_admin()
 
     async def _once(self, act: Callable[[], None]) -> None:
         try:
@@ -304,9 +317,13 @@ class KafkaClient:
             producer.close(timeout=0)
         for consumer in self._consumers.values():
             consumer.close(autocommit=False)
+        self._close_admin()
+        self._producers, self._consumers = [], {}
+
+    def _close_admin(self) -> None:
         if self._admin_or_none is not None:
             self._admin_or_none.close()
-        self._producers, self._consumers, self._admin_or_none = [], {}, None
+        self._admin_or_none = None
 
 
 def told_of(values: Sequence[bytes]) -> str:

@@ -42,6 +42,7 @@ class Difference:
     `now_as_held`: after the start the file is as the cut left it, or not there.
     """
 
+    node: int
     file: ComparedFile
     kind: KindOfFile
     now_as_held: bool
@@ -49,16 +50,21 @@ class Difference:
 
 def outcomes(
     differences: Sequence[Difference], answers: Sequence[ComparedAnswer], refusal: str
-) -> Mapping[str, NextStart]:
-    """By path. `refusal`: the last words of a node that did not start; "" where all did."""
+) -> Mapping[tuple[int, str], NextStart]:
+    """Of all nodes of a cut, by node and path: what is asked of a log rests on each of its
+    replicas. `refusal`: the last words of a node that did not start; "" where all did."""
     if refusal:
-        blamed = {each.file.path for each in _blamed(differences, refusal)}
+        blamed = {_key(each) for each in _blamed(differences, refusal)}
         return {
-            each.file.path: NextStart.REFUSES if each.file.path in blamed else NextStart.UNDECIDED
+            _key(each): NextStart.REFUSES if _key(each) in blamed else NextStart.UNDECIDED
             for each in differences
         }
     damaged = {each.kind.log for each in differences if not each.kind.kind.derived}
-    return {each.file.path: _outcome(each, answers, damaged) for each in differences}
+    return {_key(each): _outcome(each, answers, damaged) for each in differences}
+
+
+def _key(each: Difference) -> tuple[int, str]:
+    return each.node, each.file.path
 
 
 def _blamed(differences: Sequence[Difference], refusal: str) -> Sequence[Difference]:

@@ -7,7 +7,7 @@ The cluster's directory keeps all of it: `said/` and `held/`, the disks before a
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
@@ -191,41 +191,36 @@ async def _void(cluster: AuditedCluster, nodes: Sequence[NodeId]) -> str:
 def _observed(
     target: str, copies: DiskCopies, now: Path, answers: Sequence[ComparedAnswer], refusal: str
 ) -> Sequence[ObservedFile]:
-    found: list[ObservedFile] = []
-    for disk in sorted(copies.said.iterdir()):
-        held, later = copies.held / disk.name, now / disk.name
-        files = [each for each in compare_copies(disk, held) if is_of_the_node(each.path)]
-        became = _became(target, files, held, later, answers, refusal)
-        found += [
-            ObservedFile(
-                node=int(disk.name.rpartition("-")[2]),
-                kind=kind_of(each.path, target).name,
-                file=each,
-                outcome=became.get(each.path),
-            )
-            for each in files
-        ]
-    return found
-
-
-def _became(
-    target: str,
-    files: Sequence[ComparedFile],
-    held: Path,
-    now: Path,
-    answers: Sequence[ComparedAnswer],
-    refusal: str,
-) -> Mapping[str, NextStart]:
+    files = [
+        (disk.name, each)
+        for disk in sorted(copies.said.iterdir())
+        for each in compare_copies(disk, copies.held / disk.name)
+        if is_of_the_node(each.path)
+    ]
     differences = [
         Difference(
+            node=_node_of(disk),
             file=each,
             kind=kind_of(each.path, target),
-            now_as_held=_now_as_held(held / each.path, now / each.path),
+            now_as_held=_now_as_held(copies.held / disk / each.path, now / disk / each.path),
         )
-        for each in files
+        for disk, each in files
         if each.differs
     ]
-    return outcomes(differences, answers, refusal)
+    became = outcomes(differences, answers, refusal)
+    return [
+        ObservedFile(
+            node=_node_of(disk),
+            kind=kind_of(each.path, target).name,
+            file=each,
+            outcome=became.get((_node_of(disk), each.path)),
+        )
+        for disk, each in files
+    ]
+
+
+def _node_of(disk: str) -> int:
+    return int(disk.rpartition("-")[2])
 
 
 def _now_as_held(held: Path, now: Path) -> bool:

@@ -1,5 +1,7 @@
 """Which difference is blamed for what, and what files are."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from chaos.audit.copies import ComparedFile, Status
@@ -13,9 +15,18 @@ OTHER_LOG = "kraft/bills-0/00000000000000000000.log"
 BOOTSTRAP = "kraft/bootstrap.checkpoint"
 
 
-def difference(path: str, *, now_as_held: bool = False) -> Difference:
+def difference(path: str, *, now_as_held: bool = False, node: int = 1) -> Difference:
     file = ComparedFile(path=path, status=Status.ZEROS, said=12, held=0)
-    return Difference(file=file, kind=kind_of(path, "kafka"), now_as_held=now_as_held)
+    kind = kind_of(path, "kafka")
+    return Difference(node=node, file=file, kind=kind, now_as_held=now_as_held)
+
+
+def became(
+    differences: Sequence[Difference], answers: Sequence[ComparedAnswer], refusal: str
+) -> dict[str, NextStart]:
+    """On one node."""
+    found = outcomes(differences, answers, refusal)
+    return {path: outcome for (_, path), outcome in found.items()}
 
 
 def answer(answered: str, *, promised: bool, rests_on: str = "orders-0") -> ComparedAnswer:
@@ -61,7 +72,7 @@ def test_the_harness_and_the_file_system_have_files_too(path: str) -> None:
 
 
 def test_right_answers_make_a_difference_harmless() -> None:
-    found = outcomes(
+    found = became(
         [difference(LOG), difference(TIME_INDEX, now_as_held=True)],
         [answer("5", promised=True)],
         "",
@@ -70,38 +81,46 @@ def test_right_answers_make_a_difference_harmless() -> None:
 
 
 @pytest.mark.parametrize(
-    ("promised", "became"), [(True, NextStart.TRUSTED), (False, NextStart.LOST)]
+    ("promised", "outcome"), [(True, NextStart.TRUSTED), (False, NextStart.LOST)]
 )
 def test_a_changed_answer_accuses_the_file_if_it_was_promised(
-    promised: bool, became: NextStart
+    promised: bool, outcome: NextStart
 ) -> None:
-    assert outcomes([difference(TIME_INDEX)], [answer("0", promised=promised)], "") == {
-        TIME_INDEX: became
+    assert became([difference(TIME_INDEX)], [answer("0", promised=promised)], "") == {
+        TIME_INDEX: outcome
     }
 
 
 def test_an_index_is_not_blamed_where_its_log_is_damaged_itself() -> None:
-    found = outcomes([difference(LOG), difference(TIME_INDEX)], [answer("0", promised=True)], "")
+    found = became([difference(LOG), difference(TIME_INDEX)], [answer("0", promised=True)], "")
     assert found == {LOG: NextStart.TRUSTED, TIME_INDEX: NextStart.REBUILT}
 
 
+def test_an_index_is_not_blamed_where_the_log_of_another_replica_is_damaged() -> None:
+    """Whichever of them leads is the one that is asked."""
+    found = outcomes(
+        [difference(LOG, node=1), difference(TIME_INDEX, node=2)], [answer("0", promised=True)], ""
+    )
+    assert found == {(1, LOG): NextStart.TRUSTED, (2, TIME_INDEX): NextStart.REBUILT}
+
+
 def test_the_file_of_another_log_is_not_blamed() -> None:
-    found = outcomes([difference(OTHER_LOG)], [answer("0", promised=True)], "")
+    found = became([difference(OTHER_LOG)], [answer("0", promised=True)], "")
     assert found == {OTHER_LOG: NextStart.REBUILT}
 
 
 def test_an_answer_may_rest_on_all_logs_of_a_topic() -> None:
     state = "kraft/__transaction_state-2/00000000000000000000.log"
     told = answer("0", promised=True, rests_on="__transaction_state")
-    assert outcomes([difference(state)], [told], "") == {state: NextStart.TRUSTED}
+    assert became([difference(state)], [told], "") == {state: NextStart.TRUSTED}
 
 
 def test_a_refusal_is_blamed_on_the_file_that_it_speaks_of() -> None:
     words = "No FeatureLevelRecord for metadata.version was found in the bootstrap metadata"
-    found = outcomes([difference(LOG), difference(BOOTSTRAP)], [], words)
+    found = became([difference(LOG), difference(BOOTSTRAP)], [], words)
     assert found == {LOG: NextStart.UNDECIDED, BOOTSTRAP: NextStart.REFUSES}
 
 
 def test_a_refusal_that_speaks_of_no_file_is_blamed_on_all() -> None:
-    found = outcomes([difference(LOG), difference(BOOTSTRAP)], [], "Segmentation fault")
+    found = became([difference(LOG), difference(BOOTSTRAP)], [], "Segmentation fault")
     assert set(found.values()) == {NextStart.REFUSES}
