@@ -58,7 +58,7 @@ integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
 	@$(BIN)/pytest -q -n $$(getconf _NPROCESSORS_ONLN) --dist loadgroup -m "(spark or browser or slow) and not container"
-	@$(BIN)/pytest -q -n 3 --dist loadgroup -m container
+	@$(BIN)/pytest -q -n 3 --dist loadgroup tests/container
 
 # Times itself, for `make bench`.
 test: .venv/test.stamp

@@ -21,3 +21,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite", action="store_true", help="write down what really happens in tests/stories"
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` looks for tests that need containers in tests/container alone."""
+    for item in items:
+        if item.get_closest_marker("container") and item.path.parent.name != "container":
+            raise pytest.UsageError(
+                f"{item.nodeid} needs containers: it belongs in tests/container"
+            )
