@@ -27,7 +27,7 @@ MAX_RECORDS_PER_BATCH = 10_000
 # 10,000, some 0.7 s; ElectLeaders and ListReassignments, some four microseconds for each that stays
 # as it is.
 MAX_PARTITIONS = 10_000
-MAX_NEW_PARTITIONS = 3_000
+MAX_NEW_PARTITIONS = 2_400
 MAX_PLACES = 20_000
 MAX_REPLICATION = 10
 NEW_TOPIC_AS_PARTITIONS = 2  # beside those that it has, it takes as long as so many

@@ -1,7 +1,7 @@
 """How long a follower that is far behind is busy with what one Fetch brings, and with replaying it.
 
 Whole answers of small records: in batches of one each, as a quiet leader writes them, and in the
-largest that there are. CPU time of single steps of a core.
+largest that there are. CPU time of single steps of a core, the best of some tries.
 """
 
 import time
@@ -18,6 +18,7 @@ from tests.support.rig import NO_OP, QUIET, Rig
 
 RECORDS = 40_000
 SIZES = (1, 1000, MAX_RECORDS_PER_BATCH)
+_TRIES = 3
 _STEPS = ("on_response", "on_timeout", "on_flushed")
 
 
@@ -57,12 +58,18 @@ def longest_steps() -> list[tuple[float, str]]:
     found = []
     for record in (no_op, config):
         for size in SIZES:
-            rig, times = Rig(timeouts=QUIET), list[float]()
-            for name in _STEPS:
-                setattr(rig.core, name, _timed(getattr(rig.core, name), times))
-            catch_up(rig, leaders_log(record, size))
-            found.append((max(times), f"{record.__name__} records, {size} a batch"))
+            leader = leaders_log(record, size)
+            took_s = min(_longest_step_s(leader) for _ in range(_TRIES))
+            found.append((took_s, f"{record.__name__} records, {size} a batch"))
     return sorted(found, reverse=True)
+
+
+def _longest_step_s(leader: MemoryLog) -> float:
+    rig, times = Rig(timeouts=QUIET), list[float]()
+    for name in _STEPS:
+        setattr(rig.core, name, _timed(getattr(rig.core, name), times))
+    catch_up(rig, leader)
+    return max(times)
 
 
 def _timed(step: Callable[..., Any], times: list[float]) -> Callable[..., Any]:
