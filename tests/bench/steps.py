@@ -14,11 +14,12 @@ from uuid import UUID
 
 from node.config import BrokerSettings, ConnectionLimits, NodeConfig, QuorumTimeouts
 from node.controller.controller import Controller
+from node.controller_node import controller_node
+from node.core import Life
 from node.effects import AppendBatches, CloseConnection, Effect, ElectionState, FlushLog, SendReply
 from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.node import Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.storage.log import Log
@@ -54,28 +55,30 @@ class SteppedLeader:
         key = ReplicaKey(NodeId(1), UUID(int=1))
         endpoint = Endpoint(name="CONTROLLER", host="node-1", port=9101)
         self.log: Log | MemoryLog = log or MemoryLog()
-        self.node = Node(
-            config=NodeConfig(
+        self.node = controller_node(
+            NodeConfig(
                 node_id=key.id,
                 log_dir="",
                 listeners=(endpoint,),
                 advertised=(endpoint,),
                 brokers=BrokerSettings(session_ms=2**31),
             ),
-            cluster_id=_CLUSTER,
-            key=key,
-            directory=key.directory,
-            voters=VoterHistory.formatted(((key, (endpoint,)),), DYNAMIC),
-            election=ElectionState(),
-            log=self.log,
-            rng=random.Random(1),
-            bootstrap=BOOTSTRAP,
-            incarnation=UUID(int=1 << 64),
+            Life(
+                cluster_id=_CLUSTER,
+                key=key,
+                directory=key.directory,
+                voters=VoterHistory.formatted(((key, (endpoint,)),), DYNAMIC),
+                election=ElectionState(),
+                log=self.log,
+                rng=random.Random(1),
+                incarnation=UUID(int=1 << 64),
+            ),
+            BOOTSTRAP,
         )
         self.now_ns = 0
         self.longest_s = 0.0
         self._perform(self.node.start(self._now()))
-        while not is_ready(self.node.core.controller):
+        while not is_ready(self.node.core.role.controller):
             self.elapse()
 
     def serve(self, frame: bytes) -> bytes | None:

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.controller.registration import REGISTRY_CHANNEL
-from node.core import Core
+from node.controller_node import controller_core
+from node.core import Life
 from node.effects import (
     ElectionState,
     FlushLog,
@@ -24,7 +25,7 @@ from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
 from node.storage.log_changes import perform
-from node.wire.apis import API_RANGES, Request, Response
+from node.wire.apis import Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from node.wire.vote import VoteRequest, VoteResponse
@@ -112,8 +113,8 @@ class Rig:
             for i in range(1, size + 1)
         }
         outer = Endpoint(name="EXTERNAL", host="127.0.0.1", port=20001)
-        self.core = Core(
-            config=NodeConfig(
+        self.core = controller_core(
+            NodeConfig(
                 node_id=me.id,
                 log_dir="",
                 listeners=inner[key(me.id)],
@@ -121,16 +122,17 @@ class Rig:
                 timeouts=timeouts or QuorumTimeouts(append_linger_ms=0),
                 snapshots=snapshots or SnapshotSettings(),
             ),
-            cluster_id=CLUSTER,
-            key=me,
-            directory=DISK if me.known_directory is None else me.directory,
-            voters=voters or VoterHistory.formatted(inner.items(), kraft_version),
-            election=self.election,
-            log=self.log,
-            rng=rng or random.Random(0),
-            bootstrap=BOOTSTRAP,
-            incarnation=UUID(int=1 << 64),
-            apis=API_RANGES,
+            Life(
+                cluster_id=CLUSTER,
+                key=me,
+                directory=DISK if me.known_directory is None else me.directory,
+                voters=voters or VoterHistory.formatted(inner.items(), kraft_version),
+                election=self.election,
+                log=self.log,
+                rng=rng or random.Random(0),
+                incarnation=UUID(int=1 << 64),
+            ),
+            BOOTSTRAP,
         )
         self._do(self.core.start(self.now()))
 

@@ -89,7 +89,7 @@ class Client:
 
 
 def remembered(client: Client) -> int:
-    return len(client.broker.node.core.broker._fetched._told)
+    return len(client.broker.node.core.role._fetched._told)
 
 
 def test_no_follower_is_remembered_that_is_none() -> None:

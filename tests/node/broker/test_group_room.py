@@ -26,7 +26,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> SteppedBroker:
 
 
 def room(broker: SteppedBroker) -> GroupRoom:
-    return broker.node.core.broker.groups._room
+    return broker.node.core.role.groups._room
 
 
 def join(
@@ -105,7 +105,7 @@ def test_what_it_does_not_coordinate_any_more_takes_no_room(broker: SteppedBroke
     assert commit(broker, "g0") is ErrorCode.NONE
     join(broker, "g1")
     assert not room(broker).has(9_500)
-    core = broker.node.core.broker
+    core = broker.node.core.role
     for led in list(core.groups._led.values()):
         led.drop(broker._now())
     assert room(broker).has(10_000)
