@@ -19,7 +19,7 @@ from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, LogId, Now, Offset, ReplicaKey
-from node.outbox import Answer, Outbox, Output
+from node.outbox import Outbox, Output, ResponseTo
 from node.parking import Parking
 from node.raft.quorum_gauges import Gauge
 from node.raft.raft import Raft
@@ -159,7 +159,7 @@ class Core(Generic[R]):
         else:
             response = self.role.handle(connection, listener, request, now)
         if response is not None:
-            self._outbox.emit(Answer(connection=connection, response=response))
+            self._outbox.emit(ResponseTo(connection=connection, response=response))
         return self._finish(now)
 
     def on_garbled(self, connection: ConnectionId, reason: str, now: Now) -> list[Output]:

@@ -11,8 +11,8 @@ from node.effects import (
     CloseConnection,
     DisconnectPeer,
     Effect,
-    NoReply,
-    SendReply,
+    NoResponse,
+    SendResponse,
     SendToPeer,
     Trace,
     TraceValue,
@@ -28,7 +28,7 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import ChannelId, ConnectionId, Now
-from node.outbox import Answer, Ask, Output
+from node.outbox import Output, RequestTo, ResponseTo
 from node.wire import MalformedFrame, UnencodableMessage
 from node.wire.apis import FORWARDED, OutgoingRequest, Request, Response
 from node.wire.envelope import EnvelopeRequest, enveloped
@@ -141,13 +141,13 @@ class Node(Generic[R]):
         effects: list[Effect] = []
         for output in outputs:
             match output:
-                case Answer():
-                    effects += self._reply(output)
-                case NoReply(connection=connection) | SendReply(connection=connection):
+                case ResponseTo():
+                    effects += self._respond(output)
+                case NoResponse(connection=connection) | SendResponse(connection=connection):
                     self._forget(connection)
                     effects.append(output)
-                case Ask():
-                    effects.append(self._ask(output))
+                case RequestTo():
+                    effects.append(self._request(output))
                 case CloseConnection():
                     effects += self._hang_up(output)
                 case DisconnectPeer(channel=channel):
@@ -157,19 +157,19 @@ class Node(Generic[R]):
                     effects.append(output)
         return effects
 
-    def _reply(self, answer: Answer) -> list[Effect]:
-        header = self._incoming[answer.connection]
-        envelope = self._envelopes.get(answer.connection)
+    def _respond(self, output: ResponseTo) -> list[Effect]:
+        header = self._incoming[output.connection]
+        envelope = self._envelopes.get(output.connection)
         try:
-            frame = self._framing.encode_response(header, answer.response)
+            frame = self._framing.encode_response(header, output.response)
             if envelope is not None:
-                whole = enveloped(answer.response, frame)
+                whole = enveloped(output.response, frame)
                 frame = self._framing.encode_response(envelope, whole)
         except UnencodableMessage as error:
             # Nothing that could be said is true: whoever asked is told nothing.
-            return self._hang_up(CloseConnection(connection=answer.connection, reason=str(error)))
-        self._forget(answer.connection)
-        return [SendReply(connection=answer.connection, frame=frame)]
+            return self._hang_up(CloseConnection(connection=output.connection, reason=str(error)))
+        self._forget(output.connection)
+        return [SendResponse(connection=output.connection, frame=frame)]
 
     def _hang_up(self, close: CloseConnection) -> list[Effect]:
         header = self._forget(close.connection)
@@ -183,9 +183,9 @@ class Node(Generic[R]):
         self._envelopes.pop(connection, None)
         return self._incoming.pop(connection, None)
 
-    def _ask(self, ask: Ask) -> Effect:
+    def _request(self, output: RequestTo) -> Effect:
         header, frame = self._framing.encode_request(
-            ask.request, correlation_id=ask.correlation_id, client_id=self._client_id
+            output.request, correlation_id=output.correlation_id, client_id=self._client_id
         )
-        self._outgoing.setdefault(ask.channel, {})[ask.correlation_id] = header
-        return SendToPeer(channel=ask.channel, endpoint=ask.endpoint, frame=frame)
+        self._outgoing.setdefault(output.channel, {})[output.correlation_id] = header
+        return SendToPeer(channel=output.channel, endpoint=output.endpoint, frame=frame)

@@ -22,7 +22,7 @@ from node.effects import (
     FlushLog,
     PersistElectionState,
     ReplaceLog,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -153,7 +153,7 @@ class Bench:
                     self._ready.append(LogFlushed(log=METADATA_LOG, end=self.log.flush()))
                 case PersistElectionState(state=state):
                     self.election = state
-                case SendReply(connection=connection, frame=frame):
+                case SendResponse(connection=connection, frame=frame):
                     self.answers.setdefault(connection, []).append(frame)
                 case CloseConnection(connection=connection):
                     self.closed.add(connection)

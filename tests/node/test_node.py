@@ -15,7 +15,7 @@ from node.effects import (
     Effect,
     ElectionState,
     FlushLog,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -109,9 +109,9 @@ class Trio:
                         connection=ConnectionId(node), listener="CONTROLLER", frame=frame
                     )
                     self.ready.append((peer, event))
-                case SendReply(connection=connection, frame=frame) if connection == CLIENT:
+                case SendResponse(connection=connection, frame=frame) if connection == CLIENT:
                     self.to_client.append(frame)
-                case SendReply(connection=connection, frame=frame):
+                case SendResponse(connection=connection, frame=frame):
                     client = NodeId(connection)
                     answer = PeerFrameReceived(channel=self.channels[client, node], frame=frame)
                     self.ready.append((client, answer))

@@ -20,10 +20,10 @@ from node.effects import (
     CloseConnection,
     DisconnectPeer,
     FlushLog,
-    NoReply,
+    NoResponse,
     OnReplicas,
     PersistElectionState,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -287,11 +287,11 @@ class BrokerWorld:
                 life.turns.feed(LogFlushed(log=log, end=_log(life, log).flush()))
             case PersistElectionState():
                 life.save(deed)
-            case SendReply(connection=connection, frame=frame):
+            case SendResponse(connection=connection, frame=frame):
                 if connection in life.lines:
                     life.lines[connection].answer(frame)
                     self._go_on(life, connection)
-            case NoReply(connection=connection):
+            case NoResponse(connection=connection):
                 self._go_on(life, connection)
             case CloseConnection(connection=connection):
                 life.lines.pop(connection).answer(None)

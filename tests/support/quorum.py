@@ -20,17 +20,17 @@ from node.effects import (
     CloseConnection,
     DisconnectPeer,
     FlushLog,
-    NoReply,
+    NoResponse,
     OnReplicas,
     PersistElectionState,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
 )
 from node.endpoint import Endpoint
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.outbox import Answer, Ask, Output
+from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
@@ -252,12 +252,12 @@ class Quorum:
                     member.election = state
             case FlushLog():
                 self._flush_later(member)
-            case Ask():
+            case RequestTo():
                 if output.channel not in member.out:
                     member.out[output.channel] = self._open(node, output)
                 link = member.out[output.channel]
                 self._send_request(link, output.request, output.correlation_id)
-            case Answer(connection=connection, response=response):
+            case ResponseTo(connection=connection, response=response):
                 answered = member.served.get(connection)
                 if answered is not None:
                     self._send_answer(answered, response)
@@ -270,9 +270,9 @@ class Quorum:
                 self._break(member.served.pop(connection))
             case Stop():
                 member.core = None
-            case SendReply() | SendToPeer():
+            case SendResponse() | SendToPeer():
                 raise AssertionError("the core speaks no frames")
-            case OnReplicas() | NoReply():
+            case OnReplicas() | NoResponse():
                 raise AssertionError("controllers keep no replicas")
             case _:
                 perform(output, member.log)
@@ -320,7 +320,7 @@ class Quorum:
 
     # --- the network ---
 
-    def _open(self, node: NodeId, ask: Ask) -> Link:
+    def _open(self, node: NodeId, ask: RequestTo) -> Link:
         server = NodeId(ask.endpoint.port - PORTS)
         return Link(ConnectionId(next(self._ids)), node, server, channel=ask.channel)
 

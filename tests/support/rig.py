@@ -18,7 +18,7 @@ from node.effects import (
 )
 from node.endpoint import Endpoint
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
-from node.outbox import Answer, Ask, Output
+from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader, Role
 from node.raft.voter_forms import STATIC
 from node.raft.voter_history import VoterHistory
@@ -65,7 +65,7 @@ def log_of(*epochs: int) -> MemoryLog:
     return log
 
 
-def asked_node(ask: Ask) -> NodeId:
+def asked_node(ask: RequestTo) -> NodeId:
     """Whom it is for."""
     return NodeId(ask.endpoint.port - PORTS)
 
@@ -105,7 +105,7 @@ class Rig:
         self._watch = watch
         self.is_stopped = False
         self.outputs: list[Output] = []  # of the last step
-        self.asked: list[Ask] = []
+        self.asked: list[RequestTo] = []
         self.answers: dict[ConnectionId, list[Response]] = {}
         self.traces: list[Trace] = []
         inner = {
@@ -209,9 +209,9 @@ class Rig:
             match output:
                 case PersistElectionState(state=state):
                     self.election = state
-                case Ask():
+                case RequestTo():
                     self.asked.append(output)
-                case Answer(connection=connection, response=response):
+                case ResponseTo(connection=connection, response=response):
                     self.answers.setdefault(connection, []).append(response)
                 case Trace():
                     self.traces.append(output)
@@ -249,7 +249,7 @@ class Rig:
         """Whom that channel leads to."""
         return next(asked_node(ask) for ask in self.asked if ask.channel == channel)
 
-    def _asked_of(self, node: int) -> list[Ask]:
+    def _asked_of(self, node: int) -> list[RequestTo]:
         """As a voter; what controllers tell each other goes over another channel."""
         voters = [ask for ask in self.asked if ask.channel != REGISTRY_CHANNEL]
         return [ask for ask in voters if asked_node(ask) == node]

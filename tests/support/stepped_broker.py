@@ -17,9 +17,9 @@ from node.effects import (
     CloseConnection,
     Effect,
     ElectionState,
-    NoReply,
+    NoResponse,
     OnReplicas,
-    SendReply,
+    SendResponse,
 )
 from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, TimeoutElapsed
@@ -47,7 +47,7 @@ _CLIENT = ConnectionId(1)
 _AT = Endpoint(name=LISTENER, host="node-4", port=9104)
 _SEGMENT_BYTES = 1 << 30
 
-Done = SendReply | CloseConnection | NoReply
+Done = SendResponse | CloseConnection | NoResponse
 
 
 class SteppedBroker:

@@ -37,11 +37,11 @@ from node.effects import (
     Effect,
     FinishSnapshot,
     FlushLog,
-    NoReply,
+    NoResponse,
     OnReplicas,
     PersistElectionState,
     ReplaceLog,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -297,9 +297,9 @@ class SimProcess:
                 self._traces.add(deed, self._around.clock.true())
             case AppendBatches():
                 self._logs[deed.log].append(deed.data)
-            case SendReply():
+            case SendResponse():
                 self._connections.reply(deed.connection, deed.frame)
-            case NoReply():
+            case NoResponse():
                 self._connections.go_on(deed.connection)
             case SendToPeer():
                 self._peers.send(deed.channel, deed.endpoint, deed.frame)

@@ -6,7 +6,7 @@ import pytest
 
 from node import limits
 from node.broker.coordinators.group_room import GroupRoom
-from node.effects import SendReply
+from node.effects import SendResponse
 from node.errors import ErrorCode
 from node.ids import ConnectionId
 from node.wire.broker_frames import decode_response, encode_request
@@ -46,7 +46,7 @@ def join(
     if not done:
         return None
     (only,) = done
-    assert isinstance(only, SendReply)
+    assert isinstance(only, SendResponse)
     answer = decode_response(header, only.frame)
     assert isinstance(answer, JoinGroupResponse)
     return answer
@@ -57,7 +57,7 @@ def commit(broker: SteppedBroker, group: str, metadata: str = "m") -> ErrorCode:
     request = OffsetCommitRequest(group=group, offsets=offsets)
     header, frame = encode_request(request, correlation_id=1, client_id="c")
     done = broker.serve(frame)
-    assert isinstance(done, SendReply)
+    assert isinstance(done, SendResponse)
     answer = decode_response(header, done.frame)
     assert isinstance(answer, OffsetCommitResponse)
     return answer.results[0].error

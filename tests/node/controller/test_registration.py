@@ -8,7 +8,7 @@ from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, Offset
-from node.outbox import Ask
+from node.outbox import RequestTo
 from node.records.batch import encode_batch
 from node.records.control import Voter, Voters, encode_control
 from node.records.metadata import FeatureLevelRecord, RegisterControllerRecord, encode_metadata
@@ -120,7 +120,7 @@ def following(
 LEVEL = FeatureLevelRecord(name="metadata.version", feature_level=30)
 
 
-def sent(rig: Rig) -> list[Ask]:
+def sent(rig: Rig) -> list[RequestTo]:
     return [ask for ask in rig.asked if ask.channel == REGISTRY_CHANNEL]
 
 
