@@ -20,11 +20,9 @@ no other package.
     raft/           the quorum: who leads, what is committed
     controller/     decides on requests, replays what is committed
     broker/         keeps replicas of partitions, leads and follows
-    core.py         quorum and controller together, on messages
-    broker_core.py  quorum, as an observer, and broker
-    framed.py       a core on frames
-    node.py         a controller on frames: the whole
-    broker_node.py  a broker likewise
+    core.py         one order of a step: the quorum, and a role on top of it, on messages
+    node.py         the same on frames: the whole
+    controller_node.py, broker_node.py   the two that there are
     turn.py         the one order of perform, send and flush, for every shell
     server/         the shell with sockets and disks, and `kraft-node`
 """

@@ -1,76 +1,48 @@
-"""A broker as shells see it: what `node.node` is for a controller."""
+"""A node that is a broker: it observes the quorum, whose log it replays (`node.broker`)."""
 
-import random
-from uuid import UUID
-
+from node.broker.broker import Broker
 from node.broker.held_replicas import ReplicaLogs
-from node.broker_core import BrokerCore
 from node.config import BrokerRole, NodeConfig
-from node.effects import Effect, ElectionState
-from node.events import Event
-from node.framed import FramedCore
-from node.ids import Now, ReplicaKey
-from node.outbox import Output
-from node.raft.voter_history import VoterHistory
-from node.storage.view import LogView
+from node.core import Core, Life
+from node.endpoint import Endpoint
+from node.node import Node
+from node.outbox import Outbox
+from node.parking import Parking
+from node.raft.client import RaftClient
+from node.raft.raft import Raft
 from node.wire import broker_frames
+from node.wire.apis import BROKER_API_RANGES
+
+BrokerNode = Node[Broker]
 
 
-class BrokerNode:
-    """`directory` is the id of the disk, and `previous_epoch` the one in which the last process on
-    it shut down cleanly, else -1; `replicas` are the logs there.
+def broker_node(
+    config: NodeConfig,
+    role: BrokerRole,
+    life: Life,
+    *,
+    previous_epoch: int,
+    replicas: ReplicaLogs,
+) -> BrokerNode:
+    """`previous_epoch`: the one in which the last process on this disk shut down cleanly, else -1;
+    `replicas`: the logs there."""
 
-    Deterministic, as `node.node.Node` is.
-    """
-
-    def __init__(
-        self,
-        *,
-        config: NodeConfig,
-        role: BrokerRole,
-        cluster_id: str,
-        key: ReplicaKey,
-        voters: VoterHistory,
-        election: ElectionState,
-        log: LogView,
-        rng: random.Random,
-        incarnation: UUID,
-        directory: UUID,
-        previous_epoch: int,
-        replicas: ReplicaLogs,
-    ) -> None:
-        self.core = BrokerCore(
-            config=config,
-            role=role,
-            cluster_id=cluster_id,
-            key=key,
-            voters=voters,
-            election=election,
-            log=log,
-            rng=rng,
-            incarnation=incarnation,
-            directory=directory,
+    def broker(raft: Raft, outbox: Outbox, parking: Parking) -> Broker:
+        return Broker(
+            RaftClient(raft),
+            config,
+            role,
+            cluster_id=life.cluster_id,
+            directory=life.directory,
+            incarnation=life.incarnation,
             previous_epoch=previous_epoch,
-            replicas=replicas,
+            logs=replicas,
+            outbox=outbox,
+            parking=parking,
         )
-        self._framed = FramedCore(self.core, broker_frames, f"broker-{key.id}")
 
-    def start(self, now: Now) -> list[Effect]:
-        """Once, before the first event."""
-        return self._framed.start(now)
-
-    def step(self, event: Event, now: Now) -> list[Effect]:
-        """What to do about `event`, in this order (see `node.effects`)."""
-        return self._framed.step(event, now)
-
-    def decide(self, event: Event, now: Now) -> list[Output]:
-        """The first half of a step, for those who look on: answers and requests are still flat."""
-        return self._framed.decide(event, now)
-
-    def encode(self, outputs: list[Output]) -> list[Effect]:
-        """The second half: answers and requests as frames. Once, and before the next step."""
-        return self._framed.encode(outputs)
-
-    def next_deadline_ns(self) -> int:
-        """When to feed `TimeoutElapsed`, on the monotonic clock; may be past."""
-        return self._framed.next_deadline_ns()
+    own = config.advertised[0]
+    # It goes by the name of the controllers' listener; who observes is asked nothing there.
+    observer = Endpoint(name=role.controller_listener, host=own.host, port=own.port)
+    core = Core(config, life, (observer,), broker, BROKER_API_RANGES)
+    return Node(core, broker_frames, f"broker-{life.key.id}")

@@ -170,13 +170,13 @@ class FlushLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SendReply:
+class SendResponse:
     connection: ConnectionId
     frame: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoReply:
+class NoResponse:
     """The request that came over it is done, and wants no answer (Produce with acks=0)."""
 
     connection: ConnectionId
@@ -242,8 +242,8 @@ Effect = (
     | LogChange
     | ReplicaLogChange
     | FlushLog
-    | SendReply
-    | NoReply
+    | SendResponse
+    | NoResponse
     | CloseConnection
     | SendToPeer
     | DisconnectPeer

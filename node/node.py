@@ -4,77 +4,188 @@ Frames end here: `node.wire` turns them into the flat messages of `node.core`, a
 requests into frames. A frame that cannot be read closes its connection.
 """
 
-import random
-from collections.abc import Sequence
-from uuid import UUID
+from typing import Generic, Protocol, assert_never
 
-from node import wire
-from node.config import NodeConfig
-from node.core import Core
-from node.effects import Effect, ElectionState
-from node.events import Event
-from node.framed import FramedCore, Framing
-from node.ids import Now, ReplicaKey
-from node.outbox import Output
-from node.raft.voter_history import VoterHistory
-from node.records.metadata import MetadataRecord
-from node.storage.view import LogView
-from node.wire import API_RANGES
+from node.core import Core, R
+from node.effects import (
+    CloseConnection,
+    DisconnectPeer,
+    Effect,
+    NoResponse,
+    SendResponse,
+    SendToPeer,
+    Trace,
+    TraceValue,
+)
+from node.events import (
+    ConnectionClosed,
+    Event,
+    FrameReceived,
+    LogFlushed,
+    PeerDisconnected,
+    PeerFrameReceived,
+    ShutdownRequested,
+    TimeoutElapsed,
+)
+from node.ids import ChannelId, ConnectionId, Now
+from node.outbox import Output, RequestTo, ResponseTo
+from node.wire import MalformedFrame, UnencodableMessage
+from node.wire.apis import FORWARDED, OutgoingRequest, Request, Response
+from node.wire.envelope import EnvelopeRequest, enveloped
+from node.wire.headers import RequestHeader
 
 
-class Node:
-    """A controller. `voters` says who votes by what is not in the log; `bootstrap` is what the
-    first leader of an empty log writes into it.
+class Framing(Protocol):
+    """Frames to messages and back: `node.wire`, or what does the same."""
 
-    Deterministic: the same events, times and `rng` give the same effects.
-    """
+    def decode_request(self, frame: bytes) -> tuple[RequestHeader, Request]: ...
 
-    def __init__(
-        self,
-        *,
-        config: NodeConfig,
-        cluster_id: str,
-        key: ReplicaKey,
-        directory: UUID,
-        voters: VoterHistory,
-        election: ElectionState,
-        log: LogView,
-        rng: random.Random,
-        bootstrap: Sequence[MetadataRecord],
-        incarnation: UUID,
-        framing: Framing = wire,
-    ) -> None:
-        self.core = Core(
-            config=config,
-            cluster_id=cluster_id,
-            key=key,
-            directory=directory,
-            voters=voters,
-            election=election,
-            log=log,
-            rng=rng,
-            bootstrap=bootstrap,
-            incarnation=incarnation,
-            apis=API_RANGES,
-        )
-        self._framed = FramedCore(self.core, framing, f"raft-client-{key.id}")
+    def encode_response(self, header: RequestHeader, response: Response) -> bytes: ...
+
+    def encode_request(
+        self, request: OutgoingRequest, *, correlation_id: int, client_id: str
+    ) -> tuple[RequestHeader, bytes]: ...
+
+    def decode_response(self, header: RequestHeader, frame: bytes) -> Response: ...
+
+
+class Node(Generic[R]):
+    """Deterministic: the same events, times and chance give the same effects."""
+
+    def __init__(self, core: Core[R], framing: Framing, client_id: str) -> None:
+        self.core = core
+        self._framing = framing
+        self._client_id = client_id
+        # What answers will repeat: of requests that came in, and of those that went out.
+        self._incoming: dict[ConnectionId, RequestHeader] = {}
+        self._envelopes: dict[ConnectionId, RequestHeader] = {}  # in which those came
+        self._outgoing: dict[ChannelId, dict[int, RequestHeader]] = {}
 
     def start(self, now: Now) -> list[Effect]:
         """Once, before the first event."""
-        return self._framed.start(now)
+        return self.encode(self.core.start(now))
 
     def step(self, event: Event, now: Now) -> list[Effect]:
         """What to do about `event`, in this order (see `node.effects`)."""
-        return self._framed.step(event, now)
+        return self.encode(self.decide(event, now))
 
     def decide(self, event: Event, now: Now) -> list[Output]:
         """The first half of a step, for those who look on: answers and requests are still flat."""
-        return self._framed.decide(event, now)
-
-    def encode(self, outputs: list[Output]) -> list[Effect]:
-        """The second half: answers and requests as frames. Once, and before the next step."""
-        return self._framed.encode(outputs)
+        match event:
+            case FrameReceived():
+                return self._on_frame(event, now)
+            case ConnectionClosed(connection=connection):
+                self._forget(connection)
+                return self.core.on_connection_closed(connection, now)
+            case PeerFrameReceived():
+                return self._on_peer_frame(event, now)
+            case PeerDisconnected(channel=channel):
+                self._outgoing.pop(channel, None)
+                return self.core.on_peer_disconnected(channel, now)
+            case LogFlushed(log=log, end=end):
+                return self.core.on_flushed(log, end, now)
+            case TimeoutElapsed():
+                return self.core.on_timeout(now)
+            case ShutdownRequested():
+                return self.core.on_shutdown(now)
+            case _:
+                assert_never(event)
 
     def next_deadline_ns(self) -> int:
         """When to feed `TimeoutElapsed`, on the monotonic clock; may be past."""
-        return self._framed.next_deadline_ns()
+        return self.core.next_deadline_ns()
+
+    # --- frames to messages ---
+
+    def _on_frame(self, event: FrameReceived, now: Now) -> list[Output]:
+        try:
+            header, request = self._framing.decode_request(event.frame)
+        except MalformedFrame as error:
+            return self.core.on_garbled(event.connection, str(error), now)
+        assert event.connection not in self._incoming, "its last request was not answered"
+        if isinstance(request, EnvelopeRequest) and self.core.role.takes_envelopes(event.listener):
+            header, request = self._open(event.connection, header, request)
+        self._incoming[event.connection] = header
+        return self.core.on_request(event.connection, event.listener, request, now)
+
+    def _open(
+        self, connection: ConnectionId, header: RequestHeader, envelope: EnvelopeRequest
+    ) -> tuple[RequestHeader, Request]:
+        """What is in it, as if it had come by itself; the envelope where that cannot be served."""
+        try:
+            inner, request = self._framing.decode_request(envelope.frame)
+        except MalformedFrame:
+            return header, envelope
+        if not isinstance(request, FORWARDED):
+            return header, envelope
+        self._envelopes[connection] = header
+        return inner, request
+
+    def _on_peer_frame(self, event: PeerFrameReceived, now: Now) -> list[Output]:
+        """An answer that cannot be read, or that nobody asked for, breaks its connection."""
+        correlation_id = int.from_bytes(event.frame[:4], "big")
+        header = self._outgoing.get(event.channel, {}).pop(correlation_id, None)
+        if header is None:
+            reason = f"an answer to request {correlation_id}, which was not sent"
+            return self.core.on_peer_garbled(event.channel, reason, now)
+        try:
+            response = self._framing.decode_response(header, event.frame)
+        except MalformedFrame as error:
+            return self.core.on_peer_garbled(event.channel, str(error), now)
+        return self.core.on_response(event.channel, correlation_id, response, now)
+
+    # --- messages to frames ---
+
+    def encode(self, outputs: list[Output]) -> list[Effect]:
+        """The second half: answers and requests as frames. Once, and before the next step."""
+        effects: list[Effect] = []
+        for output in outputs:
+            match output:
+                case ResponseTo():
+                    effects += self._respond(output)
+                case NoResponse(connection=connection) | SendResponse(connection=connection):
+                    self._forget(connection)
+                    effects.append(output)
+                case RequestTo():
+                    effects.append(self._request(output))
+                case CloseConnection():
+                    effects += self._hang_up(output)
+                case DisconnectPeer(channel=channel):
+                    self._outgoing.pop(channel, None)
+                    effects.append(output)
+                case _:
+                    effects.append(output)
+        return effects
+
+    def _respond(self, output: ResponseTo) -> list[Effect]:
+        header = self._incoming[output.connection]
+        envelope = self._envelopes.get(output.connection)
+        try:
+            frame = self._framing.encode_response(header, output.response)
+            if envelope is not None:
+                whole = enveloped(output.response, frame)
+                frame = self._framing.encode_response(envelope, whole)
+        except UnencodableMessage as error:
+            # Nothing that could be said is true: whoever asked is told nothing.
+            return self._hang_up(CloseConnection(connection=output.connection, reason=str(error)))
+        self._forget(output.connection)
+        return [SendResponse(connection=output.connection, frame=frame)]
+
+    def _hang_up(self, close: CloseConnection) -> list[Effect]:
+        header = self._forget(close.connection)
+        if header is None:
+            return [close]  # what it sent was no request
+        asked: dict[str, TraceValue] = {"api": header.api_key, "version": header.api_version}
+        return [Trace(event="n.unanswered", fields={**asked, "reason": close.reason}), close]
+
+    def _forget(self, connection: ConnectionId) -> RequestHeader | None:
+        """It is answered, or nobody waits; what it asked, if anything."""
+        self._envelopes.pop(connection, None)
+        return self._incoming.pop(connection, None)
+
+    def _request(self, output: RequestTo) -> Effect:
+        header, frame = self._framing.encode_request(
+            output.request, correlation_id=output.correlation_id, client_id=self._client_id
+        )
+        self._outgoing.setdefault(output.channel, {})[output.correlation_id] = header
+        return SendToPeer(channel=output.channel, endpoint=output.endpoint, frame=frame)

@@ -9,16 +9,16 @@ from node.wire.apis import OutgoingRequest, Response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The answer to the request that is being handled on an incoming connection."""
+class ResponseTo:
+    """To the request that is being handled on an incoming connection."""
 
     connection: ConnectionId
     response: Response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """A request to whoever serves at `endpoint`, over the one connection of a channel."""
+class RequestTo:
+    """To whoever serves at `endpoint`, over the one connection of a channel."""
 
     channel: ChannelId
     endpoint: Endpoint
@@ -26,7 +26,7 @@ class Ask:
     request: OutgoingRequest
 
 
-Output = Effect | Answer | Ask
+Output = Effect | ResponseTo | RequestTo
 
 
 class Outbox:

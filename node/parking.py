@@ -8,9 +8,9 @@ whoever finds none is hung up on.
 
 from typing import Any, Generic, TypeVar
 
-from node.effects import CloseConnection, SendReply
+from node.effects import CloseConnection, SendResponse
 from node.ids import ConnectionId
-from node.outbox import Answer, Outbox
+from node.outbox import Outbox, ResponseTo
 from node.wire.apis import Response
 
 W = TypeVar("W")
@@ -34,12 +34,12 @@ class Parking:
 
     def answer(self, connection: ConnectionId, response: Response) -> None:
         del self._taken[connection]
-        self._outbox.emit(Answer(connection=connection, response=response))
+        self._outbox.emit(ResponseTo(connection=connection, response=response))
 
     def reply(self, connection: ConnectionId, frame: bytes) -> None:
         """As `answer`, with what somebody else made of it."""
         del self._taken[connection]
-        self._outbox.emit(SendReply(connection=connection, frame=frame))
+        self._outbox.emit(SendResponse(connection=connection, frame=frame))
 
     def hang_up(self, connection: ConnectionId, reason: str) -> None:
         del self._taken[connection]

@@ -28,11 +28,11 @@ from node.effects import (
     Effect,
     FinishSnapshot,
     FlushLog,
-    NoReply,
+    NoResponse,
     OnReplicas,
     PersistElectionState,
     ReplaceLog,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -73,7 +73,7 @@ class Turns:
         self._read_clocks = read_clocks
         self._ready: deque[Event] = deque()
         self._outgoing: list[
-            SendReply | NoReply | SendToPeer | CloseConnection | DisconnectPeer
+            SendResponse | NoResponse | SendToPeer | CloseConnection | DisconnectPeer
         ] = []
         self._wanted: dict[LogId, None] = {}  # flushes, in the order in which they were asked for
         # Those under way, each with where the log was cut meanwhile, if it was.
@@ -143,7 +143,7 @@ class Turns:
         stop = None
         for effect in effects:
             match effect:
-                case SendReply() | NoReply() | SendToPeer() | CloseConnection():
+                case SendResponse() | NoResponse() | SendToPeer() | CloseConnection():
                     self._outgoing.append(effect)
                 case DisconnectPeer():
                     self._outgoing.append(effect)

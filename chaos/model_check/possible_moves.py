@@ -11,7 +11,7 @@ from chaos.model_check.setting import (
 )
 from node.errors import ErrorCode
 from node.ids import NodeId, ReplicaKey
-from node.outbox import Ask
+from node.outbox import RequestTo
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Role
 from node.raft.voter_forms import VoterChange
 from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsRequest, ApiVersionsResponse
@@ -79,11 +79,11 @@ def _wins(candidate: LiveReplica, voters: list[LiveReplica]) -> bool:
     return isinstance(candidate.role, Leader)
 
 
-def _exchange(asking: LiveReplica, asked: LiveReplica, ask: Ask) -> None:
+def _exchange(asking: LiveReplica, asked: LiveReplica, ask: RequestTo) -> None:
     asking.respond(ask, _answer(asked, ask))
 
 
-def _answer(asked: LiveReplica, ask: Ask) -> Response:
+def _answer(asked: LiveReplica, ask: RequestTo) -> Response:
     assert isinstance(ask.request, PeerRequest), "no quorum asks that"
     answer = asked.request(ask.request)
     assert answer is not None, f"{ask.request} waits"

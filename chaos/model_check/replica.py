@@ -26,7 +26,7 @@ from node.effects import (
     TruncateLog,
 )
 from node.ids import NEVER_NS, ConnectionId, NodeId, Now, ReplicaKey
-from node.outbox import Answer, Ask, Outbox
+from node.outbox import Outbox, RequestTo, ResponseTo
 from node.parking import Parking
 from node.raft.raft import QuorumRequest, Raft
 from node.raft.roles import Role
@@ -48,7 +48,7 @@ class LiveReplica:
         self.key = key
         self.log = log or MemoryLog()
         self.election = election or ElectionState()
-        self.asked: list[Ask] = []  # and not answered
+        self.asked: list[RequestTo] = []  # and not answered
         self.open: dict[ConnectionId, VoterChange] = {}  # changes that an operator waits for
         self.done: list[VoterChange] = []  # what operators were told is done
         self.answers: dict[ConnectionId, Response] = {}  # of this step
@@ -114,7 +114,7 @@ class LiveReplica:
         self.raft.append([(None, encode_metadata(NoOpRecord()))], self._now())
         self._finish()
 
-    def respond(self, ask: Ask, response: Response) -> None:
+    def respond(self, ask: RequestTo, response: Response) -> None:
         self._begin()
         self.asked.remove(ask)
         self.raft.on_response(ask.channel, ask.correlation_id, response, self._now())
@@ -141,7 +141,7 @@ class LiveReplica:
             self.raft.on_flushed(self.log.flush())
             self._finish()
 
-    def asks_of(self, node: NodeId) -> list[Ask]:
+    def asks_of(self, node: NodeId) -> list[RequestTo]:
         return [ask for ask in self.asked if node_at(ask.endpoint) == node]
 
     # --- inner ---
@@ -167,11 +167,11 @@ class LiveReplica:
                     self.log.append(data)
                 case TruncateLog(end=end):
                     self.log.truncate(end)
-                case Ask():
+                case RequestTo():
                     self.asked.append(output)
                 case DisconnectPeer(channel=channel):
                     self.asked = [ask for ask in self.asked if ask.channel != channel]
-                case Answer(connection=connection, response=response):
+                case ResponseTo(connection=connection, response=response):
                     self.answers[connection] = response
                 case _:
                     pass  # a flush is the explorer's to decide, and nobody reads traces

@@ -3,6 +3,7 @@
 One method a request; each answers by its return value, or later through the outbox.
 """
 
+from collections.abc import Mapping
 from random import Random
 from uuid import UUID
 
@@ -27,12 +28,11 @@ from node.broker.topic_descriptions import describe, describe_cluster, live_brok
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
 from node.effects import CloseConnection, FlushLog, SaveCleanShutdown
-from node.endpoint import Endpoint
-from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft.client import RaftClient
-from node.wire.apis import GROUP_REQUESTS, BrokerRequest, HandedOn, Response
+from node.wire.apis import BROKER_REQUESTS, GROUP_REQUESTS, HandedOn, Request, Response
 from node.wire.configs import DescribeConfigsRequest
 from node.wire.delete_records import DeleteRecordsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
@@ -49,6 +49,8 @@ _LET_GO_NS = 3000 * MS
 
 
 class Broker:
+    """A `node.core.ProcessRole`."""
+
     def __init__(
         self,
         raft: RaftClient,
@@ -67,6 +69,7 @@ class Broker:
         self._me = me
         self._cluster_id = cluster_id
         self._listener = config.advertised[0].name  # by which brokers reach each other
+        self._raft = raft
         self._logs = logs
         self._outbox = outbox
         self.follower = ImageFollower(raft, config.snapshots, outbox)
@@ -109,8 +112,9 @@ class Broker:
     # --- requests ---
 
     def handle(
-        self, connection: ConnectionId, listener: str, request: BrokerRequest, now: Now
+        self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> Response | None:
+        assert isinstance(request, BROKER_REQUESTS), f"{request} is not in the table of brokers"
         if self._unflushed is not None:  # nothing is appended any more
             self._outbox.emit(CloseConnection(connection=connection, reason="it shuts down"))
             return None
@@ -148,14 +152,13 @@ class Broker:
     # --- what is due ---
 
     def load(self) -> None:
-        """Before `Raft.start`."""
         self.follower.load()
 
     def start(self, now: Now) -> None:
         self.follower.start(now)
 
-    def poll(self, controller: Endpoint | None, now: Now) -> None:
-        """`controller`: where the active one is, as far as is known. Called after `Raft.poll`."""
+    def poll(self, now: Now) -> None:
+        controller = self._raft.leader_at()
         self.replicas.trace()  # by what it knew of the image until now
         self.follower.poll(now)
         applied, mono_ns = self.follower.applied, now.mono_ns
@@ -193,6 +196,9 @@ class Broker:
         nothing (`BrokerServer` publishes no metadata before). Nor are they if it is to end before
         that."""
         return self._unflushed is None and self.lifecycle.is_caught_up
+
+    def on_timeout(self, now: Now) -> None:
+        """Nothing waits until there is no more input."""
 
     def deadline_ns(self) -> int:
         return min(
@@ -238,11 +244,26 @@ class Broker:
         else:
             self._fetchers.on_lost(channel, mono_ns)
 
+    # --- what is told of it ---
+
+    @property
+    def applied(self) -> Offset:
+        return self.follower.applied
+
+    def feature_levels(self) -> dict[str, int]:
+        return self.follower.image.feature_levels()
+
+    def gauges(self) -> Mapping[str, int]:
+        return {}
+
+    def takes_envelopes(self, listener: str) -> bool:  # noqa: ARG002 - they are for controllers
+        return False
+
     # --- its end ---
 
-    def begin_shutdown(self, mono_ns: int) -> None:
-        """In good order: it is let go, its logs are flushed, and a file says so (KIP-966)."""
-        self._give_up_ns = mono_ns + _LET_GO_NS
+    def begin_shutdown(self, now: Now) -> None:
+        """It is let go, its logs are flushed, and a file says so (KIP-966)."""
+        self._give_up_ns = now.mono_ns + _LET_GO_NS
         self.lifecycle.begin_shutdown()
 
     @property

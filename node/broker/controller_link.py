@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.ids import MS, NEVER_NS, ChannelId
-from node.outbox import Ask, Outbox
+from node.outbox import Outbox, RequestTo
 from node.wire.apis import ControllerRequest, Response
 
 CONTROLLER_CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
@@ -83,7 +83,7 @@ class ControllerLink:
         question.until_ns = mono_ns + self._timeout_ns
         self._out[number] = question
         self._outbox.emit(
-            Ask(
+            RequestTo(
                 channel=CONTROLLER_CHANNEL,
                 endpoint=at,
                 correlation_id=number,

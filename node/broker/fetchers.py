@@ -16,7 +16,7 @@ from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, NodeId, Offset
-from node.outbox import Ask, Outbox
+from node.outbox import Outbox, RequestTo
 from node.records.batch import HEADER_SIZE, DamagedBatch, read_header, split_batches
 from node.wire.apis import Response
 from node.wire.partition_fetch import (
@@ -146,7 +146,7 @@ class Fetchers:
             ),
         )
         self._outbox.emit(
-            Ask(
+            RequestTo(
                 channel=_channel(leader),
                 endpoint=at,
                 correlation_id=fetcher.correlation_id,

@@ -16,7 +16,7 @@ from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId
-from node.outbox import Ask, Outbox
+from node.outbox import Outbox, RequestTo
 from node.parking import Parking, Waiting
 from node.wire.apis import HandedOn, Response
 from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
@@ -149,5 +149,5 @@ class Forwarding:
         )
         envelope = EnvelopeRequest(frame=each.handed.frame)
         self._outbox.emit(
-            Ask(channel=channel, endpoint=at, correlation_id=number, request=envelope)
+            RequestTo(channel=channel, endpoint=at, correlation_id=number, request=envelope)
         )

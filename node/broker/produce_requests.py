@@ -5,7 +5,7 @@ from struct import Struct
 
 from node.broker.held_replicas import Held, HeldReplicas
 from node.controller.image.topics import INTERNAL
-from node.effects import NoReply
+from node.effects import NoResponse
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_EPOCH, ZERO_UUID, ConnectionId, Epoch, Offset
 from node.outbox import Outbox
@@ -56,7 +56,7 @@ class ProduceRequests:
         """None: answered later, or not at all."""
         appended = [self._append(request, each, mono_ns) for each in request.partitions]
         if request.acks == NONE:
-            self._outbox.emit(NoReply(connection=connection))
+            self._outbox.emit(NoResponse(connection=connection))
             return None
         if request.acks == ALL and any(each.held is not None for each in appended):
             until_ns = mono_ns + request.timeout_ms * MS

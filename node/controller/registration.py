@@ -18,7 +18,7 @@ from node.effects import DisconnectPeer
 from node.endpoint import Endpoint, why_not_taken
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, NodeId
-from node.outbox import Ask, Outbox
+from node.outbox import Outbox, RequestTo
 from node.records.metadata import RegisterControllerRecord
 from node.records.metadata_versions import CONTROLLER_REGISTRATIONS
 from node.records.schemas import ControllerEndpoint, ControllerFeature
@@ -176,7 +176,7 @@ class Registrar:
         self._next_correlation_id = (self._awaits + 1) % 2**31
         self._due_ns = mono_ns + self._timeout_ns
         self._outbox.emit(
-            Ask(
+            RequestTo(
                 channel=REGISTRY_CHANNEL,
                 endpoint=leader.endpoint,
                 correlation_id=self._awaits,

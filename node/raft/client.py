@@ -14,7 +14,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from node.ids import NEVER_NS, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey, Ticket
+from node.endpoint import Endpoint
+from node.ids import (
+    NEVER_NS,
+    NO_NODE,
+    Epoch,
+    LogPosition,
+    NodeId,
+    Now,
+    Offset,
+    ReplicaKey,
+    Ticket,
+)
 from node.raft.local_snapshots import PieceWriter
 from node.raft.portion import portion
 from node.raft.raft import Raft
@@ -154,6 +165,11 @@ class RaftClient:
         we still lead, and the listener has all that was committed by then."""
         is_complete = self.handed_over >= self._committed()
         return self._raft.reads.confirmed() if is_complete else Ticket(0)
+
+    def leader_at(self) -> Endpoint | None:
+        """Where the active controller is, as far as is known."""
+        quorum = self._raft.quorum
+        return None if quorum.leader == NO_NODE else quorum.leader_at()
 
     def followed_ns(self) -> Mapping[ReplicaKey, int]:
         """By whom, and since when, a confirmation is (`ReadIndex.followed_ns`)."""

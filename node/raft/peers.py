@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, Epoch, NodeId, ReplicaKey
-from node.outbox import Ask, Outbox
+from node.outbox import Outbox, RequestTo
 from node.raft.quorum import Quorum
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import PeerRequest
@@ -113,7 +113,7 @@ class Peers:
         peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
         self._due_ns = None
         self._outbox.emit(
-            Ask(
+            RequestTo(
                 channel=peer.channel,
                 endpoint=at,
                 correlation_id=correlation_id,

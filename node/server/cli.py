@@ -4,26 +4,18 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, TypeAlias
-from uuid import UUID
 
 from node.config import NodeConfig
-from node.endpoint import Endpoint
-from node.ids import NodeId, ReplicaKey, parse_uuid, uuid_text
-from node.records.metadata_versions import ELR_VERSION
-from node.server.new_directory import new_directory_id
+from node.ids import NodeId, ReplicaKey
+from node.server.arguments import addresses, controllers, directory_id, endpoint
+from node.server.format_command import ELIGIBLE_LEADERS, STATIC_QUORUM, format_disk
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
-from node.server.properties import ConfigError, known_numbers, parse_endpoint, read_settings
-from node.server.real_disk import RealDisk
-from node.storage.bootstrap import FormattedVoters
-from node.storage.format import format_log_directory
+from node.server.properties import ConfigError, known_numbers, read_settings
 from node.storage.storage_errors import StorageError
 
-STATIC_QUORUM = "kraft.version=0"
-ELIGIBLE_LEADERS = f"{ELR_VERSION}=1"
 FORMAT_EXAMPLE = """\
 example:
   kraft-node format -t 4L6g3nShT-eMCtK--X86sw -c node-1.properties
@@ -151,7 +143,7 @@ def _add_format(commands: Commands) -> None:
     voters = parser.add_mutually_exclusive_group()
     voters.add_argument(
         "--initial-controllers",
-        type=_controllers,
+        type=controllers,
         metavar="ID@HOST:PORT:DIRECTORY_ID,...",
         help="every voter of a new quorum",
     )
@@ -188,7 +180,7 @@ def _add_start(commands: Commands) -> None:
 def _add_quorum(commands: Commands) -> None:
     parser = _command(commands, "quorum", "ask the leader about its quorum", QUORUM_EXAMPLE)
     parser.add_argument(
-        "--bootstrap", required=True, type=_addresses, metavar="HOST:PORT,...", help="controllers"
+        "--bootstrap", required=True, type=addresses, metavar="HOST:PORT,...", help="controllers"
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     describe = _command(actions, "describe", "leader, voters and their lag", QUORUM_EXAMPLE)
@@ -202,13 +194,13 @@ def _add_quorum(commands: Commands) -> None:
 def _add_change(actions: Commands, name: str, about: str) -> None:
     parser = _command(actions, name, about, QUORUM_EXAMPLE)
     parser.add_argument("--replica-id", required=True, type=int, metavar="ID")
-    parser.add_argument("--replica-uuid", required=True, type=_directory, metavar="DIRECTORY_ID")
+    parser.add_argument("--replica-uuid", required=True, type=directory_id, metavar="DIRECTORY_ID")
     if name == "add-voter":
         parser.add_argument(
             "--endpoint",
             default=[],
             action="append",
-            type=_endpoint,
+            type=endpoint,
             metavar="NAME://HOST:PORT",
             help="where the other voters reach it, unless controller.quorum.voters says so; may be"
             " said again for other listeners",
@@ -226,48 +218,6 @@ def _add_dump(commands: Commands) -> None:
     parser.set_defaults(run=_dump_log)
 
 
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not (host and colon and port.isdigit() and int(port) < 1 << 16):
-        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
-    return host.strip("[]"), int(port)
-
-
-def _directory(text: str) -> UUID:
-    try:
-        return parse_uuid(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _endpoint(text: str) -> Endpoint:
-    try:
-        return parse_endpoint(text, "--endpoint")
-    except ConfigError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _addresses(text: str) -> list[tuple[str, int]]:
-    return [_address(entry.strip()) for entry in text.split(",")]
-
-
-def _controllers(text: str) -> list[tuple[ReplicaKey, str, int]]:
-    """Kafka's syntax: id@host:port:directory-id, separated by commas."""
-    return [_controller(entry.strip()) for entry in text.split(",")]
-
-
-def _controller(entry: str) -> tuple[ReplicaKey, str, int]:
-    node, at, rest = entry.partition("@")
-    address, colon, directory = rest.rpartition(":")
-    if not (at and colon and node.isdigit()):
-        raise argparse.ArgumentTypeError(f"{entry!r} is not ID@HOST:PORT:DIRECTORY_ID")
-    try:
-        key = ReplicaKey(NodeId(int(node)), parse_uuid(directory))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{entry!r}: {error}") from error
-    return key, *_address(address)
-
-
 def _config(path: Path) -> NodeConfig:
     settings = read_settings(path)
     for key in settings.unknown:
@@ -276,86 +226,8 @@ def _config(path: Path) -> NodeConfig:
 
 
 def _format(options: argparse.Namespace) -> int:
-    config = _config(options.config)
-    _check_voters(options, config)
-    new = None if options.initial_controllers else new_directory_id()
-    directory = Path(config.log_dir)
-    make_durably(directory)
-    try:
-        written = format_log_directory(
-            RealDisk(directory),
-            cluster_id=options.cluster_id,
-            node_id=config.node_id,
-            voters=None if config.quorum_voters else _first_voters(options, config, new),
-            timestamp_ms=time.time_ns() // 1_000_000,
-            directory_id=new,
-            ignore_formatted=options.ignore_formatted,
-            static=STATIC_QUORUM in options.feature,
-            elr=ELIGIBLE_LEADERS in options.feature,
-        )
-    except StorageError:
-        raise
-    except ValueError as error:
-        raise Refusal(
-            what=str(error),
-            where=f"--cluster-id and the voters, for node.id={config.node_id}",
-            next_step="kraft-node format --help",
-            code=WRONG_USAGE,
-        ) from error
-    done = "formatted" if written else "was formatted already"
-    if new is not None and written:
-        done += f", directory id {uuid_text(new)}"
-    print_line(f"{directory}: {done}")
+    print_line(format_disk(options, _config(options.config)))
     return 0
-
-
-def _check_voters(options: argparse.Namespace, config: NodeConfig) -> None:
-    """One of the two says who votes: the file, or an option. Raises Refusal."""
-    chosen = options.initial_controllers or options.standalone or options.no_initial_controllers
-    if STATIC_QUORUM in options.feature and not config.quorum_voters:
-        raise Refusal(
-            what=f"the file lists no voters, of which {STATIC_QUORUM} knows the ids",
-            where=str(options.config),
-            next_step="set controller.quorum.voters, the same in every node's file; then:"
-            " kraft-node format -t CLUSTER_ID -c FILE",
-            code=WRONG_USAGE,
-        )
-    if bool(chosen) != bool(config.quorum_voters):
-        return
-    options_ = "--initial-controllers, --standalone or --no-initial-controllers"
-    what = f"nothing says who votes: the file lists no voters, and none of {options_} is given"
-    step = "set controller.quorum.voters in every node's file; or kraft-node format --help"
-    if chosen:
-        what = f"the file lists the voters: none of {options_} can be given as well"
-        step = "leave the option out, or take controller.quorum.voters out of every node's file"
-    raise Refusal(what=what, where=str(options.config), next_step=step, code=WRONG_USAGE)
-
-
-def _first_voters(
-    options: argparse.Namespace, config: NodeConfig, new: UUID | None
-) -> FormattedVoters:
-    """Of a new quorum; none where there is one already."""
-    if new is not None:
-        own = (ReplicaKey(config.node_id, new), config.advertised[:1])
-        return (own,) if options.standalone else ()
-    listener = config.advertised[0].name
-    return tuple(
-        (key, (Endpoint(name=listener, host=host, port=port),))
-        for key, host, port in options.initial_controllers
-    )
-
-
-def make_durably(directory: Path) -> None:
-    """With parents, each of which remembers its child after a power cut."""
-    if directory.is_dir():
-        return
-    make_durably(directory.parent)
-    directory.mkdir()
-    descriptor = os.open(directory.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _start(options: argparse.Namespace) -> int:

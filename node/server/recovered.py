@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from node import wire
-from node.broker_node import BrokerNode
+from node.broker_node import BrokerNode, broker_node
 from node.config import BrokerRole, NodeConfig
+from node.controller_node import ControllerNode, controller_node
+from node.core import Life
 from node.effects import ElectionState, SegmentLimits, Stop, Trace
-from node.framed import Framing
 from node.ids import NO_BROKER_EPOCH, ReplicaKey
-from node.node import Node
+from node.node import Framing
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
 from node.raft.voter_set import VoterSet
@@ -141,22 +142,10 @@ def node_on(
     rng: random.Random,
     incarnation: UUID,
     framing: Framing = wire,
-) -> Node:
+) -> ControllerNode:
     """The node that goes on from what was found; `rng` draws its election time-outs, and
     `incarnation` names this life of its process. Raises Refusal where the log is not for it."""
-    node = Node(
-        config=config,
-        cluster_id=found.meta.cluster_id,
-        key=found.key,
-        directory=found.meta.directory_id,
-        voters=found.voters,
-        election=found.election,
-        log=found.log,
-        rng=rng,
-        bootstrap=found.bootstrap,
-        incarnation=incarnation,
-        framing=framing,
-    )
+    node = controller_node(config, _life(found, rng, incarnation), found.bootstrap, framing)
     fault = node.core.raft.log.voters.fault
     if fault is not None:
         raise Refusal(
@@ -193,19 +182,25 @@ def broker_on(
     incarnation: UUID,
 ) -> BrokerNode:
     """As `node_on`, of a broker."""
-    return BrokerNode(
-        config=config,
-        role=role,
+    return broker_node(
+        config,
+        role,
+        _life(found, rng, incarnation),
+        previous_epoch=replicas.previous_epoch,
+        replicas=replicas.logs,
+    )
+
+
+def _life(found: Recovered, rng: random.Random, incarnation: UUID) -> Life:
+    return Life(
         cluster_id=found.meta.cluster_id,
         key=found.key,
+        directory=found.meta.directory_id,
         voters=found.voters,
         election=found.election,
         log=found.log,
         rng=rng,
         incarnation=incarnation,
-        directory=found.meta.directory_id,
-        previous_epoch=replicas.previous_epoch,
-        replicas=replicas.logs,
     )
 
 

@@ -26,11 +26,11 @@ from uuid import UUID, uuid4
 
 from node.broker_node import BrokerNode
 from node.config import NodeConfig
+from node.controller_node import ControllerNode
 from node.effects import Stop, Trace
 from node.endpoint import Endpoint
 from node.events import ShutdownRequested
 from node.ids import METADATA_LOG, Now
-from node.node import Node
 from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
 from node.server.meter import Meter
 from node.server.metrics import exposition
@@ -151,7 +151,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: RecoveredReplicas
 
 def _node(
     config: NodeConfig, found: Recovered, replicas: RecoveredReplicas | None, incarnation: UUID
-) -> Node | BrokerNode:
+) -> ControllerNode | BrokerNode:
     if config.role is None or replicas is None:
         return node_on(found, config, random.Random(), incarnation)
     return broker_on(found, replicas, config, config.role, random.Random(), incarnation)
@@ -187,7 +187,7 @@ def _where_else(endpoint: Endpoint, error: OSError) -> str:
     return "set listeners to an address and port that this node may use; list them with: ip address"
 
 
-def _metrics(node: Node | BrokerNode, meter: Meter) -> str:
+def _metrics(node: ControllerNode | BrokerNode, meter: Meter) -> str:
     mono_ns = read_clocks().mono_ns
     return exposition({**node.core.gauges(mono_ns), **meter.measured(mono_ns)})
 

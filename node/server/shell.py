@@ -16,10 +16,10 @@ from node.effects import (
     DisconnectPeer,
     ElectionState,
     FlushLog,
-    NoReply,
+    NoResponse,
     OnReplicas,
     PersistElectionState,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -132,9 +132,9 @@ class Shell:
                 self._turns.feed(LogFlushed(log=deed.log, end=self._log(deed.log).flush()))
             case PersistElectionState():
                 self._elections.save(deed.state)
-            case SendReply():
+            case SendResponse():
                 self._connections.reply(deed.connection, deed.frame)
-            case NoReply():
+            case NoResponse():
                 self._connections.go_on(deed.connection)
             case SendToPeer():
                 self._peers.send(deed.channel, deed.endpoint, deed.frame)

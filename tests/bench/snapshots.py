@@ -91,7 +91,7 @@ def catch_up(whole: bytes) -> float:
         rig.reply(2, _piece(whole, request))
     assert isinstance(rig.role, Follower)
     rig.pass_ms(1)
-    assert rig.core.controller.applied == RECORDS
+    assert rig.core.role.controller.applied == RECORDS
     return time.process_time() - began
 
 

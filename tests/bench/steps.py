@@ -14,11 +14,19 @@ from uuid import UUID
 
 from node.config import BrokerSettings, ConnectionLimits, NodeConfig, QuorumTimeouts
 from node.controller.controller import Controller
-from node.effects import AppendBatches, CloseConnection, Effect, ElectionState, FlushLog, SendReply
+from node.controller_node import controller_node
+from node.core import Life
+from node.effects import (
+    AppendBatches,
+    CloseConnection,
+    Effect,
+    ElectionState,
+    FlushLog,
+    SendResponse,
+)
 from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.node import Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.storage.log import Log
@@ -54,28 +62,30 @@ class SteppedLeader:
         key = ReplicaKey(NodeId(1), UUID(int=1))
         endpoint = Endpoint(name="CONTROLLER", host="node-1", port=9101)
         self.log: Log | MemoryLog = log or MemoryLog()
-        self.node = Node(
-            config=NodeConfig(
+        self.node = controller_node(
+            NodeConfig(
                 node_id=key.id,
                 log_dir="",
                 listeners=(endpoint,),
                 advertised=(endpoint,),
                 brokers=BrokerSettings(session_ms=2**31),
             ),
-            cluster_id=_CLUSTER,
-            key=key,
-            directory=key.directory,
-            voters=VoterHistory.formatted(((key, (endpoint,)),), DYNAMIC),
-            election=ElectionState(),
-            log=self.log,
-            rng=random.Random(1),
-            bootstrap=BOOTSTRAP,
-            incarnation=UUID(int=1 << 64),
+            Life(
+                cluster_id=_CLUSTER,
+                key=key,
+                directory=key.directory,
+                voters=VoterHistory.formatted(((key, (endpoint,)),), DYNAMIC),
+                election=ElectionState(),
+                log=self.log,
+                rng=random.Random(1),
+                incarnation=UUID(int=1 << 64),
+            ),
+            BOOTSTRAP,
         )
         self.now_ns = 0
         self.longest_s = 0.0
         self._perform(self.node.start(self._now()))
-        while not is_ready(self.node.core.controller):
+        while not is_ready(self.node.core.role.controller):
             self.elapse()
 
     def serve(self, frame: bytes) -> bytes | None:
@@ -86,7 +96,7 @@ class SteppedLeader:
         while not done:
             done = self.elapse()
         (last,) = done
-        return last.frame if isinstance(last, SendReply) else None
+        return last.frame if isinstance(last, SendResponse) else None
 
     def ask(self, request: Request) -> Response:
         header, frame = encode_request(request, correlation_id=1, client_id="worst")
@@ -99,25 +109,25 @@ class SteppedLeader:
         for broker in map(NodeId, brokers):
             bring_up(self.ask, broker, _CLUSTER)
 
-    def elapse(self) -> list[SendReply | CloseConnection]:
+    def elapse(self) -> list[SendResponse | CloseConnection]:
         self.now_ns = max(self.now_ns, self.node.next_deadline_ns())
         return self._step(TimeoutElapsed())
 
     def _now(self) -> Now:
         return Now(self.now_ns, self.now_ns)
 
-    def _step(self, event: Event) -> list[SendReply | CloseConnection]:
+    def _step(self, event: Event) -> list[SendResponse | CloseConnection]:
         began = time.process_time()
         effects = self.node.step(event, self._now())
         self.longest_s = max(self.longest_s, time.process_time() - began)
         return self._perform(effects)
 
-    def _perform(self, effects: list[Effect]) -> list[SendReply | CloseConnection]:
+    def _perform(self, effects: list[Effect]) -> list[SendResponse | CloseConnection]:
         """What there is to send, after what has to be flushed before."""
         for effect in effects:
             if isinstance(effect, AppendBatches):
                 self.log.append(effect.data)
-        found = [effect for effect in effects if isinstance(effect, SendReply | CloseConnection)]
+        found = [effect for effect in effects if isinstance(effect, SendResponse | CloseConnection)]
         if any(isinstance(effect, FlushLog) for effect in effects):
             self.log.flush()
             found += self._step(LogFlushed(log=METADATA_LOG, end=self.log.end().offset))

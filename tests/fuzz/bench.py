@@ -9,6 +9,8 @@ from checkers.disk.batches import read_batches, read_records
 from checkers.disk.records import decode_control, decode_metadata
 from node import limits
 from node.config import NodeConfig
+from node.controller_node import controller_node
+from node.core import Life
 from node.effects import (
     AppendBatches,
     CloseConnection,
@@ -20,7 +22,7 @@ from node.effects import (
     FlushLog,
     PersistElectionState,
     ReplaceLog,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -30,7 +32,6 @@ from node.effects import (
 from node.endpoint import Endpoint
 from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
-from node.node import Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records import metadata
@@ -75,28 +76,28 @@ class Bench:
         self.peers: dict[ChannelId, NodeId] = {}  # whom each channel leads to
         keys = [ReplicaKey(NodeId(1 + n), UUID(int=DIRECTORY.int + n)) for n in range(size)]
         key = keys[0]
-        self.node = Node(
-            config=NodeConfig(
-                node_id=key.id, log_dir="", listeners=(ENDPOINT,), advertised=(ENDPOINT,)
+        self.node = controller_node(
+            NodeConfig(node_id=key.id, log_dir="", listeners=(ENDPOINT,), advertised=(ENDPOINT,)),
+            Life(
+                cluster_id=CLUSTER,
+                key=key,
+                directory=key.directory,
+                voters=VoterHistory.formatted(
+                    ((each, (endpoint(each.id),)) for each in keys), kraft_version
+                ),
+                election=election,
+                log=log,
+                rng=rng,
+                incarnation=UUID(int=1 << 64),
             ),
-            cluster_id=CLUSTER,
-            key=key,
-            directory=key.directory,
-            voters=VoterHistory.formatted(
-                ((each, (endpoint(each.id),)) for each in keys), kraft_version
-            ),
-            election=election,
-            log=log,
-            rng=rng,
-            bootstrap=BOOTSTRAP,
-            incarnation=UUID(int=1 << 64),
+            BOOTSTRAP,
         )
         self._ready: deque[Event] = deque()
         self._perform(self.node.start(self._now()))
 
     @property
     def is_active(self) -> bool:
-        return self.node.core.controller.is_active
+        return self.node.core.role.controller.is_active
 
     def step(self, event: Event) -> None:
         self._perform(self.node.step(event, self._now()))
@@ -152,7 +153,7 @@ class Bench:
                     self._ready.append(LogFlushed(log=METADATA_LOG, end=self.log.flush()))
                 case PersistElectionState(state=state):
                     self.election = state
-                case SendReply(connection=connection, frame=frame):
+                case SendResponse(connection=connection, frame=frame):
                     self.answers.setdefault(connection, []).append(frame)
                 case CloseConnection(connection=connection):
                     self.closed.add(connection)

@@ -20,7 +20,7 @@ from typing import Any
 
 from checkers.disk.batches import read_batches
 from node import limits
-from node.effects import CloseConnection, NoReply, SendReply
+from node.effects import CloseConnection, NoResponse, SendResponse
 from node.events import ConnectionClosed
 from node.ids import ConnectionId, LogId
 from node.wire import MalformedFrame
@@ -137,9 +137,9 @@ class Session:
         for each in done:
             drawn = self._waiting.pop(each.connection)
             match each:
-                case SendReply(frame=frame):
+                case SendResponse(frame=frame):
                     self._read(drawn, frame)
-                case NoReply():
+                case NoResponse():
                     assert drawn.api.name == "Produce", f"no answer to {drawn.name}"
                     self._tally.counts["no answer wanted"] += 1
                 case CloseConnection(reason=reason):
@@ -248,7 +248,7 @@ def _ask(broker: SteppedBroker, request: Request) -> Response:
         if turns > PATIENCE:
             raise Surprise(f"no answer to {request}")
     (only,) = done
-    if not isinstance(only, SendReply):
+    if not isinstance(only, SendResponse):
         raise Surprise(f"{only} to {request}")
     return decode_response(header, only.frame)
 

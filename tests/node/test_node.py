@@ -7,13 +7,15 @@ from uuid import UUID
 import pytest
 
 from node.config import NodeConfig, QuorumTimeouts
+from node.controller_node import controller_node
+from node.core import Life
 from node.effects import (
     AppendBatches,
     CloseConnection,
     Effect,
     ElectionState,
     FlushLog,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -30,7 +32,6 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
-from node.node import Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records.metadata import ConfigRecord, FeatureLevelRecord
@@ -60,23 +61,25 @@ class Trio:
         self.now_ns = 0
         self.logs = {key.id: MemoryLog() for key in keys}
         self.nodes = {
-            key.id: Node(
-                config=NodeConfig(
+            key.id: controller_node(
+                NodeConfig(
                     node_id=key.id,
                     log_dir="",
                     listeners=endpoints,
                     advertised=endpoints,
                     timeouts=QuorumTimeouts(append_linger_ms=0),
                 ),
-                cluster_id="a-cluster",
-                key=key,
-                directory=key.directory,
-                voters=VoterHistory.formatted(voters, DYNAMIC),
-                election=ElectionState(),
-                log=self.logs[key.id],
-                rng=random.Random(key.id),
-                bootstrap=BOOTSTRAP,
-                incarnation=UUID(int=1 << 64),
+                Life(
+                    cluster_id="a-cluster",
+                    key=key,
+                    directory=key.directory,
+                    voters=VoterHistory.formatted(voters, DYNAMIC),
+                    election=ElectionState(),
+                    log=self.logs[key.id],
+                    rng=random.Random(key.id),
+                    incarnation=UUID(int=1 << 64),
+                ),
+                BOOTSTRAP,
             )
             for key, endpoints in voters
         }
@@ -106,9 +109,9 @@ class Trio:
                         connection=ConnectionId(node), listener="CONTROLLER", frame=frame
                     )
                     self.ready.append((peer, event))
-                case SendReply(connection=connection, frame=frame) if connection == CLIENT:
+                case SendResponse(connection=connection, frame=frame) if connection == CLIENT:
                     self.to_client.append(frame)
-                case SendReply(connection=connection, frame=frame):
+                case SendResponse(connection=connection, frame=frame):
                     client = NodeId(connection)
                     answer = PeerFrameReceived(channel=self.channels[client, node], frame=frame)
                     self.ready.append((client, answer))
@@ -132,7 +135,7 @@ class Trio:
     def active(self) -> NodeId:
         for _ in range(1000):
             for node in self.nodes:
-                if self.nodes[node].core.controller.is_active:
+                if self.nodes[node].core.role.controller.is_active:
                     return node
             self.turn()
         raise AssertionError("nobody became active")
@@ -202,7 +205,7 @@ def test_api_versions_tells_what_was_finalized() -> None:
     assert isinstance(answer, ApiVersionsResponse)
     (level,) = (each.feature_level for each in BOOTSTRAP if isinstance(each, FeatureLevelRecord))
     assert answer.finalized == (("kraft.version", 1), ("metadata.version", level))
-    assert answer.features_at == trio.nodes[leader].core.controller.applied - 1
+    assert answer.features_at == trio.nodes[leader].core.role.controller.applied - 1
 
 
 def test_a_malformed_frame_closes_its_connection() -> None:
@@ -217,7 +220,7 @@ def test_an_answer_that_its_version_cannot_carry_ends_the_connection_not_the_nod
     trio = Trio(1)
     node = trio.active()
     long = ConfigRecord(resource_type=16, resource_name="a", name="metrics", value="x" * 40_000)
-    trio.nodes[node].core.controller.image.replay(long)
+    trio.nodes[node].core.role.controller.image.replay(long)
     everything = DescribeConfigsRequest(resources=(ResourceQuery(type=16, name="a", keys=None),))
     trio.send(node, everything, version=3)
     for _ in range(10):

@@ -8,7 +8,7 @@ import pytest
 from node.config import ConnectionLimits
 from node.effects import CloseConnection
 from node.ids import ConnectionId
-from node.outbox import Answer, Outbox
+from node.outbox import Outbox, ResponseTo
 from node.parking import Parking, Waiting
 from node.wire.fetch import FetchResponse
 from tests.node.controller.test_controller import active
@@ -43,7 +43,7 @@ def test_whoever_finds_no_place_is_hung_up_on_and_places_come_back() -> None:
         elif rng.random() < 0.5:
             kind, _ = expected.pop(connection)
             kinds[kind].answer(connection, FetchResponse())
-            assert outbox.drain() == [Answer(connection=connection, response=FetchResponse())]
+            assert outbox.drain() == [ResponseTo(connection=connection, response=FetchResponse())]
         else:
             parking.forget(connection)
             del expected[connection]

@@ -13,7 +13,7 @@ from node.effects import (
     ElectionState,
     FlushLog,
     PersistElectionState,
-    SendReply,
+    SendResponse,
     Stop,
     Trace,
     TruncateLog,
@@ -66,8 +66,8 @@ def frame(word: str) -> FrameReceived:
     return FrameReceived(connection=ConnectionId(1), listener="", frame=word.encode())
 
 
-def reply(word: str) -> SendReply:
-    return SendReply(connection=ConnectionId(1), frame=word.encode())
+def reply(word: str) -> SendResponse:
+    return SendResponse(connection=ConnectionId(1), frame=word.encode())
 
 
 def line(word: str) -> Trace:
@@ -252,7 +252,7 @@ class Writer:
                     promised = b"".join(record.to_bytes(4) for record in self.log[: self.durable])
                     effects += [
                         line("promise"),
-                        SendReply(connection=ConnectionId(1), frame=promised),
+                        SendResponse(connection=ConnectionId(1), frame=promised),
                     ]
         return effects
 
@@ -294,7 +294,7 @@ def test_whatever_is_promised_is_on_the_disk(seed: int, waits: bool) -> None:
                     untold += 1
                 case Beat.TRACES_LEAVE:
                     untold = 0
-                case SendReply(frame=promised):
+                case SendResponse(frame=promised):
                     assert untold == 0
                     words = [promised[i : i + 4] for i in range(0, len(promised), 4)]
                     assert durable.issuperset(int.from_bytes(word) for word in words)

@@ -4,7 +4,7 @@ import pytest
 
 from node import limits
 from node.config import ConnectionLimits, QuorumTimeouts
-from node.effects import CloseConnection, SendReply
+from node.effects import CloseConnection, SendResponse
 from tests.bench.steps import SteppedLeader
 from tests.support.stepped_broker import SteppedBroker
 from tests.support.worst_broker_frames import worst_broker_frames
@@ -37,7 +37,7 @@ def test_no_legal_frame_is_the_work_of_a_fetch_timeout_for_a_broker() -> None:
         assert len(frame) <= ConnectionLimits().request_max_bytes, name
         done = broker.serve(frame)
         assert not isinstance(done, CloseConnection), f"{name}: hung up on"
-        if isinstance(done, SendReply):
+        if isinstance(done, SendResponse):
             assert len(done.frame) <= limits.MAX_FRAME_BYTES
         assert broker.longest_s < FETCH_TIMEOUT_S, name
         names.append(name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chaos.cluster.interface import NodeId
 from chaos.conditions import Conditions
-from node.effects import Effect, FlushLog, SendReply, SendToPeer, Trace
+from node.effects import Effect, FlushLog, SendResponse, SendToPeer, Trace
 from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
 from node.ids import Now
 from node.outbox import Output
@@ -183,7 +183,7 @@ def test_answers_and_requests_are_frames() -> None:
         leader = await rig.leader()
         with watched(leader) as account:
             await asyncio.sleep(1)
-        assert any(isinstance(each, SendReply) for each in account)
+        assert any(isinstance(each, SendResponse) for each in account)
         assert not any(isinstance(each, SendToPeer) for each in account), "a leader is fetched from"
 
     lived(story)

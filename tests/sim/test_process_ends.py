@@ -14,7 +14,7 @@ from chaos.cluster.sim.sim_machine import Machine
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.trouble import DiskStep
 from node.core import Core
-from node.effects import SendReply
+from node.effects import SendResponse
 from node.events import Event
 from node.ids import Now
 from node.outbox import Output
@@ -62,7 +62,6 @@ def test_sigterm_ends_a_node_that_never_stops_in_bounded_time() -> None:
         assert machine.process is not None
         core = machine.process.node.core
         assert isinstance(core, Core)
-        core._may_stop = lambda: False  # type: ignore[method-assign]
         core._stop = lambda *_: None  # type: ignore[method-assign]
         began = rig.loop.time()
         await rig.cluster.stop(machine.node)
@@ -140,7 +139,7 @@ def _where() -> str:
         return "disk"
     if "_do" not in frames:
         return "at rest"
-    return "send" if isinstance(frames["_do"].f_locals["deed"], SendReply) else "perform"
+    return "send" if isinstance(frames["_do"].f_locals["deed"], SendResponse) else "perform"
 
 
 def test_a_dead_process_is_silent() -> None:

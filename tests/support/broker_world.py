@@ -12,16 +12,18 @@ from uuid import UUID
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
+from node.broker.broker import Broker
 from node.broker_node import BrokerNode
 from node.config import BrokerRole, GroupSettings, NodeConfig, SnapshotSettings
+from node.controller_node import ControllerNode
 from node.effects import (
     CloseConnection,
     DisconnectPeer,
     FlushLog,
-    NoReply,
+    NoResponse,
     OnReplicas,
     PersistElectionState,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -37,7 +39,6 @@ from node.events import (
     ShutdownRequested,
 )
 from node.ids import METADATA_LOG, MS, ChannelId, ConnectionId, LogId, NodeId, Now, ReplicaKey
-from node.node import Node
 from node.server.recovered import broker_on, node_on, recover, recover_replicas
 from node.storage.format import format_log_directory
 from node.storage.log_changes import BatchLog, perform, perform_on_replicas
@@ -78,16 +79,17 @@ class Machine:
         return SimDisk(self.filesystem)
 
     @property
-    def broker(self) -> BrokerNode:
+    def broker(self) -> Broker:
         assert self.life is not None
-        assert isinstance(self.life.node, BrokerNode)
-        return self.life.node
+        role = self.life.node.core.role
+        assert isinstance(role, Broker)
+        return role
 
 
 @dataclass
 class Life:
     machine: Machine
-    node: Node | BrokerNode
+    node: ControllerNode | BrokerNode
     log: BatchLog
     replicas: PartitionLogs | None
     save: Callable[[PersistElectionState], None]
@@ -172,7 +174,7 @@ class BrokerWorld:
         found = recover(config, machine.disk, UUID(int=1))
         incarnation = UUID(int=machine.id * 1000 + machine.lives)
         rng = random.Random(self._rng.random())
-        node: Node | BrokerNode
+        node: ControllerNode | BrokerNode
         replicas = None
         if is_broker:
             held = recover_replicas(self._role, machine.disk)
@@ -285,11 +287,11 @@ class BrokerWorld:
                 life.turns.feed(LogFlushed(log=log, end=_log(life, log).flush()))
             case PersistElectionState():
                 life.save(deed)
-            case SendReply(connection=connection, frame=frame):
+            case SendResponse(connection=connection, frame=frame):
                 if connection in life.lines:
                     life.lines[connection].answer(frame)
                     self._go_on(life, connection)
-            case NoReply(connection=connection):
+            case NoResponse(connection=connection):
                 self._go_on(life, connection)
             case CloseConnection(connection=connection):
                 life.lines.pop(connection).answer(None)

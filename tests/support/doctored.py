@@ -21,7 +21,7 @@ from node.ids import (
     ReplicaKey,
     uuid_text,
 )
-from node.outbox import Ask, Output
+from node.outbox import Output, RequestTo
 from node.raft.quorum import election_state
 from node.raft.roles import Candidate, Follower, Leader, Role, Unattached
 from node.wire.apis import PeerRequest
@@ -151,9 +151,9 @@ class Doctored:
         return self.step(Trace(event="c.read", fields={**fields, "arrived": 0, "heard": []}))
 
 
-def _asked(request: PeerRequest) -> Ask:
+def _asked(request: PeerRequest) -> RequestTo:
     at = Endpoint(name="CONTROLLER", host="node-1", port=9101)
-    return Ask(channel=ChannelId(0), endpoint=at, correlation_id=1, request=request)
+    return RequestTo(channel=ChannelId(0), endpoint=at, correlation_id=1, request=request)
 
 
 def moved(state: str, epoch: int, *, silent_ns: int = -1) -> Trace:

@@ -78,7 +78,7 @@ class Orders:
     def _is_active(self, broker: int) -> bool:
         life = self.world.machines[CONTROLLER].life
         assert life is not None
-        return life.node.core.controller.image.brokers.is_active(broker)  # type: ignore[union-attr]
+        return life.node.core.role.controller.image.brokers.is_active(broker)  # type: ignore[union-attr]
 
     def _make(self, request: CreateTopicsRequest | UpdateFeaturesRequest) -> object:
         answer = self.world.ask(CONTROLLER, request)
@@ -89,7 +89,7 @@ class Orders:
     def state(self) -> Partition:
         life = self.world.machines[CONTROLLER].life
         assert life is not None
-        image = life.node.core.controller.image  # type: ignore[union-attr]
+        image = life.node.core.role.controller.image  # type: ignore[union-attr]
         found = image.topics.partition(self.at.id, 0)
         assert found is not None
         return found
@@ -157,7 +157,7 @@ class Orders:
     def restart(self, broker: int) -> None:
         """Until the controller knows that it is another life."""
         self.world.start(broker)
-        lifecycle = self.world.machines[NodeId(broker)].broker.core.broker.lifecycle
+        lifecycle = self.world.machines[NodeId(broker)].broker.lifecycle
         self.world.until(lambda: lifecycle.state is LifeState.RUNNING, f"{broker} runs")
 
     def isolate(self, broker: int) -> None:

@@ -14,27 +14,28 @@ from uuid import UUID
 
 from chaos.cluster.sim.invariants import CoreView, Watch
 from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
-from node.core import Core
+from node.controller_node import ControllerRole, controller_core
+from node.core import Core, Life
 from node.effects import (
     CloseConnection,
     DisconnectPeer,
     FlushLog,
-    NoReply,
+    NoResponse,
     OnReplicas,
     PersistElectionState,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
 )
 from node.endpoint import Endpoint
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
-from node.outbox import Answer, Ask, Output
+from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.storage.log_changes import perform
-from node.wire.apis import API_RANGES, Request, Response
+from node.wire.apis import Request, Response
 from tests.support.memory_log import BOOTSTRAP
 from tests.support.quorum_members import INNER, OUTER, Link, Member, Mischief, OnAnswer, TraceLine
 
@@ -128,7 +129,7 @@ class Quorum:
     def is_up(self, node: NodeId) -> bool:
         return self.members[node].core is not None
 
-    def core(self, node: int) -> Core:
+    def core(self, node: int) -> Core[ControllerRole]:
         core = self.members[NodeId(node)].core
         assert core is not None, f"node {node} is down"
         return core
@@ -145,7 +146,7 @@ class Quorum:
         return [
             node
             for node, member in self.members.items()
-            if member.core is not None and member.core.controller.is_active
+            if member.core is not None and member.core.role.controller.is_active
         ]
 
     # --- time ---
@@ -185,8 +186,8 @@ class Quorum:
         member.incarnation += 1
         inner = {n: (self.inner(n),) for n in self.members}
         outer = Endpoint(name=OUTER, host="127.0.0.1", port=20000 + node)
-        member.core = Core(
-            config=NodeConfig(
+        member.core = controller_core(
+            NodeConfig(
                 node_id=node,
                 log_dir="",
                 listeners=inner[node],
@@ -195,16 +196,17 @@ class Quorum:
                 timeouts=self._timeouts,
                 snapshots=self._snapshots,
             ),
-            cluster_id=CLUSTER_ID,
-            key=member.key,
-            directory=member.key.directory,
-            voters=self._first_voters(member.key),
-            election=member.election,
-            log=member.log,
-            rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
-            bootstrap=BOOTSTRAP,
-            incarnation=UUID(int=1 << 64),
-            apis=API_RANGES,
+            Life(
+                cluster_id=CLUSTER_ID,
+                key=member.key,
+                directory=member.key.directory,
+                voters=self._first_voters(member.key),
+                election=member.election,
+                log=member.log,
+                rng=random.Random(f"{self._seed}:{node}:{member.incarnation}"),
+                incarnation=UUID(int=1 << 64),
+            ),
+            BOOTSTRAP,
         )
         if self._watch is not None:
             view = CoreView(core=member.core, log=member.log, disk=member)
@@ -227,7 +229,9 @@ class Quorum:
     def _now(self) -> Now:
         return Now(self.now_ns, WALL_START_NS + self.now_ns)
 
-    def _step(self, member: Member, step: Callable[[Core, Now], list[Output]]) -> None:
+    def _step(
+        self, member: Member, step: Callable[[Core[ControllerRole], Now], list[Output]]
+    ) -> None:
         if member.core is not None:
             self._perform(member, step(member.core, self._now()))
 
@@ -248,12 +252,12 @@ class Quorum:
                     member.election = state
             case FlushLog():
                 self._flush_later(member)
-            case Ask():
+            case RequestTo():
                 if output.channel not in member.out:
                     member.out[output.channel] = self._open(node, output)
                 link = member.out[output.channel]
                 self._send_request(link, output.request, output.correlation_id)
-            case Answer(connection=connection, response=response):
+            case ResponseTo(connection=connection, response=response):
                 answered = member.served.get(connection)
                 if answered is not None:
                     self._send_answer(answered, response)
@@ -266,9 +270,9 @@ class Quorum:
                 self._break(member.served.pop(connection))
             case Stop():
                 member.core = None
-            case SendReply() | SendToPeer():
+            case SendResponse() | SendToPeer():
                 raise AssertionError("the core speaks no frames")
-            case OnReplicas() | NoReply():
+            case OnReplicas() | NoResponse():
                 raise AssertionError("controllers keep no replicas")
             case _:
                 perform(output, member.log)
@@ -316,7 +320,7 @@ class Quorum:
 
     # --- the network ---
 
-    def _open(self, node: NodeId, ask: Ask) -> Link:
+    def _open(self, node: NodeId, ask: RequestTo) -> Link:
         server = NodeId(ask.endpoint.port - PORTS)
         return Link(ConnectionId(next(self._ids)), node, server, channel=ask.channel)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants import WatchedLife
+from node.controller_node import ControllerRole
 from node.core import Core
 from node.effects import ElectionState
 from node.ids import ChannelId, ConnectionId, NodeId, Offset, ReplicaKey
@@ -55,7 +56,7 @@ class Member:
     key: ReplicaKey
     log: MemoryLog = field(default_factory=MemoryLog)
     election: ElectionState = ElectionState()
-    core: Core | None = None
+    core: Core[ControllerRole] | None = None
     life: WatchedLife | None = None
     incarnation: int = 0
     out: dict[ChannelId, Link] = field(default_factory=dict)

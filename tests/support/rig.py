@@ -6,7 +6,8 @@ from uuid import UUID
 
 from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.controller.registration import REGISTRY_CHANNEL
-from node.core import Core
+from node.controller_node import controller_core
+from node.core import Life
 from node.effects import (
     ElectionState,
     FlushLog,
@@ -17,14 +18,14 @@ from node.effects import (
 )
 from node.endpoint import Endpoint
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
-from node.outbox import Answer, Ask, Output
+from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader, Role
 from node.raft.voter_forms import STATIC
 from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch
 from node.records.metadata import NoOpRecord, encode_metadata
 from node.storage.log_changes import perform
-from node.wire.apis import API_RANGES, Request, Response
+from node.wire.apis import Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from node.wire.vote import VoteRequest, VoteResponse
@@ -64,7 +65,7 @@ def log_of(*epochs: int) -> MemoryLog:
     return log
 
 
-def asked_node(ask: Ask) -> NodeId:
+def asked_node(ask: RequestTo) -> NodeId:
     """Whom it is for."""
     return NodeId(ask.endpoint.port - PORTS)
 
@@ -104,7 +105,7 @@ class Rig:
         self._watch = watch
         self.is_stopped = False
         self.outputs: list[Output] = []  # of the last step
-        self.asked: list[Ask] = []
+        self.asked: list[RequestTo] = []
         self.answers: dict[ConnectionId, list[Response]] = {}
         self.traces: list[Trace] = []
         inner = {
@@ -112,8 +113,8 @@ class Rig:
             for i in range(1, size + 1)
         }
         outer = Endpoint(name="EXTERNAL", host="127.0.0.1", port=20001)
-        self.core = Core(
-            config=NodeConfig(
+        self.core = controller_core(
+            NodeConfig(
                 node_id=me.id,
                 log_dir="",
                 listeners=inner[key(me.id)],
@@ -121,16 +122,17 @@ class Rig:
                 timeouts=timeouts or QuorumTimeouts(append_linger_ms=0),
                 snapshots=snapshots or SnapshotSettings(),
             ),
-            cluster_id=CLUSTER,
-            key=me,
-            directory=DISK if me.known_directory is None else me.directory,
-            voters=voters or VoterHistory.formatted(inner.items(), kraft_version),
-            election=self.election,
-            log=self.log,
-            rng=rng or random.Random(0),
-            bootstrap=BOOTSTRAP,
-            incarnation=UUID(int=1 << 64),
-            apis=API_RANGES,
+            Life(
+                cluster_id=CLUSTER,
+                key=me,
+                directory=DISK if me.known_directory is None else me.directory,
+                voters=voters or VoterHistory.formatted(inner.items(), kraft_version),
+                election=self.election,
+                log=self.log,
+                rng=rng or random.Random(0),
+                incarnation=UUID(int=1 << 64),
+            ),
+            BOOTSTRAP,
         )
         self._do(self.core.start(self.now()))
 
@@ -207,9 +209,9 @@ class Rig:
             match output:
                 case PersistElectionState(state=state):
                     self.election = state
-                case Ask():
+                case RequestTo():
                     self.asked.append(output)
-                case Answer(connection=connection, response=response):
+                case ResponseTo(connection=connection, response=response):
                     self.answers.setdefault(connection, []).append(response)
                 case Trace():
                     self.traces.append(output)
@@ -247,7 +249,7 @@ class Rig:
         """Whom that channel leads to."""
         return next(asked_node(ask) for ask in self.asked if ask.channel == channel)
 
-    def _asked_of(self, node: int) -> list[Ask]:
+    def _asked_of(self, node: int) -> list[RequestTo]:
         """As a voter; what controllers tell each other goes over another channel."""
         voters = [ask for ask in self.asked if ask.channel != REGISTRY_CHANNEL]
         return [ask for ask in voters if asked_node(ask) == node]

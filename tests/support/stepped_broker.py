@@ -9,16 +9,17 @@ from uuid import UUID
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.broker.lifecycle import LifeState
-from node.broker_node import BrokerNode
+from node.broker_node import broker_node
 from node.config import BrokerRole, NodeConfig
+from node.core import Life
 from node.effects import (
     AppendBatches,
     CloseConnection,
     Effect,
     ElectionState,
-    NoReply,
+    NoResponse,
     OnReplicas,
-    SendReply,
+    SendResponse,
 )
 from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, TimeoutElapsed
@@ -46,7 +47,7 @@ _CLIENT = ConnectionId(1)
 _AT = Endpoint(name=LISTENER, host="node-4", port=9104)
 _SEGMENT_BYTES = 1 << 30
 
-Done = SendReply | CloseConnection | NoReply
+Done = SendResponse | CloseConnection | NoResponse
 
 
 class SteppedBroker:
@@ -62,19 +63,19 @@ class SteppedBroker:
         role = BrokerRole(controller_listener="CONTROLLER")
         self.disk = disk or SimDisk(FileSystem())
         self.replicas = PartitionLogs.open(self.disk, by_size(_SEGMENT_BYTES))
-        self.node = BrokerNode(
-            config=NodeConfig(
-                node_id=ME, log_dir="", listeners=(_AT,), advertised=(_AT,), role=role
+        self.node = broker_node(
+            NodeConfig(node_id=ME, log_dir="", listeners=(_AT,), advertised=(_AT,), role=role),
+            role,
+            Life(
+                cluster_id="worst",
+                key=ReplicaKey(ME, UUID(int=4)),
+                directory=UUID(int=4),
+                voters=VoterHistory.formatted((), DYNAMIC),
+                election=ElectionState(),
+                log=MemoryLog(),
+                rng=random.Random(1),
+                incarnation=UUID(int=1 << 64),
             ),
-            role=role,
-            cluster_id="worst",
-            key=ReplicaKey(ME, UUID(int=4)),
-            voters=VoterHistory.formatted((), DYNAMIC),
-            election=ElectionState(),
-            log=MemoryLog(),
-            rng=random.Random(1),
-            incarnation=UUID(int=1 << 64),
-            directory=UUID(int=4),
             previous_epoch=-1,
             replicas=self.replicas,
         )
@@ -109,7 +110,7 @@ class SteppedBroker:
 
     def _lead(self, told: Iterable[MetadataRecord]) -> None:
         """As if the metadata log had told it."""
-        broker = self.node.core.broker
+        broker = self.node.core.role
         image = broker.follower.image
         for record in told:
             image.replay(record)

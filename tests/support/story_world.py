@@ -20,7 +20,7 @@ from node.effects import (
     TruncateLog,
 )
 from node.ids import NodeId
-from node.outbox import Answer, Ask, Output
+from node.outbox import Output, RequestTo, ResponseTo
 from node.wire.apis import Request, Response
 from tests.support.rig import MS, Rig, asked_node, key
 from tests.support.story_command import StoryError, node_name
@@ -198,9 +198,9 @@ class World:
             case Trace():
                 for kind, words in trace_words(output):
                     self._tell(kind, f"{name} {words}")
-            case Ask():
+            case RequestTo():
                 self._ask(name, output)
-            case Answer():
+            case ResponseTo():
                 self._answer(name, output)
             case DisconnectPeer(channel=channel):
                 assert machine.rig is not None
@@ -219,7 +219,7 @@ class World:
     def _tell_draw(self, machine: Machine, drawn_ns: int) -> None:
         self._tell("draw", f"{machine.name} draw election-timeout={drawn_ns // MS}ms")
 
-    def _ask(self, name: Party, ask: Ask) -> None:
+    def _ask(self, name: Party, ask: RequestTo) -> None:
         link = self.links.connect(name, node_name(asked_node(ask)))
         asked = Asked(correlation_id=ask.correlation_id, request=ask.request)
         fate = self.links.launch(
@@ -228,7 +228,7 @@ class World:
         words = request_words(ask.request)
         self._tell(f"{exchange_of(ask.request)}-request", f"{name} -> {link.server} {words}{fate}")
 
-    def _answer(self, name: Party, answer: Answer) -> None:
+    def _answer(self, name: Party, answer: ResponseTo) -> None:
         link = self.links.find(answer.connection)
         if link is None:
             return  # hung up in the meantime

@@ -20,8 +20,8 @@ from chaos.cluster.sim.invariants import (
 from chaos.cluster.sim.loop import VirtualLoop
 from node import ids
 from node.broker_node import BrokerNode
+from node.controller_node import ControllerNode
 from node.ids import Offset, ReplicaKey
-from node.node import Node
 from node.outbox import Output
 from node.server.recovered import Recovered
 from node.storage.partition_logs import PartitionLogs
@@ -47,7 +47,7 @@ class InvariantKeeper:
         """Where disks lie, nodes cannot keep what they promise, and no step proves a bug."""
         self._watch = self._brokers = None
 
-    def begin(self, found: Recovered, node: Node, drive: Drive) -> "Post":
+    def begin(self, found: Recovered, node: ControllerNode, drive: Drive) -> "Post":
         """A process has opened its log, and has not started yet."""
         disk = DurableState(drive.files, LOG_DIRECTORY, found.log)
         post = Post(self)

@@ -28,6 +28,7 @@ from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids
 from node.broker_node import BrokerNode
 from node.config import NodeConfig
+from node.controller_node import ControllerNode
 from node.effects import (
     AppendBatches,
     CloseConnection,
@@ -36,11 +37,11 @@ from node.effects import (
     Effect,
     FinishSnapshot,
     FlushLog,
-    NoReply,
+    NoResponse,
     OnReplicas,
     PersistElectionState,
     ReplaceLog,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -49,7 +50,6 @@ from node.effects import (
 )
 from node.endpoint import Endpoint
 from node.events import LogFlushed, ShutdownRequested
-from node.node import Node
 from node.server.outcome import FAILED, describe_failure
 from node.server.peer_links import PeerLink, PeerLinks
 from node.server.recovered import Recovered, stop_line
@@ -99,7 +99,7 @@ class SimProcess:
     def __init__(
         self,
         *,
-        node: Node | BrokerNode,
+        node: ControllerNode | BrokerNode,
         found: Recovered,
         replicas: PartitionLogs | None,
         config: NodeConfig,
@@ -297,9 +297,9 @@ class SimProcess:
                 self._traces.add(deed, self._around.clock.true())
             case AppendBatches():
                 self._logs[deed.log].append(deed.data)
-            case SendReply():
+            case SendResponse():
                 self._connections.reply(deed.connection, deed.frame)
-            case NoReply():
+            case NoResponse():
                 self._connections.go_on(deed.connection)
             case SendToPeer():
                 self._peers.send(deed.channel, deed.endpoint, deed.frame)

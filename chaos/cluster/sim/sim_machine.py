@@ -18,7 +18,7 @@ from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from node.broker_node import BrokerNode
 from node.config import NodeConfig
-from node.node import Node
+from node.controller_node import ControllerNode
 from node.server.outcome import FAILED, Refusal, describe_failure
 from node.server.recovered import (
     Recovered,
@@ -210,7 +210,7 @@ class Machine:
 
     def _node_on(
         self, found: Recovered, rng: random.Random, incarnation: UUID
-    ) -> tuple[Node | BrokerNode, PartitionLogs | None, Post]:
+    ) -> tuple[ControllerNode | BrokerNode, PartitionLogs | None, Post]:
         """What goes on from the disk, with its replicas if it is a broker."""
         role, keeper = self._config.role, self._site.keeper
         if role is None:

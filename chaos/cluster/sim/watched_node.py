@@ -3,10 +3,10 @@
 from chaos.cluster.interface import NodeId
 from chaos.cluster.sim.watchdog import Watchdog
 from node.broker_node import BrokerNode
+from node.controller_node import ControllerNode
 from node.effects import Effect
 from node.events import Event
 from node.ids import Now
-from node.node import Node
 from node.outbox import Output
 
 
@@ -14,7 +14,7 @@ class WatchedNode:
     """A `node.turn.SteppedNode`. `outputs` are those of its last step, before they were frames."""
 
     def __init__(
-        self, node: Node | BrokerNode, watchdog: Watchdog, number: NodeId, life: int
+        self, node: ControllerNode | BrokerNode, watchdog: Watchdog, number: NodeId, life: int
     ) -> None:
         self.outputs: list[Output] = []
         self._node = node

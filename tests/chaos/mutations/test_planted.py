@@ -79,7 +79,7 @@ def keeps_what_nobody_committed(quorum: Quorum) -> bool:
     quorum.ask(leader, write_request("orphan", 1234), lambda _: None)
     quorum.run_for(5 * SECOND)
     assert leader not in quorum.active()
-    return bool(quorum.core(leader).controller.image.config((CLIENT_METRICS, "orphan")))
+    return bool(quorum.core(leader).role.controller.image.config((CLIENT_METRICS, "orphan")))
 
 
 def leads_on_when_cut_off(quorum: Quorum) -> bool:

@@ -45,7 +45,7 @@ def test_a_broker_that_missed_too_much_goes_on_from_a_snapshot() -> None:
     orders.restart(missing)
     orders.whole()
     assert len(told(orders, missing, "q.loaded")) == known + 1
-    broker = orders.world.machines[NodeId(missing)].broker.core.broker
+    broker = orders.world.machines[NodeId(missing)].broker
     assert len(list(broker.follower.image.topics.partitions())) == 31
     for other in orders.others(missing):
         orders.world.kill(other)

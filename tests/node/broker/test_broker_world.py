@@ -290,7 +290,7 @@ def test_a_leader_that_is_stopped_before_it_is_back_leads_no_more(mode: PowerCut
     world.power_off(leader, mode)
     world.start(leader)
     began = len(world.told)
-    broker = world.machines[NodeId(leader)].broker.core.broker
+    broker = world.machines[NodeId(leader)].broker
     topics = broker.follower.image.topics
     world.until(lambda: topics.partition(orders.at.id, 0) is not None, "it knows the topic")
     assert broker.lifecycle.epoch < 0

@@ -4,7 +4,7 @@ from node.broker.controller_link import ControllerLink
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.ids import MS, NodeId
-from node.outbox import Ask, Outbox
+from node.outbox import Outbox, RequestTo
 from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 FIRST = Endpoint(name="INT", host="node-2", port=9102)
@@ -31,8 +31,8 @@ class Asking:
         """What is sent by then: `None` for a connection that is dropped, else to whom."""
         self.link.poll(at, ms * MS)
         outputs = self._outbox.drain()
-        assert all(isinstance(each, Ask | DisconnectPeer) for each in outputs)
-        return [each.endpoint if isinstance(each, Ask) else None for each in outputs]
+        assert all(isinstance(each, RequestTo | DisconnectPeer) for each in outputs)
+        return [each.endpoint if isinstance(each, RequestTo) else None for each in outputs]
 
 
 def test_a_question_waits_until_somebody_leads() -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from node import limits
-from node.effects import SendReply
+from node.effects import SendResponse
 from node.errors import ErrorCode
 from node.ids import ConnectionId, NodeId
 from node.records.metadata import MetadataRecord, TopicRecord
@@ -84,12 +84,12 @@ class Client:
 
     def _serve(self, frame: bytes) -> bytes:
         done = self.broker.serve(frame)
-        assert isinstance(done, SendReply)
+        assert isinstance(done, SendResponse)
         return done.frame
 
 
 def remembered(client: Client) -> int:
-    return len(client.broker.node.core.broker._fetched._told)
+    return len(client.broker.node.core.role._fetched._told)
 
 
 def test_no_follower_is_remembered_that_is_none() -> None:

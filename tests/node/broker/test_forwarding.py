@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 from node.broker.forwarding import Forwarding
-from node.effects import CloseConnection, DisconnectPeer, SendReply
+from node.effects import CloseConnection, DisconnectPeer, SendResponse
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId
-from node.outbox import Answer, Ask, Outbox, Output
+from node.outbox import Outbox, Output, RequestTo, ResponseTo
 from node.parking import Parking
 from node.wire import broker_frames
 from node.wire.apis import HandedOn
@@ -50,11 +50,11 @@ class World:
         self.forwarding.poll(self.at, self.now_ns)
         return self.outbox.drain()
 
-    def asked(self, outputs: list[Output]) -> Ask:
-        (ask,) = (each for each in outputs if isinstance(each, Ask))
+    def asked(self, outputs: list[Output]) -> RequestTo:
+        (ask,) = (each for each in outputs if isinstance(each, RequestTo))
         return ask
 
-    def answer(self, ask: Ask, response: EnvelopeResponse) -> list[Output]:
+    def answer(self, ask: RequestTo, response: EnvelopeResponse) -> list[Output]:
         self.forwarding.on_response(ask.channel, ask.correlation_id, response, self.now_ns)
         return self.poll()
 
@@ -68,7 +68,7 @@ class World:
 
 def error_of(outputs: list[Output]) -> ErrorCode:
     (answer,) = outputs
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ResponseTo)
     assert isinstance(answer.response, CreateTopicsResponse)
     return answer.response.results[0].error
 
@@ -79,7 +79,7 @@ def test_what_came_is_sent_as_it_came_and_what_comes_back_is_the_answer() -> Non
     assert ask.endpoint == FIRST
     assert ask.request == EnvelopeRequest(frame=handed.frame)
     answered = world.answer(ask, EnvelopeResponse(frame=b"whatever"))
-    assert answered == [SendReply(connection=ConnectionId(1), frame=b"whatever")]
+    assert answered == [SendResponse(connection=ConnectionId(1), frame=b"whatever")]
     assert world.forwarding.deadline_ns() == NEVER_NS
     world.take(1)  # its place is free again
 

@@ -6,7 +6,7 @@ import pytest
 
 from node import limits
 from node.broker.coordinators.group_room import GroupRoom
-from node.effects import SendReply
+from node.effects import SendResponse
 from node.errors import ErrorCode
 from node.ids import ConnectionId
 from node.wire.broker_frames import decode_response, encode_request
@@ -26,7 +26,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> SteppedBroker:
 
 
 def room(broker: SteppedBroker) -> GroupRoom:
-    return broker.node.core.broker.groups._room
+    return broker.node.core.role.groups._room
 
 
 def join(
@@ -46,7 +46,7 @@ def join(
     if not done:
         return None
     (only,) = done
-    assert isinstance(only, SendReply)
+    assert isinstance(only, SendResponse)
     answer = decode_response(header, only.frame)
     assert isinstance(answer, JoinGroupResponse)
     return answer
@@ -57,7 +57,7 @@ def commit(broker: SteppedBroker, group: str, metadata: str = "m") -> ErrorCode:
     request = OffsetCommitRequest(group=group, offsets=offsets)
     header, frame = encode_request(request, correlation_id=1, client_id="c")
     done = broker.serve(frame)
-    assert isinstance(done, SendReply)
+    assert isinstance(done, SendResponse)
     answer = decode_response(header, done.frame)
     assert isinstance(answer, OffsetCommitResponse)
     return answer.results[0].error
@@ -105,7 +105,7 @@ def test_what_it_does_not_coordinate_any_more_takes_no_room(broker: SteppedBroke
     assert commit(broker, "g0") is ErrorCode.NONE
     join(broker, "g1")
     assert not room(broker).has(9_500)
-    core = broker.node.core.broker
+    core = broker.node.core.role
     for led in list(core.groups._led.values()):
         led.drop(broker._now())
     assert room(broker).has(10_000)

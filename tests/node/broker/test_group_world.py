@@ -56,13 +56,13 @@ class Consumers:
     def _is_active(self, broker: int) -> bool:
         life = self.world.machines[CONTROLLER].life
         assert life is not None
-        return life.node.core.controller.image.brokers.is_active(broker)  # type: ignore[union-attr]
+        return life.node.core.role.controller.image.brokers.is_active(broker)  # type: ignore[union-attr]
 
     def offsets(self) -> tuple[UUID, Partition]:
         """The topic, and its only partition."""
         life = self.world.machines[CONTROLLER].life
         assert life is not None
-        topics = life.node.core.controller.image.topics  # type: ignore[union-attr]
+        topics = life.node.core.role.controller.image.topics  # type: ignore[union-attr]
         topic = topics.named("__consumer_offsets")
         assert topic is not None
         found = topics.partition(topic.id, 0)

@@ -4,7 +4,7 @@ import pytest
 
 from node import limits
 from node.codec.varint import encode_signed
-from node.effects import SendReply
+from node.effects import SendResponse
 from node.errors import ErrorCode
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.delete_records import (
@@ -79,7 +79,7 @@ class Log:
 
     def _serve(self, frame: bytes) -> bytes:
         done = self._broker.serve(frame)
-        assert isinstance(done, SendReply)
+        assert isinstance(done, SendResponse)
         return done.frame
 
 

@@ -1,6 +1,6 @@
 """A coordinator whose log does not begin at 0, and ids of producers that nobody gives."""
 
-from node.effects import SendReply
+from node.effects import SendResponse
 from node.errors import ErrorCode
 from node.ids import MS, LogId, Offset
 from node.wire.apis import Request, Response
@@ -18,7 +18,7 @@ AT = TopicPartition(name="topic-0", index=0)
 def ask(broker: SteppedBroker, request: Request) -> Response:
     header, frame = encode_request(request, correlation_id=1, client_id="c")
     done = broker.serve(frame)
-    assert isinstance(done, SendReply)
+    assert isinstance(done, SendResponse)
     return decode_response(header, done.frame)
 
 

@@ -38,7 +38,7 @@ def active() -> Rig:
     rig = Rig()
     rig.become_leader()
     catch_up(rig)
-    assert rig.core.controller.is_active
+    assert rig.core.role.controller.is_active
     catch_up(rig, VOTER_CONNECTION + 1)
     return rig
 
@@ -63,7 +63,7 @@ def test_bootstrap_records_are_written_once_in_the_life_of_a_log() -> None:
     again = Rig(log=rig.log, election=rig.election)
     again.become_leader()
     catch_up(again)
-    assert again.core.controller.is_active
+    assert again.core.role.controller.is_active
     assert sum(isinstance(record, FeatureLevelRecord) for record in records(again)) == 1
 
 
@@ -142,10 +142,10 @@ def test_a_restarted_node_replays_what_is_committed_and_no_more() -> None:
     catch_up(rig, 30)
     rig.request(write_request("a", 2000), 3)
     again = Rig(log=rig.log, election=rig.election, timeouts=QUIET)
-    assert again.core.controller.image.config((16, "a")) == {}
+    assert again.core.role.controller.image.config((16, "a")) == {}
     again.become_leader()
     catch_up(again)
-    assert again.core.controller.image.config((16, "a")) == {"interval.ms": "2000"}
+    assert again.core.role.controller.image.config((16, "a")) == {"interval.ms": "2000"}
 
 
 # --- batches are bounded in bytes ---
@@ -228,7 +228,7 @@ def test_a_request_that_fits_no_batch_is_refused_and_leaves_nothing() -> None:
         assert isinstance(answer, AlterConfigsResponse)
         assert {result.error for result in answer.results} == {ErrorCode.MESSAGE_TOO_LARGE}
     assert rig.log.end() == end
-    assert rig.core.controller.image.config((16, f"{name}0")) == {}
+    assert rig.core.role.controller.image.config((16, f"{name}0")) == {}
 
 
 def config(value: str) -> ConfigRecord:

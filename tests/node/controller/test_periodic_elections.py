@@ -114,7 +114,7 @@ def test_what_is_too_much_for_one_step_follows_at_once() -> None:
 
 
 def heard(rig: Rig, broker: int, connection: int) -> None:
-    found = rig.core.controller.image.brokers.find(broker)
+    found = rig.core.role.controller.image.brokers.find(broker)
     assert found is not None
     beat = BrokerHeartbeatRequest(
         broker=NodeId(broker),
@@ -146,8 +146,8 @@ def test_the_active_controller_holds_them() -> None:
     resource = ResourceChange(type=2, name="t", changes=(change,))
     rig.request(AlterConfigsRequest(resources=(resource,), validate_only=False), 32)
     rig.pass_ms(0)
-    ((_, before),) = rig.core.controller.image.topics.partitions()
+    ((_, before),) = rig.core.role.controller.image.topics.partitions()
     assert (before.isr, before.leader) == ((2,), NONE)
     rig.pass_ms(2001)
-    ((_, after),) = rig.core.controller.image.topics.partitions()
+    ((_, after),) = rig.core.role.controller.image.topics.partitions()
     assert (after.isr, after.leader) == ((1,), 1)

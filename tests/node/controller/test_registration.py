@@ -8,7 +8,7 @@ from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, Offset
-from node.outbox import Ask
+from node.outbox import RequestTo
 from node.records.batch import encode_batch
 from node.records.control import Voter, Voters, encode_control
 from node.records.metadata import FeatureLevelRecord, RegisterControllerRecord, encode_metadata
@@ -71,7 +71,7 @@ def test_a_registration_is_acknowledged_once_it_is_committed_and_the_leaders_own
     rig.pass_ms(0)
     assert len(registered(rig)) == 3
     catch_up(rig, 43)
-    assert rig.core.controller.image.controllers[3].incarnation_id == UUID(int=8 << 64)
+    assert rig.core.role.controller.image.controllers[3].incarnation_id == UUID(int=8 << 64)
 
 
 def test_where_nobody_registers_the_log_holds_no_registration() -> None:
@@ -120,7 +120,7 @@ def following(
 LEVEL = FeatureLevelRecord(name="metadata.version", feature_level=30)
 
 
-def sent(rig: Rig) -> list[Ask]:
+def sent(rig: Rig) -> list[RequestTo]:
     return [ask for ask in rig.asked if ask.channel == REGISTRY_CHANNEL]
 
 
@@ -214,7 +214,7 @@ def test_all_of_a_quorum_are_known_once_one_has_registered_and_clients_are_told_
 
     def all_known() -> bool:
         return all(
-            set(quorum.core(node).controller.image.controllers) == {1, 2, 3, 9}
+            set(quorum.core(node).role.controller.image.controllers) == {1, 2, 3, 9}
             for node in quorum.members
         )
 

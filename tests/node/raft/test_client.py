@@ -124,8 +124,8 @@ def test_a_long_log_is_handed_over_a_bounded_piece_a_step(count: int, text: byte
     end = log.end().offset
     known = FetchResponse(leader=asked_node(ask), epoch=Epoch(1), high_watermark=end)
     rig.core.on_response(ask.channel, ask.correlation_id, known, rig.now())
-    steps = [rig.core.controller.applied]
+    steps = [rig.core.role.controller.applied]
     while rig.core.next_deadline_ns() <= rig.now_ns:
         rig.core.on_timeout(rig.now())
-        steps.append(rig.core.controller.applied)
+        steps.append(rig.core.role.controller.applied)
     assert steps == [2 * count, 4 * count, 5 * count]

@@ -11,7 +11,7 @@ import pytest
 from node.controller.image import Image
 from node.effects import DisconnectPeer
 from node.ids import Epoch, LogPosition, NodeId, Offset, ReplicaKey
-from node.outbox import Ask
+from node.outbox import RequestTo
 from node.raft.fetched import sound_batches
 from node.records.batch import KeyValue, encode_batch, split_batches
 from node.records.control import LeaderChange, decode_control, encode_control
@@ -148,7 +148,7 @@ def test_a_leader_that_goes_on_sending_rot_is_asked_less_and_less_often() -> Non
     asked_at_ms: list[int] = []
     began_ns = rig.now_ns
     while rig.now_ns < began_ns + 1500 * MS:
-        if any(isinstance(out, Ask) and asked_node(out) == 2 for out in rig.outputs):
+        if any(isinstance(out, RequestTo) and asked_node(out) == 2 for out in rig.outputs):
             asked_at_ms.append((rig.now_ns - began_ns) // MS)
             rig.feed(rot, epoch=FETCH_EPOCH)
         else:

@@ -24,8 +24,8 @@ def test_no_step_takes_or_replays_more(size: int) -> None:
     catch_up(rig, leader)
     assert rig.log.batches == leader.batches
     assert max(taken) <= MAX_RECORDS_PER_STEP
-    assert sum(taken) == rig.core.controller.applied == RECORDS
-    last = rig.core.controller.image.config((16, f"r{RECORDS - 1}"))
+    assert sum(taken) == rig.core.role.controller.applied == RECORDS
+    last = rig.core.role.controller.image.config((16, f"r{RECORDS - 1}"))
     assert last == {"interval.ms": "1000"}
 
 

@@ -78,11 +78,13 @@ def test_a_snapshot_is_fetched_in_pieces_and_replaces_the_log() -> None:
     assert isinstance(request, FetchRequest)
     assert (request.fetch_offset, request.last_epoch) == (5, 1)
     assert rig.core.raft.quorum.committed == 5
-    assert rig.core.controller.applied == 5
-    assert rig.core.controller.image.config((16, "register"))["interval.ms"] == "2".rjust(100, "0")
+    assert rig.core.role.controller.applied == 5
+    assert rig.core.role.controller.image.config((16, "register"))["interval.ms"] == "2".rjust(
+        100, "0"
+    )
     rig.feed(batch(5, 2), epoch=2, hwm=6)
     assert rig.log.end() == LogPosition(Epoch(2), Offset(6))
-    assert rig.core.controller.applied == 6
+    assert rig.core.role.controller.applied == 6
 
 
 def test_each_piece_keeps_the_leader() -> None:
@@ -278,9 +280,9 @@ def test_a_node_begins_with_its_newest_snapshot() -> None:
     keep(log, ID)
     log.delete_before_snapshot(ID)
     rig = Rig(timeouts=QUIET, log=log)
-    assert rig.core.controller.applied == 5
+    assert rig.core.role.controller.applied == 5
     assert rig.core.raft.quorum.committed == 5
-    assert rig.core.controller.image.config((16, "register"))
+    assert rig.core.role.controller.image.config((16, "register"))
     assert not [it for it in rig.outputs if isinstance(it, DeleteBeforeSnapshot | ReplaceLog)]
 
 
@@ -290,7 +292,7 @@ def test_the_digest_of_what_it_began_with_is_told_steps_later() -> None:
     log.finish_snapshot(ID)
     rig = Rig(timeouts=QUIET, log=log)
     told = [it for it in rig.outputs if isinstance(it, Trace) and it.event == "c.image"]
-    digest = rig.core.controller.image.digest
+    digest = rig.core.role.controller.image.digest
     assert [it.fields for it in told] == [{"offset": 5, "digest": digest}]
 
 
@@ -431,4 +433,4 @@ def test_a_follower_that_was_away_comes_back_by_a_snapshot_and_nobody_is_elected
 
 
 def controller(quorum: Quorum, node: int) -> Controller:
-    return quorum.core(node).controller
+    return quorum.core(node).role.controller

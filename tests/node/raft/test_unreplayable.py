@@ -131,7 +131,7 @@ def test_it_looks_at_the_snapshot_that_its_log_starts_at(size: int) -> None:
     assert unfit(rig) == [{**TOLD, "offset": 6}]
     assert not may_lead(rig)
     assert isinstance(rig.role, Unattached)
-    assert rig.core.controller.applied == 7
+    assert rig.core.role.controller.applied == 7
     assert may_lead(Rig(timeouts=QUIET, log=behind_a_snapshot(NO_OP, NO_OP)))
 
 
@@ -219,4 +219,4 @@ def test_any_log_of_kafkas_records_is_kept_and_led_only_where_all_are_known(
     rig.follow(leader=3, epoch=int(rig.role.epoch) + 1)
     rig.pass_ms(400)  # longer than any back-off from it
     rig.feed(batch(len(values), 1), hwm=len(values) + 1, epoch=int(rig.role.epoch), leader=3)
-    assert rig.core.controller.applied == len(values) + 1
+    assert rig.core.role.controller.applied == len(values) + 1

@@ -21,7 +21,7 @@ from node.effects import (
     ElectionState,
     FlushLog,
     PersistElectionState,
-    SendReply,
+    SendResponse,
     SendToPeer,
     Stop,
     Trace,
@@ -81,7 +81,7 @@ class ScriptedCore:
                 return self._on_frame(connection, frame)
             case LogFlushed():
                 waiting, self.waiting = self.waiting, []
-                return [SendReply(connection=c, frame=b"flushed") for c in waiting]
+                return [SendResponse(connection=c, frame=b"flushed") for c in waiting]
             case TimeoutElapsed():
                 assert now.mono_ns >= self.deadline_ns
                 self.deadline_ns = now.mono_ns + FAR_NS
@@ -96,11 +96,11 @@ class ScriptedCore:
                 return [AppendBatches(log=METADATA_LOG, data=b"data"), FlushLog(log=METADATA_LOG)]
             case b"calm":
                 self.deadline_ns = time.monotonic_ns() + FAR_NS
-                return [SendReply(connection=connection, frame=b"calm")]
+                return [SendResponse(connection=connection, frame=b"calm")]
             case b"vote":
                 state = ElectionState()
                 trace = Trace(event="c.resign", fields={"epoch": 7})
-                reply = SendReply(connection=connection, frame=b"granted")
+                reply = SendResponse(connection=connection, frame=b"granted")
                 return [PersistElectionState(state=state), trace, reply]
             case b"close":
                 return [CloseConnection(connection=connection, reason="as scripted")]
@@ -111,18 +111,18 @@ class ScriptedCore:
                 peer = Endpoint(name="CONTROLLER", host="127.0.0.1", port=self.peer_port)
                 return [
                     SendToPeer(channel=CHANNEL, endpoint=peer, frame=b"hello"),
-                    SendReply(connection=connection, frame=b"sent"),
+                    SendResponse(connection=connection, frame=b"sent"),
                 ]
             case b"drop":
                 return [
                     DisconnectPeer(channel=CHANNEL),
-                    SendReply(connection=connection, frame=b"dropped"),
+                    SendResponse(connection=connection, frame=b"dropped"),
                 ]
             case b"stop":
-                reply = SendReply(connection=connection, frame=b"bye")
+                reply = SendResponse(connection=connection, frame=b"bye")
                 return [reply, Stop(code=0, reason="asked")]
             case _:
-                return [SendReply(connection=connection, frame=frame)]
+                return [SendResponse(connection=connection, frame=frame)]
 
 
 @dataclass

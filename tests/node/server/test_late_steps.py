@@ -5,11 +5,12 @@ from pathlib import Path
 from uuid import UUID
 
 from node.config import NodeConfig
+from node.controller_node import controller_node
+from node.core import Life
 from node.effects import ElectionState, SendToPeer, Trace
 from node.endpoint import Endpoint
 from node.events import ConnectionClosed, TimeoutElapsed
 from node.ids import ConnectionId, NodeId, Now, ReplicaKey
-from node.node import Node
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.server.real_disk import RealDisk
@@ -30,17 +31,19 @@ def test_a_late_step_begins_no_election(tmp_path: Path) -> None:
         node_id=NodeId(1), log_dir=str(tmp_path), listeners=voters[0][1], advertised=voters[0][1]
     )
     log = Log.open(RealDisk(tmp_path), "__cluster_metadata-0", config.segment_bytes)
-    node = Node(
-        config=config,
-        cluster_id="cluster",
-        key=voters[0][0],
-        directory=voters[0][0].directory,
-        voters=VoterHistory.formatted(voters, DYNAMIC),
-        election=ElectionState(),
-        log=log,
-        rng=random.Random(1),
-        bootstrap=BOOTSTRAP,
-        incarnation=UUID(int=1 << 64),
+    node = controller_node(
+        config,
+        Life(
+            cluster_id="cluster",
+            key=voters[0][0],
+            directory=voters[0][0].directory,
+            voters=VoterHistory.formatted(voters, DYNAMIC),
+            election=ElectionState(),
+            log=log,
+            rng=random.Random(1),
+            incarnation=UUID(int=1 << 64),
+        ),
+        BOOTSTRAP,
     )
     node.start(Now(0, 0))
     late = Now(10 * SECOND_NS, 10 * SECOND_NS)

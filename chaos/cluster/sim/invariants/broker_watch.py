@@ -14,8 +14,9 @@ from chaos.cluster.sim.invariants.eligible_rules import Key
 from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
 from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Logs, Promised
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, holds
-from node.broker_core import BrokerCore
+from node.broker.broker import Broker
 from node.controller.image import Image
+from node.core import Core
 from node.ids import LogId, NodeId, Offset
 from node.storage.partition_logs import PartitionLogs
 from node.storage.view import LogView
@@ -27,7 +28,7 @@ class KeptReplicas:
 
     node: NodeId
     life: int  # which one of its
-    core: BrokerCore
+    core: Core[Broker]
     logs: dict[Key, KnownBatch]
     had: dict[Key, KnownBatch]  # in its last life, at the end
     lost: str | None = None  # a partition of which it lacks what it had then
@@ -38,17 +39,17 @@ class KeptReplicas:
 
     @property
     def image(self) -> Image:
-        return self.core.broker.follower.image
+        return self.core.role.follower.image
 
     @property
     def applied(self) -> Offset:
         """All below is in the image."""
-        return self.core.broker.follower.applied
+        return self.core.role.follower.applied
 
     @property
     def epoch(self) -> int:
         """The broker epoch of this life; -1 until it is registered."""
-        return self.core.broker.lifecycle.epoch
+        return self.core.role.lifecycle.epoch
 
 
 class BrokerWatch:
@@ -60,7 +61,7 @@ class BrokerWatch:
         self._newest_lives: dict[NodeId, KeptReplicas] = {}
         self._controllers: dict[NodeId, int] = {}  # which life each is in
 
-    def begin(self, node: NodeId, core: BrokerCore) -> KeptReplicas:
+    def begin(self, node: NodeId, core: Core[Broker]) -> KeptReplicas:
         """Another life of a broker."""
         known = self._newest_lives.get(node)
         life = 1 if known is None else known.life + 1

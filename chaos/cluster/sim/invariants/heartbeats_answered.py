@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from node.ids import ConnectionId, NodeId
-from node.outbox import Answer, Output
+from node.outbox import Output, ResponseTo
 from node.wire.broker_lifecycle import BrokerHeartbeatResponse
 
 # Told once that it has caught up, it asks for more with the next heartbeat over the connection.
@@ -26,14 +26,14 @@ class LetIn:
         self._steps += 1
         try:
             for output in outputs:
-                if type(output) is Answer:
+                if type(output) is ResponseTo:
                     self.heed(output)
         except Broken as broken:
             raise InvariantViolated(
                 broken, node=self.node, life=self.life, step=self._steps, at_ns=at_ns
             ) from broken
 
-    def heed(self, answer: Answer) -> None:
+    def heed(self, answer: ResponseTo) -> None:
         """Raises Broken."""
         told = answer.response
         if not isinstance(told, BrokerHeartbeatResponse):

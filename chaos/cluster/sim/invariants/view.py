@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from node.controller_node import ControllerRole
 from node.core import Core
 from node.effects import ElectionState
 from node.ids import Offset, ReplicaKey
@@ -77,7 +78,7 @@ class View(Protocol):
 class CoreView:
     """The real thing, as a `View`."""
 
-    core: Core
+    core: Core[ControllerRole]
     log: LogView
     disk: Durable
 
@@ -107,11 +108,11 @@ class CoreView:
 
     @property
     def applied(self) -> Offset:
-        return self.core.controller.applied
+        return self.core.role.controller.applied
 
     @property
     def digest(self) -> int:
-        return self.core.controller.image.digest
+        return self.core.role.controller.image.digest
 
     @property
     def reads(self) -> int:

@@ -9,7 +9,8 @@ from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas,
 from chaos.cluster.sim.invariants.committed_changes import Claim, IsrJoin
 from chaos.cluster.sim.invariants.eligible_rules import Key
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
-from node.broker_core import BrokerCore
+from node.broker.broker import Broker
+from node.core import Core
 from node.effects import (
     AppendBatches,
     CreateLog,
@@ -49,7 +50,7 @@ class WatchedBroker:
 
     @classmethod
     def begin(
-        cls, watch: BrokerWatch, node: NodeId, core: BrokerCore, found: PartitionLogs, at_ns: int
+        cls, watch: BrokerWatch, node: NodeId, core: Core[Broker], found: PartitionLogs, at_ns: int
     ) -> Self:
         """A process has opened its logs, and has not started yet. Raises InvariantViolated."""
         held = watch.begin(node, core)
@@ -196,7 +197,7 @@ class WatchedBroker:
 
     def _keep_up(self) -> None:
         """P18, of all that it leads: by its image of now, and what followers have told it."""
-        for held in self._held.core.broker.replicas.all():
+        for held in self._held.core.role.replicas.all():
             replica, isr = held.replica, self._isrs.get(held.key)
             own = self._watch.promised(held.key, self._held.image)
             if replica.leading is None or isr is None or own is None:

@@ -22,7 +22,7 @@ from node.effects import (
     TruncateLog,
 )
 from node.ids import METADATA_LOG, Epoch, LogPosition, Offset
-from node.outbox import Answer, Ask, Output
+from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader, Role
 from node.records.batch import read_header, split_batches
 from node.records.control import LeaderChange, decode_control
@@ -32,7 +32,7 @@ from node.wire.vote import VoteRequest
 _READ_BYTES = 1024 * 1024
 # By type, since most outputs are neither.
 _WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, DeleteBeforeSnapshot))
-_CLAIMS = frozenset((Ask, Trace, FinishSnapshot))
+_CLAIMS = frozenset((RequestTo, Trace, FinishSnapshot))
 
 
 class WatchedLife:
@@ -158,7 +158,7 @@ class WatchedLife:
         for output in outputs:
             if type(output) in _CLAIMS:
                 self._heed(output)
-            elif type(output) is Answer:
+            elif type(output) is ResponseTo:
                 self._voters.acknowledge(output, leads)
 
     def _write(self, output: Output) -> None:
@@ -180,12 +180,12 @@ class WatchedLife:
     def _heed(self, output: Output) -> None:
         """What the node tells others, or its account, or keeps as committed."""
         match output:
-            case Ask(request=FetchRequest(fetch_offset=offset, epoch=epoch)):
+            case RequestTo(request=FetchRequest(fetch_offset=offset, epoch=epoch)):
                 self._ledgers.fetches.send(self._replica.key, epoch)
                 self._fetch(offset)
             case FinishSnapshot(snapshot=id_):
                 self._ledgers.commits.ending_at(id_)
-            case Ask(request=VoteRequest(last_offset=offset)):
+            case RequestTo(request=VoteRequest(last_offset=offset)):
                 self._ask_for_vote(offset)
             case Trace(event="q.vote", fields=fields) if fields["granted"]:
                 self._role.answer_vote(fields)

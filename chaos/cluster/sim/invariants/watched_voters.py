@@ -12,7 +12,7 @@ from chaos.cluster.sim.invariants.voter_changes import (
 )
 from node.errors import ErrorCode
 from node.ids import Epoch, Offset
-from node.outbox import Answer
+from node.outbox import ResponseTo
 from node.raft.roles import Leader, Role
 from node.wire.raft_voters import VoterChangeResponse
 
@@ -50,7 +50,7 @@ class WatchedVoters:
             before, self._replica.log, self._committed, ledgers.batches, ledgers.durable_of
         )
 
-    def acknowledge(self, answer: Answer, leads: Role | None) -> None:
+    def acknowledge(self, answer: ResponseTo, leads: Role | None) -> None:
         """It answers somebody, perhaps about the voters, in a step in which it led, or began to."""
         response = answer.response
         if not isinstance(response, VoterChangeResponse) or response.error is not ErrorCode.NONE:

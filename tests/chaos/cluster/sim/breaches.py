@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from node.effects import ElectionState, Trace
 from node.ids import ConnectionId, Epoch, NodeId, Offset, ReplicaKey
-from node.outbox import Answer
+from node.outbox import ResponseTo
 from node.records.batch import encode_batch
 from node.records.control import LeaderChange, Voter, Voters, encode_control
 from node.wire.raft_voters import VoterChangeResponse
@@ -326,7 +326,7 @@ def names(member: Doctored, offset: int, *nodes: int) -> Doctored:
 
 def says_done(member: Doctored) -> Doctored:
     """To somebody who asked for a change of the voters."""
-    return member.step(Answer(connection=ConnectionId(1), response=VoterChangeResponse()))
+    return member.step(ResponseTo(connection=ConnectionId(1), response=VoterChangeResponse()))
 
 
 def acknowledges_a_change_that_is_not_committed(three: Three) -> None:

@@ -12,7 +12,7 @@ from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
 from chaos.mutations.planted import planted_by
 from node.controller.image import Image
 from node.ids import ConnectionId, Epoch, NodeId
-from node.outbox import Answer
+from node.outbox import ResponseTo
 from node.records.batch import encode_batch
 from node.records.metadata import (
     BrokerRegistrationChangeRecord,
@@ -178,11 +178,11 @@ def test_who_says_that_it_ended_in_good_order_and_lost_something(world: World) -
 
 def test_who_is_left_fenced_again_and_again() -> None:
     let_in = LetIn(NodeId(4), 1)
-    left = Answer(
+    left = ResponseTo(
         connection=ConnectionId(1),
         response=BrokerHeartbeatResponse(is_caught_up=True, is_fenced=True, should_shut_down=False),
     )
-    taken = Answer(
+    taken = ResponseTo(
         connection=ConnectionId(1),
         response=BrokerHeartbeatResponse(
             is_caught_up=True, is_fenced=False, should_shut_down=False

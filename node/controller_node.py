@@ -1,0 +1,234 @@
+"""A controller: what it does on top of the quorum, and the node of it.
+
+It serves what is asked of the quorum and of the active controller, and says by which listener what
+may come; it registers itself, and hands its leadership over before it stops.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from node import wire
+from node.config import NodeConfig
+from node.controller.controller import Controller
+from node.controller.registration import (
+    REGISTRY_CHANNEL,
+    Active,
+    Registrar,
+    active_controller,
+    own_registration,
+)
+from node.core import Core, Life
+from node.errors import ErrorCode
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
+from node.node import Framing, Node
+from node.outbox import Outbox
+from node.parking import Parking
+from node.raft.client import RaftClient
+from node.raft.quorum_gauges import Gauge
+from node.raft.raft import Raft
+from node.records.metadata import MetadataRecord
+from node.wire import API_RANGES
+from node.wire.alter_partition import AlterPartitionRequest
+from node.wire.api_versions import ApiVersionsRequest
+from node.wire.apis import DATA_REQUESTS, Request, Response
+from node.wire.assign_directories import AssignDirectoriesRequest
+from node.wire.broker_lifecycle import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    UnregisterBrokerRequest,
+)
+from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest
+from node.wire.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
+from node.wire.create_partitions import CreatePartitionsRequest
+from node.wire.create_topics import CreateTopicsRequest
+from node.wire.delete_topics import DeleteTopicsRequest
+from node.wire.describe_cluster import DescribeClusterRequest
+from node.wire.elect_leaders import ElectLeadersRequest
+from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
+from node.wire.producer_ids import AllocateProducerIdsRequest
+from node.wire.reassignments import AlterReassignmentsRequest, ListReassignmentsRequest
+from node.wire.refusals import refused
+from node.wire.update_features import UpdateFeaturesRequest
+
+_SHUTDOWN_MS = 1000  # to tell the voters of a resignation
+
+
+class ControllerRole:
+    """A `ProcessRole`. `bootstrap`: what the first leader of an empty log writes into it."""
+
+    def __init__(
+        self,
+        raft: Raft,
+        outbox: Outbox,
+        parking: Parking,
+        *,
+        config: NodeConfig,
+        life: Life,
+        bootstrap: Sequence[MetadataRecord],
+    ) -> None:
+        self.is_ended = False
+        self._raft = raft
+        self._me = life.key.id
+        self._inner = config.advertised[0].name
+        self._stop_by_ns = NEVER_NS
+        self._registrar = Registrar(
+            own_registration(self._me, life.incarnation, config.advertised),
+            config.timeouts.request_ms,
+            outbox,
+        )
+        self.controller = Controller(
+            RaftClient(raft),
+            config,
+            life.cluster_id,
+            outbox,
+            parking,
+            bootstrap,
+            self._registrar,
+            random.Random(life.incarnation.int),
+        )
+
+    # --- life ---
+
+    def load(self) -> None:
+        self.controller.load()
+
+    def start(self, now: Now) -> None:
+        self.controller.start(now)
+
+    def begin_shutdown(self, now: Now) -> None:
+        self._stop_by_ns = now.mono_ns
+        if self._raft.resign_for_shutdown(now):
+            self._stop_by_ns = now.mono_ns + _SHUTDOWN_MS * MS
+
+    # --- what is due ---
+
+    def poll(self, now: Now) -> None:
+        controller = self.controller
+        controller.poll(now)
+        is_wanted = self._registrar.is_wanted(controller.image)
+        self._registrar.poll(self._active_controller() if is_wanted else None, now.mono_ns)
+        if self._stop_by_ns != NEVER_NS:
+            is_late = now.mono_ns >= self._stop_by_ns
+            self.is_ended = is_late or self._raft.is_ready_to_stop()
+
+    def on_timeout(self, now: Now) -> None:
+        self.controller.on_timeout(now)
+
+    def deadline_ns(self) -> int:
+        return min(self.controller.deadline_ns(), self._registrar.deadline_ns(), self._stop_by_ns)
+
+    def _active_controller(self) -> Active | None:
+        """Another node, to be reached; None once this one is to stop."""
+        if self._stop_by_ns != NEVER_NS:
+            return None
+        quorum = self._raft.quorum
+        return active_controller(quorum.leader, self._me, quorum.epoch, quorum.leader_at())
+
+    # --- what others answer, and what was flushed ---
+
+    def on_response(
+        self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
+    ) -> None:
+        assert channel == REGISTRY_CHANNEL, f"{channel} is no channel of this node"
+        if isinstance(response, ControllerRegistrationResponse):
+            self._registrar.on_response(correlation_id, response, mono_ns)
+
+    def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
+        assert channel == REGISTRY_CHANNEL, f"{channel} is no channel of this node"
+        self._registrar.on_lost(mono_ns)
+
+    def on_flushed(self, log: LogId) -> None:
+        raise AssertionError(f"{log} was flushed, and is no log of this node")
+
+    # --- what is told of it ---
+
+    @property
+    def applied(self) -> Offset:
+        return self.controller.applied
+
+    def feature_levels(self) -> dict[str, int]:
+        levels = self.controller.image.feature_levels()
+        if version := self._raft.log.voters.kraft_version:
+            levels["kraft.version"] = version
+        return levels
+
+    def gauges(self) -> Mapping[str, Gauge]:
+        return self.controller.gauges()
+
+    # --- requests ---
+
+    def handle(
+        self, connection: ConnectionId, listener: str, request: Request, now: Now
+    ) -> Response | None:
+        assert not isinstance(request, DATA_REQUESTS), "only brokers serve it"
+        match request:
+            case DescribeConfigsRequest() | ListReassignmentsRequest():
+                return self.controller.read(connection, request, now)
+            case DescribeClusterRequest():
+                return self._raft.describe_cluster(
+                    request, listener, self.controller.image.controller_endpoints()
+                )
+            case EnvelopeRequest():
+                # It came by the wrong way, or with what is not served, or may not come so.
+                return EnvelopeResponse(error=self._why_not_enveloped(listener))
+            case (
+                ControllerRegistrationRequest()
+                | BrokerRegistrationRequest()
+                | BrokerHeartbeatRequest()
+                | AlterPartitionRequest()
+                | AllocateProducerIdsRequest()
+                | AssignDirectoriesRequest()
+            ):
+                if listener != self._inner:  # as of all that only nodes say (`raft.peers_only`)
+                    return refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
+                return self.controller.write(connection, request, now)
+            case (
+                AlterConfigsRequest()
+                | CreateTopicsRequest()
+                | CreatePartitionsRequest()
+                | DeleteTopicsRequest()
+                | AlterReassignmentsRequest()
+                | ElectLeadersRequest()
+                | UpdateFeaturesRequest()
+                | UnregisterBrokerRequest()
+            ):
+                return self.controller.write(connection, request, now)
+            case ApiVersionsRequest():
+                raise AssertionError("every role answers it alike (`Core`)")
+            case _:
+                return self._raft.on_request(connection, listener, request, now)
+
+    def takes_envelopes(self, listener: str) -> bool:
+        """Only nodes hand on what others ask, and they come by the inner listener."""
+        return listener == self._inner
+
+    def _why_not_enveloped(self, listener: str) -> ErrorCode:
+        if self.takes_envelopes(listener):
+            return ErrorCode.UNSUPPORTED_VERSION
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+ControllerNode = Node[ControllerRole]
+
+
+def controller_core(
+    config: NodeConfig, life: Life, bootstrap: Sequence[MetadataRecord]
+) -> Core[ControllerRole]:
+    """`bootstrap`: what the first leader of an empty log writes into it."""
+    role = partial(ControllerRole, config=config, life=life, bootstrap=bootstrap)
+    return Core(config, life, config.advertised, role, API_RANGES)
+
+
+def controller_node(
+    config: NodeConfig,
+    life: Life,
+    bootstrap: Sequence[MetadataRecord],
+    framing: Framing = wire,
+) -> ControllerNode:
+    """The same on frames."""
+    core = controller_core(config, life, bootstrap)
+    return Node(core, framing, f"raft-client-{life.key.id}")
