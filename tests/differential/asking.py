@@ -83,12 +83,12 @@ class Asking:
                 await side.settle(each, answer)
 
     def _compare(self, asked: Asked, answers: list[Any]) -> tuple[list[Difference], list[Settled]]:
-        trees = [
+        kafka, node = (
             normal(answer, side.topic_names) if is_dataclass(answer) else answer
             for side, answer in zip(self._sides, answers, strict=True)
-        ]
+        )
         unknown, known = [], []
-        for each in differences(*trees):
+        for each in differences(kafka, node):
             by = settled(asked, each)
             if by is None:
                 unknown.append(each)

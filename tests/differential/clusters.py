@@ -13,7 +13,7 @@ from chaos.releases import KAFKA, NEWEST
 from tests.differential.requests import BROKERS
 from tests.differential.side import Side
 
-# Nobody leaves an ISR or is fenced because a machine is busy, records of 1970 are kept, and groups have
+# Nobody leaves an ISR or is fenced because a machine is busy, old records are kept, and groups have
 # one coordinator.
 SETTINGS = {
     "brokers": str(len(BROKERS)),

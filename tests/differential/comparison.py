@@ -1,9 +1,9 @@
 """Two answers to one request, and in what they differ where they may not.
 
-What may differ is left out here, by the name of the field: what a cluster draws or counts for itself
-(ids of topics and members, producer ids, broker epochs, fetch sessions), where it is (hosts, ports,
-who is the controller), when it was (times, throttling), how it says in words what an error code says
-(messages, documentation), and where it placed the replicas of a topic for which nobody said it. Of
+What may differ is left out here, by the name of the field: what a cluster draws or counts for
+itself (ids of topics and members, producer ids, fetch sessions), where it is (hosts, ports, who is
+the controller), when it was (times, throttling), how it says in words what an error code says
+(messages, documentation), and where it placed the replicas of a topic for which nobody said it: of
 those how many there are is compared, and of a leader whether there is one. The order of an array's
 elements is nobody's promise: they are matched by what they speak of.
 """
@@ -62,6 +62,7 @@ IDENTITY = (
     "api_key",
 )
 ERROR = "error_code"
+NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +94,8 @@ def normal(answer: Any, names: Mapping[UUID, str]) -> Tree:
 def _normal_value(value: Any, names: Mapping[UUID, str]) -> Any:
     if is_dataclass(value):
         return normal(value, names)
+    if value is None or value in ((), b"", ""):
+        return NOTHING  # whether it is empty or null
     if isinstance(value, tuple):
         return _normal_array(value, names)
     if isinstance(value, UUID):
@@ -118,8 +121,8 @@ def _normal_array(array: tuple[Any, ...], names: Mapping[UUID, str]) -> Any:
 
 
 def differences(kafka: Any, node: Any, path: str = "") -> Iterator[Difference]:
-    """Of two answers in normal form. Where error codes differ, what stands beside them does too, and
-    says nothing more."""
+    """Of two answers in normal form. Where error codes differ, what stands beside them does too,
+    and says nothing more."""
     if not isinstance(kafka, Mapping) or not isinstance(node, Mapping):
         if kafka != node:
             yield Difference(path=path, kafka=kafka, node=node)

@@ -1,23 +1,27 @@
-"""Differences that are known, and by which words one of the two is right."""
+"""Differences that are known, and by which words one of the two is right.
 
+`docs/findings.md` has them as a table for readers.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tests.differential.comparison import Difference
 from tests.differential.requests import Asked
 
-ANY = object()  # whatever it answers
+Says = Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """`kind` begins with the API's name. `right` is "kafka", "node", or "both"; `words` are those
-    that say so, and where they stand."""
+    """`kind` begins with the API's name. `right` is who is, if not both; `words` are those that say
+    so, and where they stand."""
 
     kind: str
     path: str
-    kafka: Any
-    node: Any
+    kafka: Says
+    node: Says
     right: str
     words: str
 
@@ -25,12 +29,90 @@ class Settled:
         return (
             asked.kind.name.startswith(self.kind)
             and found.path == self.path
-            and (self.kafka is ANY or self.kafka == found.kafka)
-            and (self.node is ANY or self.node == found.node)
+            and self.kafka(found.kafka)
+            and self.node(found.node)
         )
 
 
-SETTLED: tuple[Settled, ...] = ()
+KAFKA, NODE, BOTH = "Apache Kafka", "our node", "both"
+
+
+def _is(*values: Any) -> Says:
+    return lambda value: value in values
+
+
+def _refuses(value: Any) -> bool:
+    return isinstance(value, str) and value != "none"
+
+
+def _is_anything(_value: Any) -> bool:
+    return True
+
+
+def _of_faults(kind: str, path: str) -> Settled:
+    return Settled(
+        kind=kind,
+        path=path,
+        kafka=_refuses,
+        node=_refuses,
+        right=BOTH,
+        words="nothing says which of several faults of one request is told first",
+    )
+
+
+def _not_told(kind: str, path: str) -> Settled:
+    return Settled(
+        kind=kind,
+        path=path,
+        kafka=_is_anything,
+        node=_is(-(2**31)),
+        right=BOTH,
+        words="KIP-430: -2^31 is that authorized operations are not told; ours has no authorizer",
+    )
+
+
+SETTLED: tuple[Settled, ...] = (
+    _of_faults("IncrementalAlterConfigs", "responses.error_code"),
+    _of_faults("OffsetCommit", "topics.partitions.error_code"),
+    _of_faults("Produce", "responses.partition_responses.error_code"),
+    _of_faults("ListOffsets", "topics.partitions.error_code"),
+    _of_faults("InitProducerId", "error_code"),
+    _not_told("Metadata", "cluster_authorized_operations"),
+    _not_told("Metadata", "topics.topic_authorized_operations"),
+    _not_told("DescribeCluster", "cluster_authorized_operations"),
+    _not_told("DescribeTopicPartitions", "topics.topic_authorized_operations"),
+    _not_told("DescribeGroups", "groups.authorized_operations"),
+    Settled(
+        kind="Fetch",
+        path="responses.partitions.log_start_offset",
+        kafka=_is(-1),
+        node=lambda start: isinstance(start, int) and start >= 0,
+        right=BOTH,
+        words=(
+            "Fetch has no words for where the log begins beside OFFSET_OUT_OF_RANGE; our followers "
+            "begin there, those of Apache Kafka ask ListOffsets"
+        ),
+    ),
+    Settled(
+        kind="Fetch",
+        path="responses.partitions.error_code",
+        kafka=_is("unknown_server_error"),
+        node=_is("none"),
+        right=NODE,
+        words=(
+            "KIP-74: the first batch is returned even if it is larger than the limit; a negative "
+            "limit is an exception in Apache Kafka, which is no answer"
+        ),
+    ),
+    Settled(
+        kind="UpdateFeatures",
+        path="results",
+        kafka=_is("nothing"),
+        node=_is_anything,
+        right=BOTH,
+        words="KIP-584: all features of a request are updated or none; its error tells which",
+    ),
+)
 
 
 def settled(asked: Asked, found: Difference) -> Settled | None:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from chaos.cluster.interface import Address
 from node.errors import ErrorCode
-from node.ids import NO_NODE
+from node.ids import NO_NODE, NodeId
 from node.server.framing import FrameCutter, with_size
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
@@ -27,6 +27,7 @@ from node.wire.create_topics import (
 )
 from node.wire.topic_metadata import DescribedTopic, MetadataRequest, MetadataResponse
 from tests.differential.requests import BROKERS, KEPT, OFFSETS, Asked, Known
+from tests.fuzz.callers import NoAnswer
 from tests.fuzz.drawing import read_answer
 
 PATIENCE_S = 60.0  # of one that answers late, on a machine that others use too
@@ -62,7 +63,7 @@ class Side:
         return {topic: name for name, topic in self.known.topics.items()}
 
     async def ask(self, asked: Asked) -> Any:
-        """kio's answer, HUNG_UP, or SILENCE, where none is given and the next request is answered."""
+        """kio's answer, HUNG_UP, or SILENCE: where none is given, but to the next request."""
         frame = asked.drawn.frame
         if asked.kind.answered:
             answer = await self._exchange(asked.broker, frame)
@@ -118,10 +119,13 @@ class Side:
         with suppress(ConnectionError):
             connection = await self._connected(broker)
             connection.writer.write(b"".join(map(with_size, frames)))
-            async with asyncio.timeout(PATIENCE_S):
-                while data := await connection.reader.read(1 << 16):
-                    for answer in connection.cutter.cut(data):
-                        return answer
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    while data := await connection.reader.read(1 << 16):
+                        for answer in connection.cutter.cut(data):
+                            return answer
+            except TimeoutError:
+                raise NoAnswer(f"{self.name}: broker {broker} was silent") from None
         self._connections.pop(broker).writer.transport.abort()
         return None
 
@@ -138,7 +142,8 @@ def _new_topic(name: str, replicas: tuple[tuple[int, ...], ...]) -> NewTopic:
         partitions=-1,
         replication=-1,
         assignments=tuple(
-            Assignment(index=index, brokers=brokers) for index, brokers in enumerate(replicas)
+            Assignment(index=index, brokers=tuple(map(NodeId, brokers)))
+            for index, brokers in enumerate(replicas)
         ),
         configs=tuple(
             TopicSetting(name=config, value=value)
