@@ -115,7 +115,8 @@ class ProduceRequests:
         is_one = header.size == len(records)
         is_plain = not header.is_control and not header.attributes & _TRANSACTIONAL
         is_full = header.record_count == header.last_offset_delta + 1
-        return header if is_one and is_plain and is_full else None
+        is_numbered = header.producer_id < 0 or header.base_sequence >= 0
+        return header if is_one and is_plain and is_full and is_numbered else None
 
     def _append_once(
         self, held: Held, at: TopicPartition, header: BatchHeader, records: bytes, mono_ns: int

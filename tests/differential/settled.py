@@ -71,12 +71,19 @@ def _not_told(kind: str, path: str) -> Settled:
     )
 
 
+def _not_mended(kind: str, path: str, words: str, kafka: Says, node: Says) -> Settled:
+    """Apache Kafka is right, and our node answers otherwise still."""
+    return Settled(kind=kind, path=path, kafka=kafka, node=node, right=KAFKA, words=words)
+
+
 SETTLED: tuple[Settled, ...] = (
     _of_faults("IncrementalAlterConfigs", "responses.error_code"),
     _of_faults("OffsetCommit", "topics.partitions.error_code"),
     _of_faults("Produce", "responses.partition_responses.error_code"),
     _of_faults("ListOffsets", "topics.partitions.error_code"),
     _of_faults("InitProducerId", "error_code"),
+    _of_faults("JoinGroup", "error_code"),
+    _of_faults("CreateTopics", "topics.error_code"),
     _not_told("Metadata", "cluster_authorized_operations"),
     _not_told("Metadata", "topics.topic_authorized_operations"),
     _not_told("DescribeCluster", "cluster_authorized_operations"),
@@ -103,6 +110,96 @@ SETTLED: tuple[Settled, ...] = (
             "KIP-74: the first batch is returned even if it is larger than the limit; a negative "
             "limit is an exception in Apache Kafka, which is no answer"
         ),
+    ),
+    _not_mended(
+        "Fetch",
+        "responses.partitions.error_code",
+        "KIP-392: consumers may fetch from followers; ours sends them to the leader",
+        _is_anything,
+        _is("not_leader_or_follower"),
+    ),
+    _not_mended(
+        "Fetch",
+        "responses.partitions.error_code",
+        "KIP-101: nothing is known of an epoch above the leader's; ours tells of the one below",
+        _is("offset_out_of_range"),
+        _is("none"),
+    ),
+    _not_mended(
+        "Fetch",
+        "responses.partitions.records",
+        "KIP-74: the first batch is returned even if max_bytes is less; of 0 bytes ours gives none",
+        _is_anything,
+        _is("nothing"),
+    ),
+    *(
+        _not_mended(
+            "OffsetForLeaderEpoch",
+            f"topics.partitions.{field}",
+            "KIP-101: of an epoch that the leader does not know, -1 is told",
+            _is(-1),
+            lambda told: isinstance(told, int) and told >= 0,
+        )
+        for field in ("end_offset", "leader_epoch")
+    ),
+    _not_mended(
+        "InitProducerId",
+        "error_code",
+        "KIP-360: producer id and epoch are given both or neither",
+        _is("invalid_request"),
+        _is("none"),
+    ),
+    _not_mended(
+        "CreateTopics",
+        "topics.configs",
+        "KIP-525: what a topic is configured as is told; ours tells nothing of it",
+        _is_anything,
+        _is("nothing"),
+    ),
+    _not_mended(
+        "CreateTopics",
+        "topics",
+        "a topic that is named twice is refused once; ours refuses each",
+        _is(None),
+        _is_anything,
+    ),
+    _not_mended(
+        "DescribeConfigs",
+        "results.configs.config_type",
+        "KIP-569: ours tells of no type what it is, which is 0, UNKNOWN",
+        _is_anything,
+        _is(0),
+    ),
+    _not_mended(
+        "ElectLeaders",
+        "replica_election_results",
+        "an election type that there is not is refused for each partition; ours does so for all",
+        _is_anything,
+        _is("nothing"),
+    ),
+    Settled(
+        kind="DescribeCluster",
+        path="endpoint_type",
+        kafka=_is(1),
+        node=_is(3),
+        right=BOTH,
+        words="KIP-919: of an endpoint type that there is not the error code tells",
+    ),
+    Settled(
+        kind="JoinGroup",
+        path="member_id",
+        kafka=_is("none"),
+        node=_is("some"),
+        right=BOTH,
+        words="beside a refusal a member id says nothing; ours gives back the one that was sent",
+    ),
+    Settled(
+        kind="Produce",
+        path="responses.partition_responses.log_start_offset",
+        kafka=_is_anything,
+        node=_is(-1),
+        right=BOTH,
+        words="beside a refusal nothing says where the log begins, and -1 is that it is not told",
     ),
     Settled(
         kind="UpdateFeatures",
