@@ -76,6 +76,8 @@ def _not_mended(kind: str, path: str, words: str, kafka: Says, node: Says) -> Se
     return Settled(kind=kind, path=path, kafka=kafka, node=node, right=KAFKA, words=words)
 
 
+_TWICE = "what is named twice is answered once, by the last; ours answers or refuses each"
+
 SETTLED: tuple[Settled, ...] = (
     _of_faults("IncrementalAlterConfigs", "responses.error_code"),
     _of_faults("OffsetCommit", "topics.partitions.error_code"),
@@ -83,6 +85,9 @@ SETTLED: tuple[Settled, ...] = (
     _of_faults("ListOffsets", "topics.partitions.error_code"),
     _of_faults("InitProducerId", "error_code"),
     _of_faults("JoinGroup", "error_code"),
+    _of_faults("DeleteTopics", "responses.error_code"),
+    _of_faults("DescribeConfigs", "results.error_code"),
+    _of_faults("AlterPartitionReassignments", "responses.partitions.error_code"),
     _of_faults("CreateTopics", "topics.error_code"),
     _not_told("Metadata", "cluster_authorized_operations"),
     _not_told("Metadata", "topics.topic_authorized_operations"),
@@ -170,6 +175,67 @@ SETTLED: tuple[Settled, ...] = (
         _is_anything,
         _is(0),
     ),
+    *(
+        _not_mended(
+            kind,
+            path,
+            "a group without a name may be looked for: only who joins it is refused",
+            _is("none"),
+            _is("invalid_group_id"),
+        )
+        for kind, path in (
+            ("FindCoordinator", "error_code"),
+            ("FindCoordinator", "coordinators.error_code"),
+            ("DescribeGroups", "groups.error_code"),
+        )
+    ),
+    *(
+        _not_mended(
+            "Metadata by id",
+            path,
+            "KIP-516: topics are asked for by id from version 12 on; before it that is refused",
+            _is("nothing", "none", None),
+            _is_anything,
+        )
+        for path in ("brokers", "cluster_id", "controller_id", "topics")
+    ),
+    *(
+        _not_mended(kind, path, _TWICE, _is_anything, _is_anything)
+        for kind, path in (
+            ("AlterPartitionReassignments", "responses"),
+            ("AlterPartitionReassignments", "responses.partitions"),
+            ("CreatePartitions", "results"),
+        )
+    ),
+    _not_mended(
+        "DescribeConfigs",
+        "results.configs.config_source",
+        "KIP-226: what is set for the whole cluster is no default; ours says that it is one",
+        _is_anything,
+        _is(5),
+    ),
+    *(
+        Settled(
+            kind="DescribeTopicPartitions",
+            path=path,
+            kafka=_is_anything,
+            node=_is_anything,
+            right=NODE,
+            words="an exception of Apache Kafka where one topic is named twice; KIP-966 has no such",
+        )
+        for path in ("topics", "topics.error_code")
+    ),
+    *(
+        Settled(
+            kind="ListOffsets",
+            path=f"topics.partitions.{field}",
+            kafka=_is_anything,
+            node=_is_anything,
+            right=NODE,
+            words="KIP-107: what was deleted is not there; the latest time may be of such a record",
+        )
+        for field in ("timestamp",)
+    ),
     _not_mended(
         "ElectLeaders",
         "replica_election_results",
@@ -181,7 +247,7 @@ SETTLED: tuple[Settled, ...] = (
         kind="DescribeCluster",
         path="endpoint_type",
         kafka=_is(1),
-        node=_is(3),
+        node=_is(2, 3),
         right=BOTH,
         words="KIP-919: of an endpoint type that there is not the error code tells",
     ),
