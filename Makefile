@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Byte code is kept, whatever the shell says: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help chaos test lint unit integration swarm bench soak soak-node soak-found soak-chance fuzz bare setup clean
+.PHONY: help chaos test lint unit integration swarm bench soak soak-node soak-found soak-chance fuzz differential bare setup clean
 
 help:
 	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
@@ -16,6 +16,7 @@ help:
 	@echo "              by itself: make soak-node, soak-found, soak-chance"
 	@echo "make fuzz     100,000 damaged frames, 10,000 damaged files; 100,000 requests and answers at"
 	@echo "              their limits, the last 20,000 by good and bad clients of real processes"
+	@echo "make differential   the same 5,000 requests to Apache Kafka and to our node, answers compared"
 	@echo "make bare     the two commands on a machine that has nothing (root; about half an hour)"
 	@echo "make clean    remove .venv; clusters and images stay: see kraft-chaos down --help"
 
@@ -105,6 +106,10 @@ fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.processes --count 15000
 	@$(BIN)/python -m tests.fuzz.broker_processes --count 5000
 	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto --timeout 3600 tests/node/records tests/node/storage
+
+differential: .venv/test.stamp
+	@$(BIN)/kraft-chaos setup --target kafka
+	@$(BIN)/python -m tests.differential --requests 5000
 
 bare:
 	@FRESH=1 .ci/bare-machine 'make chaos && make chaos && make test'

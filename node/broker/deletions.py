@@ -69,10 +69,11 @@ class Deletions:
     def _delete(self, asked: RecordsToDelete, image: Image) -> _Deleted:
         at = asked.partition
         held = self._replicas.find(at)
-        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if held is not None:
-            error = _why_not(held, asked, image)
-        if held is None or error is not ErrorCode.NONE:
+        if held is None:
+            error = self._replicas.absent(at).error
+            return _Deleted(result=DeletedRecords(partition=at, error=error))
+        error = _why_not(held, asked, image)
+        if error is not ErrorCode.NONE:
             return _Deleted(result=DeletedRecords(partition=at, error=error))
         replica = held.replica
         to_all = asked.offset == TO_HIGH_WATERMARK

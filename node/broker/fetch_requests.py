@@ -9,11 +9,10 @@ that the log begins later.
 from dataclasses import dataclass, replace
 
 from node import limits
-from node.broker.held_replicas import Held, HeldReplicas, Key, ReplicaLog
+from node.broker.held_replicas import Held, HeldReplicas, Key, Refusal, ReplicaLog
 from node.broker.isr_changes import IsrChanges
-from node.broker.replica import Replica
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NO_OFFSET, ZERO_UUID, ConnectionId, Offset
+from node.ids import MS, NEVER_NS, NO_OFFSET, ConnectionId, Offset
 from node.parking import Parking, Waiting
 from node.wire.partition_fetch import (
     CONSUMER,
@@ -54,6 +53,8 @@ class FetchRequests:
         self, connection: ConnectionId, request: PartitionsFetchRequest, mono_ns: int
     ) -> PartitionsFetchResponse | None:
         """None: answered later."""
+        if request.session_error is not ErrorCode.NONE:
+            return PartitionsFetchResponse(error=request.session_error)
         if request.replica != CONSUMER:
             self._count(request, mono_ns)
         found = self._look(request)
@@ -117,10 +118,12 @@ class FetchRequests:
     ) -> _Found:
         held = self._replicas.find(asked.partition)
         if held is None:
-            return _unknown(asked)
+            return _refused(asked, self._replicas.absent(asked.partition))
         replica, error = held.replica, self._refusal(request, asked, held)
         if error is not ErrorCode.NONE:
-            return _refused(asked, replica, error)
+            refusal = Refusal(error=error, leader=replica.leader, leader_epoch=replica.leader_epoch)
+            is_out = error is ErrorCode.OFFSET_OUT_OF_RANGE
+            return _refused(asked, refusal, replica.start if is_out else NO_OFFSET)
         offset = Offset(asked.offset)
         diverging = replica.divergence(asked.last_epoch, offset)
         told = FetchedRecords(
@@ -159,24 +162,14 @@ class FetchRequests:
         return answer
 
 
-def _unknown(asked: FetchedPartition) -> _Found:
-    at = asked.partition
-    by_name, by_id = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID
-    error = by_name if at.id == ZERO_UUID else by_id
-    return _Found(told=FetchedRecords(partition=at, error=error))
-
-
-def _refused(asked: FetchedPartition, replica: Replica, error: ErrorCode) -> _Found:
-    is_out = error is ErrorCode.OFFSET_OUT_OF_RANGE
-    return _Found(
-        told=FetchedRecords(
-            partition=asked.partition,
-            error=error,
-            leader=replica.leader,
-            leader_epoch=replica.leader_epoch,
-            log_start=replica.start if is_out else NO_OFFSET,
-        )
-    )
+def _refused(
+    asked: FetchedPartition, absent: Refusal, log_start: Offset | int = NO_OFFSET
+) -> _Found:
+    """Who leads is told to those who took another one for it (KIP-951)."""
+    told = FetchedRecords(partition=asked.partition, error=absent.error, log_start=log_start)
+    if absent.error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+        told = replace(told, leader=absent.leader, leader_epoch=absent.leader_epoch)
+    return _Found(told=told)
 
 
 def _read(found: _Found) -> FetchedRecords:

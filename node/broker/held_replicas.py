@@ -20,7 +20,8 @@ from node.effects import (
     SegmentLimits,
     TruncateLog,
 )
-from node.ids import MS, ZERO_UUID, Epoch, LogId, NodeId, Offset
+from node.errors import ErrorCode
+from node.ids import MS, NO_EPOCH, NO_NODE, ZERO_UUID, Epoch, LogId, NodeId, Offset
 from node.outbox import Outbox
 from node.records.batch import BatchHeader
 from node.storage.leader_epochs import LeaderEpochs
@@ -100,6 +101,15 @@ class Held:
         return TopicPartition(name=self.name, id=self.key[0], index=self.key[1])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a broker does not answer for a partition, and who may."""
+
+    error: ErrorCode
+    leader: NodeId = NO_NODE
+    leader_epoch: int = NO_EPOCH
+
+
 class HeldReplicas:
     def __init__(
         self,
@@ -119,7 +129,7 @@ class HeldReplicas:
         self._held: dict[Key, Held] = {}
         self._ids: dict[str, UUID] = {}  # of topics, by name
         self._starts: dict[LogId, Offset] = {}  # raised in this step
-        self._has_followed = False
+        self._image: Image | None = None  # the newest that was told
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
         self.moved: dict[Key, Held] = {}
 
@@ -133,6 +143,26 @@ class HeldReplicas:
         named = partition.id == ZERO_UUID
         topic = self._ids.get(partition.name) if named else partition.id
         return None if topic is None else self._held.get((topic, partition.index))
+
+    def absent(self, at: TopicPartition) -> Refusal:
+        """Of one that `find` does not find. Others may have it: who asks has to look for them, and
+        not give up (`ReplicaManager.getPartitionOrError`)."""
+        by_id = at.id != ZERO_UUID
+        unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self._image is None:
+            return Refusal(error=unknown)
+        topics = self._image.topics
+        topic = topics.find(at.id) if by_id else topics.named(at.name)
+        if topic is None:
+            return Refusal(error=unknown)
+        state = topics.partition(topic.id, at.index)
+        if state is None:
+            return Refusal(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return Refusal(
+            error=ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            leader=NodeId(state.leader),
+            leader_epoch=state.leader_epoch,
+        )
 
     def log(self, held: Held) -> ReplicaLog | None:
         """None where it was made in this step."""
@@ -173,9 +203,9 @@ class HeldReplicas:
             self._outbox.emit(RemoveLog(log=held.log))
             self.note(held)
         self._ids = {held.name: key[0] for key, held in self._held.items()}
-        if not self._has_followed:
-            self._has_followed = True
+        if self._image is None:
             self._remove_strays()
+        self._image = image
 
     def _remove_strays(self) -> None:
         """What it has held since an earlier life, and was taken from it while it was off: no image

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from node import limits
 from node.broker.held_replicas import Held, HeldReplicas, ReplicaLog
 from node.errors import ErrorCode
-from node.ids import ZERO_UUID, Epoch
+from node.ids import Epoch
 from node.records.batch import BatchHeader, DamagedBatch, Record, split_batches
 from node.wire.list_offsets import (
     EARLIEST,
@@ -150,7 +150,5 @@ def _leader(
 ) -> tuple[Held | None, ErrorCode]:
     held = replicas.find(partition)
     if held is None:
-        is_named = partition.id == ZERO_UUID
-        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return None, unknown if is_named else ErrorCode.UNKNOWN_TOPIC_ID
+        return None, replicas.absent(partition).error
     return held, held.replica.refusal(epoch)

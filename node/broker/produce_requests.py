@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from struct import Struct
 
-from node.broker.held_replicas import Held, HeldReplicas
+from node.broker.held_replicas import Held, HeldReplicas, Refusal
 from node.controller.image.topics import INTERNAL
-from node.effects import NoResponse
+from node.effects import CloseConnection, NoResponse
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NO_EPOCH, ZERO_UUID, ConnectionId, Epoch, Offset
+from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Epoch, Offset
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.records.batch import BatchHeader, DamagedBatch, check_batch
@@ -56,13 +56,23 @@ class ProduceRequests:
         """None: answered later, or not at all."""
         appended = [self._append(request, each, mono_ns) for each in request.partitions]
         if request.acks == NONE:
-            self._outbox.emit(NoResponse(connection=connection))
+            self._leave_unanswered(connection, appended)
             return None
         if request.acks == ALL and any(each.held is not None for each in appended):
             until_ns = mono_ns + request.timeout_ms * MS
             self._waiting.park(connection, _WaitingProduce(appended=appended, until_ns=until_ns))
             return None
         return ProduceResponse(results=tuple(each.result for each in appended))
+
+    def _leave_unanswered(self, connection: ConnectionId, appended: list[_Appended]) -> None:
+        """The end of a connection is how who asked for no answer hears of a refusal
+        (`KafkaApis.handleProduceRequest`)."""
+        errors = [each.result.error for each in appended if each.result.error]
+        if errors:
+            reason = f"records that nobody is to acknowledge: {errors[0].name}"
+            self._outbox.emit(CloseConnection(connection=connection, reason=reason))
+        else:
+            self._outbox.emit(NoResponse(connection=connection))
 
     def poll(self, mono_ns: int) -> None:
         """Answer who waits for what all have now, or waited for too long."""
@@ -81,17 +91,22 @@ class ProduceRequests:
     ) -> _Appended:
         at = produced.partition
         held = self._replicas.find(at)
-        error = _why_not(request, held, at)
-        if error is not ErrorCode.NONE or held is None:
-            return _refused(at, error, held)
+        error = _why_not_asked(request)
+        if error is not ErrorCode.NONE:
+            return _refused(at, Refusal(error=error))
+        if held is None:
+            return _refused(at, self._replicas.absent(at))
+        error = _why_not(request, held)
+        if error is not ErrorCode.NONE:
+            return _refused(at, _by(held, error))
         try:
             header = self._check(produced.records)
         except DamagedBatch:
-            return _refused(at, ErrorCode.CORRUPT_MESSAGE, held)
+            return _refused(at, _by(held, ErrorCode.CORRUPT_MESSAGE))
         if header is None:
-            return _refused(at, ErrorCode.INVALID_RECORD, held)
+            return _refused(at, _by(held, ErrorCode.INVALID_RECORD))
         if header.size > self._max_batch_bytes:
-            return _refused(at, ErrorCode.MESSAGE_TOO_LARGE, held)
+            return _refused(at, _by(held, ErrorCode.MESSAGE_TOO_LARGE))
         return self._append_once(held, at, header, produced.records, mono_ns)
 
     def _check(self, records: bytes) -> BatchHeader | None:
@@ -100,7 +115,8 @@ class ProduceRequests:
         is_one = header.size == len(records)
         is_plain = not header.is_control and not header.attributes & _TRANSACTIONAL
         is_full = header.record_count == header.last_offset_delta + 1
-        return header if is_one and is_plain and is_full else None
+        is_numbered = header.producer_id < 0 or header.base_sequence >= 0
+        return header if is_one and is_plain and is_full and is_numbered else None
 
     def _append_once(
         self, held: Held, at: TopicPartition, header: BatchHeader, records: bytes, mono_ns: int
@@ -113,7 +129,7 @@ class ProduceRequests:
         else:
             error = producers.refusal(header)
             if error is not ErrorCode.NONE:
-                return _refused(at, error, held)
+                return _refused(at, _by(held, error))
             placed = header._replace(
                 base_offset=replica.end, leader_epoch=Epoch(replica.leader_epoch)
             )
@@ -124,14 +140,15 @@ class ProduceRequests:
         return _Appended(result=result, held=held, leader_epoch=replica.leader_epoch, end=end)
 
 
-def _why_not(request: ProduceRequest, held: Held | None, at: TopicPartition) -> ErrorCode:
+def _why_not_asked(request: ProduceRequest) -> ErrorCode:
     if request.acks not in (ALL, LEADER, NONE):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if request.transactional_id is not None:
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    if held is None:
-        is_named = at.id == ZERO_UUID
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_named else ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.NONE
+
+
+def _why_not(request: ProduceRequest, held: Held) -> ErrorCode:
     if held.name in INTERNAL:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     error = held.replica.refusal(NO_EPOCH)
@@ -140,11 +157,15 @@ def _why_not(request: ProduceRequest, held: Held | None, at: TopicPartition) -> 
     return error
 
 
-def _refused(at: TopicPartition, error: ErrorCode, held: Held | None) -> _Appended:
-    result = ProduceResult(partition=at, error=error)
-    if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and held is not None:
-        replica = held.replica
-        result = replace(result, leader=replica.leader, leader_epoch=replica.leader_epoch)
+def _by(held: Held, error: ErrorCode) -> Refusal:
+    replica = held.replica
+    return Refusal(error=error, leader=replica.leader, leader_epoch=replica.leader_epoch)
+
+
+def _refused(at: TopicPartition, why: Refusal) -> _Appended:
+    result = ProduceResult(partition=at, error=why.error)
+    if why.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+        result = replace(result, leader=why.leader, leader_epoch=why.leader_epoch)
     return _Appended(result=result)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from node.controller.image import Image
-from node.controller.image.topics import Topic
+from node.controller.image.topics import INTERNAL, Topic, is_legal
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, ZERO_UUID, NodeId
@@ -94,7 +94,14 @@ def _sought(
     by_id = sought.id != ZERO_UUID
     found = image.topics.find(sought.id) if by_id else image.topics.named(sought.name or "")
     if found is None:
-        error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        error = ErrorCode.UNKNOWN_TOPIC_ID
+        if not by_id:
+            is_name = is_legal(sought.name or "")
+            unknown, illegal = (
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
+            )
+            error = unknown if is_name else illegal
         return DescribedTopic(error=error, name=sought.name, id=sought.id)
     return _described(image, found, brokers)
 
@@ -103,6 +110,7 @@ def _described(image: Image, topic: Topic, brokers: Mapping[NodeId, Endpoint]) -
     return DescribedTopic(
         name=topic.name,
         id=topic.id,
+        is_internal=topic.name in INTERNAL,
         partitions=tuple(
             _partition(image, topic, index, brokers) for index in range(topic.partitions)
         ),

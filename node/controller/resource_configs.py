@@ -18,6 +18,7 @@ from node.controller.config_definition import Definition, items, no_fault
 from node.controller.decision import RefusedError
 from node.controller.image import Image
 from node.controller.image.configurations import BROKER, CLUSTER, TOPIC
+from node.controller.image.topics import is_legal
 from node.controller.replica_rules import MIN_ISR
 from node.errors import ErrorCode
 from node.records.metadata import ClearElrRecord, ConfigRecord
@@ -179,6 +180,8 @@ def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
     """Every key of the schema, or those asked for, with what is set or the default. Of a broker
     those that are set: what else it could be set, it says itself."""
     try:
+        if query.type == TOPIC and not is_legal(query.name):
+            raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         _check_resource(image, query.type, query.name)
     except RefusedError as refused:
         return ResourceDescription(

@@ -69,11 +69,15 @@ def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
 
 
 def delete(situation: Situation, request: DeleteTopicsRequest) -> Decision:
+    """What is asked for twice is refused, once, and stays (`ControllerApis.deleteTopics`)."""
+    asked = Counter(request.topics)
     records: list[MetadataRecord] = []
     results: list[DeletionResult] = []
     seen: set[UUID] = set()
-    for each in request.topics:
+    for each, times in asked.items():
         try:
+            if times > 1:
+                raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic.")
             topic = _found(situation.image, each)
             if topic.id in seen:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic.")

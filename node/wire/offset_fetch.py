@@ -10,6 +10,7 @@ from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
+_FIRST_WITH_ERROR = 2  # of a whole group; before it each partition says so
 _FIRST_WITH_SEVERAL = 8
 
 
@@ -128,14 +129,18 @@ def _write_response(message: OffsetFetchResponse, kio: SimpleNamespace) -> Any:
         (only,) = message.groups
         make = (kio.OffsetFetchResponseTopic, kio.OffsetFetchResponsePartition)
         return kio.OffsetFetchResponse(
-            throttle_time=NO_THROTTLE, error_code=only.error, topics=_fetched(only, *make)
+            throttle_time=NO_THROTTLE,
+            error_code=only.error,
+            topics=() if only.error and kio.version >= _FIRST_WITH_ERROR else _fetched(only, *make),
         )
     make = (kio.OffsetFetchResponseTopics, kio.OffsetFetchResponsePartitions)
     return kio.OffsetFetchResponse(
         throttle_time=NO_THROTTLE,
         groups=tuple(
             kio.OffsetFetchResponseGroup(
-                group_id=each.group, error_code=each.error, topics=_fetched(each, *make)
+                group_id=each.group,
+                error_code=each.error,
+                topics=() if each.error else _fetched(each, *make),
             )
             for each in message.groups
         ),

@@ -1,8 +1,9 @@
 """Fetch 4-18 of partitions: for consumers, and for the replicas that follow a leader.
 
 That of the metadata log is another (`fetch`): brokers do not serve it. Fetch sessions are refused
-by giving none: whoever asks goes on with whole requests. A follower's broker epoch comes with 15
-(KIP-903), topic ids with 13, the epoch of its last record with 12 (KIP-595).
+by giving none: whoever asks goes on with whole requests, and none is found for who speaks of one.
+A follower's broker epoch comes with 15 (KIP-903), topic ids with 13, the epoch of its last record
+with 12 (KIP-595).
 """
 
 from dataclasses import dataclass
@@ -25,9 +26,11 @@ from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
+_FIRST_WITH_LEADER = 16  # KIP-951
 CONSUMER = NodeId(-1)  # in the place of a replica
 _MILLISECOND = timedelta(milliseconds=1)
 _FINAL_SESSION_EPOCH = -1  # of who wants none
+_WHOLE = (_FINAL_SESSION_EPOCH, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,7 @@ class PartitionsFetchRequest:
     min_bytes: int
     max_bytes: int
     partitions: tuple[FetchedPartition, ...]
+    session_error: ErrorCode = ErrorCode.NONE  # of who goes on with a session (KIP-227)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,15 @@ def _read_request(entity: Any) -> PartitionsFetchRequest:
             for topic in entity.topics
             for each in topic.partitions
         ),
+        session_error=_session_error(entity),
     )
+
+
+def _session_error(entity: Any) -> ErrorCode:
+    """`FetchManager.newContext`: a whole request begins a session, or wants none."""
+    if getattr(entity, "session_epoch", _FINAL_SESSION_EPOCH) in _WHOLE:
+        return ErrorCode.NONE
+    return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any:
@@ -180,7 +192,7 @@ def _write_records(found: FetchedRecords, kio: SimpleNamespace) -> Any:
         optional["diverging_epoch"] = kio.EpochEndOffset(
             epoch=found.diverging.epoch, end_offset=found.diverging.offset
         )
-    if found.leader_epoch != NO_EPOCH and kio.version >= 12:
+    if found.leader_epoch != NO_EPOCH and kio.version >= _FIRST_WITH_LEADER:
         optional["current_leader"] = kio.LeaderIdAndEpoch(
             leader_id=found.leader, leader_epoch=found.leader_epoch
         )

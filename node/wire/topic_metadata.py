@@ -45,6 +45,7 @@ class DescribedTopic:
     error: ErrorCode = ErrorCode.NONE
     name: str | None = None
     id: UUID = ZERO_UUID
+    is_internal: bool = False
     partitions: tuple[DescribedPartition, ...] = ()
 
 
@@ -98,6 +99,7 @@ def _read_response(entity: Any) -> MetadataResponse:
                 error=our_error(topic.error_code),
                 name=topic.name,
                 id=some_uuid(getattr(topic, "topic_id", None)),
+                is_internal=getattr(topic, "is_internal", False),
                 partitions=tuple(_read_partition(each) for each in topic.partitions),
             )
             for topic in entity.topics
@@ -131,6 +133,7 @@ def _write_response(message: MetadataResponse, kio: SimpleNamespace) -> Any:
                 error_code=topic.error,
                 name=topic.name,
                 topic_id=topic.id,
+                is_internal=topic.is_internal,
                 partitions=tuple(
                     kio.MetadataResponsePartition(
                         error_code=each.error,

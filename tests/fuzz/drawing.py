@@ -126,10 +126,15 @@ class Drawn:
 
 
 def draw_request(
-    rng: Random, correlation_id: int, likely: Mapping[str, Draw] = LIKELY, apis: Sequence[Api] = ()
+    rng: Random,
+    correlation_id: int,
+    likely: Mapping[str, Draw] = LIKELY,
+    apis: Sequence[Api] = (),
+    extremes: Sequence[float] = EXTREMES,
 ) -> Drawn:
     """One of `apis`; of all, if none is named, and half of them alter configs then: what is
-    written outlives its request. `likely` are values of fields by name."""
+    written outlives its request. `likely` are values of fields by name, which a share of fields,
+    one of `extremes`, does not get."""
     altering = not apis and rng.random() < 0.5
     api = BY_KEY[ClientApi.INCREMENTAL_ALTER_CONFIGS] if altering else rng.choice(apis or APIS)
     version = rng.randint(api.min_version, api.max_version)
@@ -140,7 +145,7 @@ def draw_request(
         api_key=api.key, api_version=version, correlation_id=correlation_id, client_id=client
     )
     out = bytearray(request_header(header, flexible=flexible))
-    _Writer(rng, flexible, likely).struct(out, request_class)
+    _Writer(rng, flexible, likely, extremes).struct(out, request_class)
     return Drawn(api=api, version=version, correlation_id=correlation_id, frame=bytes(out))
 
 
@@ -160,13 +165,19 @@ def draw_answer(rng: Random, header: RequestHeader, likely: dict[str, Draw]) -> 
 class _Writer:
     """Of one message, in which one array at most is very long."""
 
-    def __init__(self, rng: Random, flexible: bool, likely: Mapping[str, Draw]) -> None:
+    def __init__(
+        self,
+        rng: Random,
+        flexible: bool,
+        likely: Mapping[str, Draw],
+        extremes: Sequence[float] = EXTREMES,
+    ) -> None:
         self._rng = rng
         self._flexible = flexible
         self._likely = likely
         self._class = ""  # of the struct that is being written
-        self._extreme = rng.choice(EXTREMES)
-        self._may_be_long = rng.random() < 0.01
+        self._extreme = rng.choice(extremes)
+        self._may_be_long = rng.random() < 0.01 and any(extremes)
 
     def struct(self, out: bytearray, message_class: Any) -> None:
         around, self._class = self._class, message_class.__name__

@@ -137,6 +137,16 @@ def test_a_topic_is_deleted_by_name_or_by_id() -> None:
     assert brokers.image.topics.all() == []
 
 
+def test_a_topic_that_is_to_be_deleted_twice_is_refused_once_and_stays() -> None:
+    brokers = three()
+    brokers.create("t", (1,))
+    twice = (DeletedTopic(name="t"), DeletedTopic(name="t"))
+    answer = brokers.ask(DeleteTopicsRequest(topics=twice))
+    assert isinstance(answer, DeleteTopicsResponse)
+    assert [each.error for each in answer.results] == [ErrorCode.INVALID_REQUEST]
+    assert [topic.name for topic in brokers.image.topics.all()] == ["t"]
+
+
 def test_a_partition_is_written_with_the_one_directory_of_each_broker() -> None:
     brokers = three()
     brokers.create("t", (3, 1))

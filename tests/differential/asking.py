@@ -1,0 +1,97 @@
+"""Both sides are asked request by request, and each answer is compared before the next one."""
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any
+
+from tests.differential.comparison import Difference, differences, normal
+from tests.differential.requests import Asked, draw
+from tests.differential.settled import Settled, settled
+from tests.differential.side import PAUSE_S, Side
+
+# For so long a read may be answered by what one of the two has not heard of yet.
+CATCHES_UP_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """An answer that differs in a way that nobody has settled."""
+
+    asked: Asked
+    answers: tuple[Any, Any]
+    found: tuple[Difference, ...]
+
+    def told(self, seed: int) -> str:
+        asked = self.asked
+        again = f"python -m tests.differential --requests {asked.number + 1} --seed {seed}"
+        kafka, node = self.answers
+        return "\n".join(
+            (
+                f"request {asked.number}: {asked.kind.name} ({asked.drawn.name}) to broker "
+                f"{asked.broker}: {asked.request}",
+                *(f"  {each}" for each in self.found),
+                f"  Apache Kafka: {kafka}",
+                f"  our node:     {node}",
+                f"  try: {again}",
+            )
+        )
+
+
+@dataclass
+class Tally:
+    asked: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    settled: Counter[Settled] = field(default_factory=Counter)
+    unknown: list[Unknown] = field(default_factory=list)
+
+
+class Asking:
+    def __init__(self, seed: int, kafka: Side, node: Side) -> None:
+        self._seed = seed
+        self._sides = (kafka, node)
+        self.tally = Tally()
+
+    async def ask(self, count: int, most_unknown: int) -> Tally:
+        """Until so many answers differ."""
+        for number in range(count):
+            await self._one(number)
+            if len(self.tally.unknown) >= most_unknown:
+                break
+        return self.tally
+
+    async def _one(self, number: int) -> None:
+        asked = [draw(self._seed, number, side.known) for side in self._sides]
+        kind = asked[0].kind
+        deadline_s = time.monotonic() + (CATCHES_UP_S if kind.reads else 0.0)
+        while True:
+            answers = await asyncio.gather(
+                *(side.ask(each) for side, each in zip(self._sides, asked, strict=True))
+            )
+            found, known = self._compare(asked[0], answers)
+            if not found or time.monotonic() >= deadline_s:
+                break
+            await asyncio.sleep(PAUSE_S)
+        self.tally.asked[kind.name] += 1
+        self.tally.settled.update(known)
+        if found:
+            both = (answers[0], answers[1])
+            self.tally.unknown.append(Unknown(asked=asked[0], answers=both, found=tuple(found)))
+        for side, each, answer in zip(self._sides, asked, answers, strict=True):
+            if is_dataclass(answer):
+                await side.settle(each, answer)
+
+    def _compare(self, asked: Asked, answers: list[Any]) -> tuple[list[Difference], list[Settled]]:
+        kafka, node = (
+            normal(answer, side.topic_names) if is_dataclass(answer) else answer
+            for side, answer in zip(self._sides, answers, strict=True)
+        )
+        unknown, known = [], []
+        for each in differences(kafka, node):
+            by = settled(asked, each)
+            if by is None:
+                unknown.append(each)
+            else:
+                known.append(by)
+        return unknown, known

@@ -1,0 +1,282 @@
+"""Differences that are known, and by which words one of the two is right.
+
+`docs/findings.md` has them as a table for readers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.differential.comparison import Difference
+from tests.differential.requests import Asked
+
+Says = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """`kind` begins with the API's name. `right` is who is, if not both; `words` are those that say
+    so, and where they stand."""
+
+    kind: str
+    path: str
+    kafka: Says
+    node: Says
+    right: str
+    words: str
+
+    def covers(self, asked: Asked, found: Difference) -> bool:
+        return (
+            asked.kind.name.startswith(self.kind)
+            and found.path == self.path
+            and self.kafka(found.kafka)
+            and self.node(found.node)
+        )
+
+
+KAFKA, NODE, BOTH = "Apache Kafka", "our node", "both"
+
+
+def _is(*values: Any) -> Says:
+    return lambda value: value in values
+
+
+def _refuses(value: Any) -> bool:
+    return isinstance(value, str) and value != "none"
+
+
+def _is_anything(_value: Any) -> bool:
+    return True
+
+
+def _of_faults(kind: str, path: str) -> Settled:
+    return Settled(
+        kind=kind,
+        path=path,
+        kafka=_refuses,
+        node=_refuses,
+        right=BOTH,
+        words="nothing says which of several faults of one request is told first",
+    )
+
+
+def _not_told(kind: str, path: str) -> Settled:
+    return Settled(
+        kind=kind,
+        path=path,
+        kafka=_is_anything,
+        node=_is(-(2**31)),
+        right=BOTH,
+        words="KIP-430: -2^31 is that authorized operations are not told; ours has no authorizer",
+    )
+
+
+def _not_mended(kind: str, path: str, words: str, kafka: Says, node: Says) -> Settled:
+    """Apache Kafka is right, and our node answers otherwise still."""
+    return Settled(kind=kind, path=path, kafka=kafka, node=node, right=KAFKA, words=words)
+
+
+_TWICE = "what is named twice is answered once, by the last; ours answers or refuses each"
+
+SETTLED: tuple[Settled, ...] = (
+    _of_faults("IncrementalAlterConfigs", "responses.error_code"),
+    _of_faults("OffsetCommit", "topics.partitions.error_code"),
+    _of_faults("Produce", "responses.partition_responses.error_code"),
+    _of_faults("ListOffsets", "topics.partitions.error_code"),
+    _of_faults("InitProducerId", "error_code"),
+    _of_faults("JoinGroup", "error_code"),
+    _of_faults("DeleteTopics", "responses.error_code"),
+    _of_faults("DescribeConfigs", "results.error_code"),
+    _of_faults("AlterPartitionReassignments", "responses.partitions.error_code"),
+    _of_faults("CreateTopics", "topics.error_code"),
+    _not_told("Metadata", "cluster_authorized_operations"),
+    _not_told("Metadata", "topics.topic_authorized_operations"),
+    _not_told("DescribeCluster", "cluster_authorized_operations"),
+    _not_told("DescribeTopicPartitions", "topics.topic_authorized_operations"),
+    _not_told("DescribeGroups", "groups.authorized_operations"),
+    Settled(
+        kind="Fetch",
+        path="responses.partitions.log_start_offset",
+        kafka=_is(-1),
+        node=lambda start: isinstance(start, int) and start >= 0,
+        right=BOTH,
+        words=(
+            "Fetch has no words for where the log begins beside OFFSET_OUT_OF_RANGE; our followers "
+            "begin there, those of Apache Kafka ask ListOffsets"
+        ),
+    ),
+    Settled(
+        kind="Fetch",
+        path="responses.partitions.error_code",
+        kafka=_is("unknown_server_error"),
+        node=_is("none"),
+        right=NODE,
+        words=(
+            "KIP-74: the first batch is returned even if it is larger than the limit; a negative "
+            "limit is an exception in Apache Kafka, which is no answer"
+        ),
+    ),
+    _not_mended(
+        "Fetch",
+        "responses.partitions.error_code",
+        "KIP-392: consumers may fetch from followers; ours sends them to the leader",
+        _is_anything,
+        _is("not_leader_or_follower"),
+    ),
+    _not_mended(
+        "Fetch",
+        "responses.partitions.error_code",
+        "KIP-101: nothing is known of an epoch above the leader's; ours tells of the one below",
+        _is("offset_out_of_range"),
+        _is("none"),
+    ),
+    _not_mended(
+        "Fetch",
+        "responses.partitions.records",
+        "KIP-74: the first batch is returned even if max_bytes is less; of 0 bytes ours gives none",
+        _is_anything,
+        _is("nothing"),
+    ),
+    *(
+        _not_mended(
+            "OffsetForLeaderEpoch",
+            f"topics.partitions.{field}",
+            "KIP-101: of an epoch that the leader does not know, -1 is told",
+            _is(-1),
+            lambda told: isinstance(told, int) and told >= 0,
+        )
+        for field in ("end_offset", "leader_epoch")
+    ),
+    _not_mended(
+        "InitProducerId",
+        "error_code",
+        "KIP-360: producer id and epoch are given both or neither",
+        _is("invalid_request"),
+        _is("none"),
+    ),
+    _not_mended(
+        "CreateTopics",
+        "topics.configs",
+        "KIP-525: what a topic is configured as is told; ours tells nothing of it",
+        _is_anything,
+        _is("nothing"),
+    ),
+    _not_mended(
+        "CreateTopics",
+        "topics",
+        "a topic that is named twice is refused once; ours refuses each",
+        _is(None),
+        _is_anything,
+    ),
+    _not_mended(
+        "DescribeConfigs",
+        "results.configs.config_type",
+        "KIP-569: ours tells of no type what it is, which is 0, UNKNOWN",
+        _is_anything,
+        _is(0),
+    ),
+    *(
+        _not_mended(
+            kind,
+            path,
+            "a group without a name may be looked for: only who joins it is refused",
+            _is("none"),
+            _is("invalid_group_id"),
+        )
+        for kind, path in (
+            ("FindCoordinator", "error_code"),
+            ("FindCoordinator", "coordinators.error_code"),
+            ("DescribeGroups", "groups.error_code"),
+        )
+    ),
+    *(
+        _not_mended(
+            "Metadata by id",
+            path,
+            "KIP-516: topics are asked for by id from version 12 on; before it that is refused",
+            _is("nothing", "none", None),
+            _is_anything,
+        )
+        for path in ("brokers", "cluster_id", "controller_id", "topics")
+    ),
+    *(
+        _not_mended(kind, path, _TWICE, _is_anything, _is_anything)
+        for kind, path in (
+            ("AlterPartitionReassignments", "responses"),
+            ("AlterPartitionReassignments", "responses.partitions"),
+            ("CreatePartitions", "results"),
+        )
+    ),
+    _not_mended(
+        "DescribeConfigs",
+        "results.configs.config_source",
+        "KIP-226: what is set for the whole cluster is no default; ours says that it is one",
+        _is_anything,
+        _is(5),
+    ),
+    *(
+        Settled(
+            kind="DescribeTopicPartitions",
+            path=path,
+            kafka=_is_anything,
+            node=_is_anything,
+            right=NODE,
+            words="KIP-966: Apache Kafka has an exception where one topic is named twice",
+        )
+        for path in ("topics", "topics.error_code")
+    ),
+    *(
+        Settled(
+            kind="ListOffsets",
+            path=f"topics.partitions.{field}",
+            kafka=_is_anything,
+            node=_is_anything,
+            right=NODE,
+            words="KIP-107: what was deleted is not there; the latest time may be of such a record",
+        )
+        for field in ("timestamp",)
+    ),
+    _not_mended(
+        "ElectLeaders",
+        "replica_election_results",
+        "an election type that there is not is refused for each partition; ours does so for all",
+        _is_anything,
+        _is("nothing"),
+    ),
+    Settled(
+        kind="DescribeCluster",
+        path="endpoint_type",
+        kafka=_is(1),
+        node=_is(2, 3),
+        right=BOTH,
+        words="KIP-919: of an endpoint type that there is not the error code tells",
+    ),
+    Settled(
+        kind="JoinGroup",
+        path="member_id",
+        kafka=_is("none"),
+        node=_is("some"),
+        right=BOTH,
+        words="beside a refusal a member id says nothing; ours gives back the one that was sent",
+    ),
+    Settled(
+        kind="Produce",
+        path="responses.partition_responses.log_start_offset",
+        kafka=_is_anything,
+        node=_is(-1),
+        right=BOTH,
+        words="beside a refusal nothing says where the log begins, and -1 is that it is not told",
+    ),
+    Settled(
+        kind="UpdateFeatures",
+        path="results",
+        kafka=_is("nothing"),
+        node=_is_anything,
+        right=BOTH,
+        words="KIP-584: all features of a request are updated or none; its error tells which",
+    ),
+)
+
+
+def settled(asked: Asked, found: Difference) -> Settled | None:
+    return next((each for each in SETTLED if each.covers(asked, found)), None)

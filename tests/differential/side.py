@@ -1,0 +1,183 @@
+"""One of the two clusters: what it is asked goes to its brokers, one request at a time.
+
+Brokers hear of what controllers decide a little later. So that both clusters are asked in the same
+state, a request that changed topics is not followed by another one before all brokers tell of it.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from chaos.cluster.interface import Address
+from node.errors import ErrorCode
+from node.ids import NO_NODE, NodeId
+from node.server.framing import FrameCutter, with_size
+from node.wire.apis import Request, Response
+from node.wire.broker_frames import decode_response, encode_request
+from node.wire.create_topics import (
+    Assignment,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    NewTopic,
+    TopicSetting,
+)
+from node.wire.topic_metadata import DescribedTopic, MetadataRequest, MetadataResponse
+from tests.differential.requests import BROKERS, KEPT, OFFSETS, Asked, Known
+from tests.fuzz.callers import NoAnswer
+from tests.fuzz.drawing import read_answer
+
+PATIENCE_S = 60.0  # of one that answers late, on a machine that others use too
+PAUSE_S = 0.02  # between two looks
+# What is no answer.
+HUNG_UP, SILENCE = "the connection was closed", "nothing is answered"
+_ABSENT = 0
+# A topic's configuration, where it is not the cluster's.
+_CONFIGURED: Mapping[str, Mapping[str, str]] = {
+    "few": {"min.insync.replicas": "2"},
+    OFFSETS: {"cleanup.policy": "compact"},
+}
+
+
+@dataclass
+class Connection:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    cutter: FrameCutter = field(default_factory=FrameCutter)
+
+
+@dataclass
+class Side:
+    """`addresses` of brokers."""
+
+    name: str
+    addresses: Mapping[int, Address]
+    known: Known = field(default_factory=Known)
+    _connections: dict[int, Connection] = field(default_factory=dict)
+
+    @property
+    def topic_names(self) -> dict[UUID, str]:
+        return {topic: name for name, topic in self.known.topics.items()}
+
+    async def ask(self, asked: Asked) -> Any:
+        """kio's answer, HUNG_UP, or SILENCE: where none is given, but to the next request."""
+        frame = asked.drawn.frame
+        if asked.kind.answered:
+            answer = await self._exchange(asked.broker, frame)
+            return HUNG_UP if answer is None else read_answer(asked.drawn, answer)
+        _, probe = encode_request(MetadataRequest(topics=()), correlation_id=0, client_id="probe")
+        answer = await self._exchange(asked.broker, frame, probe)
+        return HUNG_UP if answer is None else SILENCE
+
+    async def settle(self, asked: Asked, answer: Any) -> None:
+        """Until every broker tells of what a request for topics has done."""
+        expected = _done_to_topics(asked.request, answer, asked.kind.api)
+        if expected:
+            await self._until_told(expected)
+
+    async def make_kept_topics(self) -> None:
+        """And the one in which groups keep what they committed."""
+        kept = {**KEPT, OFFSETS: ((1, 2, 3),)}
+        topics = [_new_topic(name, replicas) for name, replicas in kept.items()]
+        answer = await self._ask(1, CreateTopicsRequest(topics=tuple(topics)))
+        assert isinstance(answer, CreateTopicsResponse)
+        assert all(not result.error for result in answer.results), f"{self.name}: {answer}"
+        await self._until_told({topic.name: len(topic.assignments) for topic in topics})
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.writer.transport.abort()
+        self._connections.clear()
+
+    async def _until_told(self, expected: Mapping[str, int | None]) -> None:
+        """The number of partitions, _ABSENT, or None for any number of them."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        for broker in BROKERS:
+            while not _tells(topics := await self._topics(broker), expected):
+                if time.monotonic() > deadline_s:
+                    told = f"{self.name}: broker {broker} tells {topics}"
+                    raise TimeoutError(f"{told}, not {expected}")
+                await asyncio.sleep(PAUSE_S)
+        self.known.topics = {name: topic.id for name, topic in topics.items()}
+
+    async def _topics(self, broker: int) -> dict[str, DescribedTopic]:
+        answer = await self._ask(broker, MetadataRequest())
+        assert isinstance(answer, MetadataResponse)
+        return {topic.name: topic for topic in answer.topics if topic.name is not None}
+
+    async def _ask(self, broker: int, request: Request) -> Response:
+        header, frame = encode_request(request, correlation_id=0, client_id="setting-up")
+        answer = await self._exchange(broker, frame)
+        assert answer is not None, f"{self.name}: broker {broker} hung up on {request}"
+        return decode_response(header, answer)
+
+    async def _exchange(self, broker: int, *frames: bytes) -> bytes | None:
+        """The one answer to all of them; None where the connection was closed instead."""
+        with suppress(ConnectionError):
+            connection = await self._connected(broker)
+            connection.writer.write(b"".join(map(with_size, frames)))
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    while data := await connection.reader.read(1 << 16):
+                        for answer in connection.cutter.cut(data):
+                            return answer
+            except TimeoutError:
+                raise NoAnswer(f"{self.name}: broker {broker} was silent") from None
+        self._connections.pop(broker).writer.transport.abort()
+        return None
+
+    async def _connected(self, broker: int) -> Connection:
+        if broker not in self._connections:
+            at = self.addresses[broker]
+            self._connections[broker] = Connection(*await asyncio.open_connection(at.host, at.port))
+        return self._connections[broker]
+
+
+def _new_topic(name: str, replicas: tuple[tuple[int, ...], ...]) -> NewTopic:
+    return NewTopic(
+        name=name,
+        partitions=-1,
+        replication=-1,
+        assignments=tuple(
+            Assignment(index=index, brokers=tuple(map(NodeId, brokers)))
+            for index, brokers in enumerate(replicas)
+        ),
+        configs=tuple(
+            TopicSetting(name=config, value=value)
+            for config, value in _CONFIGURED.get(name, {}).items()
+        ),
+    )
+
+
+def _tells(topics: Mapping[str, DescribedTopic], expected: Mapping[str, int | None]) -> bool:
+    """All of it, and a leader of every partition."""
+    for name, count in expected.items():
+        partitions = topics[name].partitions if name in topics else ()
+        if not partitions or any(each.error or each.leader == NO_NODE for each in partitions):
+            if count != _ABSENT or name in topics:
+                return False
+        elif count is not None and len(partitions) != count:
+            return False
+    return True
+
+
+def _done_to_topics(request: Any, answer: Any, api: str) -> dict[str, int | None]:
+    """What has become of the topics for which it was not refused."""
+    if getattr(request, "validate_only", False):
+        return {}
+    match api:
+        case "CreateTopics":
+            done = [each.name for each in answer.topics if each.error_code == ErrorCode.NONE]
+            return dict.fromkeys(done)
+        case "DeleteTopics":
+            done = [each.name for each in answer.responses if each.error_code == ErrorCode.NONE]
+            return dict.fromkeys(done, _ABSENT)
+        case "CreatePartitions":
+            counts = {each.name: each.count for each in request.topics}
+            done = [each.name for each in answer.results if each.error_code == ErrorCode.NONE]
+            return {name: counts[name] for name in done}
+        case _:
+            return {}
