@@ -9,7 +9,7 @@ that the log begins later.
 from dataclasses import dataclass, replace
 
 from node import limits
-from node.broker.held_replicas import Held, HeldReplicas, Key, Refusal, ReplicaLog
+from node.broker.held_replicas import Held, HeldReplicas, Key, PartitionRefusal, ReplicaLog
 from node.broker.isr_changes import IsrChanges
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_OFFSET, ConnectionId, Offset
@@ -121,7 +121,9 @@ class FetchRequests:
             return _refused(asked, self._replicas.absent(asked.partition))
         replica, error = held.replica, self._refusal(request, asked, held)
         if error is not ErrorCode.NONE:
-            refusal = Refusal(error=error, leader=replica.leader, leader_epoch=replica.leader_epoch)
+            refusal = PartitionRefusal(
+                error=error, leader=replica.leader, leader_epoch=replica.leader_epoch
+            )
             is_out = error is ErrorCode.OFFSET_OUT_OF_RANGE
             return _refused(asked, refusal, replica.start if is_out else NO_OFFSET)
         offset = Offset(asked.offset)
@@ -163,7 +165,7 @@ class FetchRequests:
 
 
 def _refused(
-    asked: FetchedPartition, absent: Refusal, log_start: Offset | int = NO_OFFSET
+    asked: FetchedPartition, absent: PartitionRefusal, log_start: Offset | int = NO_OFFSET
 ) -> _Found:
     """Who leads is told to those who took another one for it (KIP-951)."""
     told = FetchedRecords(partition=asked.partition, error=absent.error, log_start=log_start)

@@ -102,7 +102,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class PartitionRefusal:
     """Why a broker does not answer for a partition, and who may."""
 
     error: ErrorCode
@@ -144,21 +144,21 @@ class HeldReplicas:
         topic = self._ids.get(partition.name) if named else partition.id
         return None if topic is None else self._held.get((topic, partition.index))
 
-    def absent(self, at: TopicPartition) -> Refusal:
+    def absent(self, at: TopicPartition) -> PartitionRefusal:
         """Of one that `find` does not find. Others may have it: who asks has to look for them, and
         not give up (`ReplicaManager.getPartitionOrError`)."""
         by_id = at.id != ZERO_UUID
         unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if self._image is None:
-            return Refusal(error=unknown)
+            return PartitionRefusal(error=unknown)
         topics = self._image.topics
         topic = topics.find(at.id) if by_id else topics.named(at.name)
         if topic is None:
-            return Refusal(error=unknown)
+            return PartitionRefusal(error=unknown)
         state = topics.partition(topic.id, at.index)
         if state is None:
-            return Refusal(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return Refusal(
+            return PartitionRefusal(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return PartitionRefusal(
             error=ErrorCode.NOT_LEADER_OR_FOLLOWER,
             leader=NodeId(state.leader),
             leader_epoch=state.leader_epoch,

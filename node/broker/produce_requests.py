@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from struct import Struct
 
-from node.broker.held_replicas import Held, HeldReplicas, Refusal
+from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
 from node.controller.image.topics import INTERNAL
 from node.effects import CloseConnection, NoResponse
 from node.errors import ErrorCode
@@ -93,7 +93,7 @@ class ProduceRequests:
         held = self._replicas.find(at)
         error = _why_not_asked(request)
         if error is not ErrorCode.NONE:
-            return _refused(at, Refusal(error=error))
+            return _refused(at, PartitionRefusal(error=error))
         if held is None:
             return _refused(at, self._replicas.absent(at))
         error = _why_not(request, held)
@@ -157,12 +157,12 @@ def _why_not(request: ProduceRequest, held: Held) -> ErrorCode:
     return error
 
 
-def _by(held: Held, error: ErrorCode) -> Refusal:
+def _by(held: Held, error: ErrorCode) -> PartitionRefusal:
     replica = held.replica
-    return Refusal(error=error, leader=replica.leader, leader_epoch=replica.leader_epoch)
+    return PartitionRefusal(error=error, leader=replica.leader, leader_epoch=replica.leader_epoch)
 
 
-def _refused(at: TopicPartition, why: Refusal) -> _Appended:
+def _refused(at: TopicPartition, why: PartitionRefusal) -> _Appended:
     result = ProduceResult(partition=at, error=why.error)
     if why.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
         result = replace(result, leader=why.leader, leader_epoch=why.leader_epoch)

@@ -1,6 +1,8 @@
 """The node as a process: an event loop, sockets, a directory, a clock; and the command line.
 
 cli.py             `kraft-node`: what is typed, and which of the following does it
+format_command.py  `format`
+arguments.py       what the values of options mean
 run.py             `start`: from a formatted directory to a node that serves, and to its end
 quorum_command.py  `quorum describe`
 voter_command.py   `quorum add-voter` and `remove-voter`

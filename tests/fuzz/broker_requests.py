@@ -4,7 +4,7 @@ It leads partitions, alone and with a follower that is silent, follows others, a
 groups (`tests.fuzz.broker_values`). In a session it is asked some dozens of requests on several
 connections, of which some wait, and some are gone before they are answered. It must not raise, nor
 go on for ever at one time; each request is answered, in a form that kio reads, or its connection is
-closed because it cannot be read. Afterwards it serves a client that behaves, and the judge and the
+closed because it cannot be read, or is refused and wants no answer. Afterwards it serves a client that behaves, and the judge and the
 next broker that opens the logs read all of them.
 
     python -m tests.fuzz.broker_requests --count 100000 --seed 1
@@ -156,11 +156,15 @@ class Session:
         self._tally.counts["answered"] += 1
 
     def _check_hang_up(self, drawn: Drawn, reason: str) -> None:
-        """Only on what cannot be read."""
+        """Only on what cannot be read, and where records are refused that nobody is to acknowledge:
+        who sent them hears of it so."""
         try:
-            decode_request(drawn.frame)
+            _, request = decode_request(drawn.frame)
         except MalformedFrame:
             self._tally.counts["hung up on"] += 1
+            return
+        if isinstance(request, ProduceRequest) and request.acks == 0:
+            self._tally.counts["refused without an answer"] += 1
             return
         raise Surprise(f"hung up on a sound request: {reason}")
 
