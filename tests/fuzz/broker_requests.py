@@ -4,8 +4,8 @@ It leads partitions, alone and with a follower that is silent, follows others, a
 groups (`tests.fuzz.broker_values`). In a session it is asked some dozens of requests on several
 connections, of which some wait, and some are gone before they are answered. It must not raise, nor
 go on for ever at one time; each request is answered, in a form that kio reads, or its connection is
-closed because it cannot be read, or is refused and wants no answer. Afterwards it serves a client that behaves, and the judge and the
-next broker that opens the logs read all of them.
+closed because it cannot be read, or is refused and wants no answer. Afterwards it serves a client
+that behaves, and the judge and the next broker that opens the logs read all of them.
 
     python -m tests.fuzz.broker_requests --count 100000 --seed 1
 """
