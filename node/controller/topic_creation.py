@@ -20,6 +20,7 @@ from node.controller.image.configurations import TOPIC
 from node.controller.image.topics import is_legal
 from node.controller.placement import place
 from node.errors import ErrorCode
+from node.ids import METADATA_TOPIC
 from node.records.metadata import (
     MetadataRecord,
     RemoveTopicRecord,
@@ -132,6 +133,8 @@ def _create_one(
 def _check_name(image: Image, name: str) -> None:
     if not is_legal(name):
         raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name '{name}' is illegal")
+    if name == METADATA_TOPIC:  # its partition's log would be the metadata log of every broker
+        raise RefusedError(ErrorCode.INVALID_REQUEST, f"Creation of {name} is prohibited.")
     if image.topics.named(name) is not None:
         raise RefusedError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     rival = image.topics.rival(name)

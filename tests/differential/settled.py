@@ -222,7 +222,7 @@ SETTLED: tuple[Settled, ...] = (
             kafka=_is_anything,
             node=_is_anything,
             right=NODE,
-            words="KIP-966: Apache Kafka has an exception where one topic is named twice",
+            words="of an empty name without a cursor Apache Kafka has an exception, no answer",
         )
         for path in ("topics", "topics.error_code")
     ),

@@ -137,6 +137,13 @@ def test_a_topic_is_deleted_by_name_or_by_id() -> None:
     assert brokers.image.topics.all() == []
 
 
+def test_no_topic_takes_the_name_of_the_metadata_log() -> None:
+    """Its partition's log would be that of the quorum, and go with the topic."""
+    brokers = three()
+    assert created(brokers, NewTopic(name="__cluster_metadata")) == [ErrorCode.INVALID_REQUEST]
+    assert brokers.image.topics.all() == []
+
+
 def test_a_topic_that_is_to_be_deleted_twice_is_refused_once_and_stays() -> None:
     brokers = three()
     brokers.create("t", (1,))
