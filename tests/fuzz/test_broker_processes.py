@@ -36,7 +36,8 @@ def test_three_brokers_outlive_clients_of_every_kind(tmp_path: Path) -> None:
     served = {api.name for api in BROKER_APIS} - {"RemoveRaftVoter"}
     assert {name.split()[0] for name in report.answered} == served
     assert report.counts["replicas read"] > 20
-    assert len(report.loaded.operations) > 10 or report.loaded.refusal
+    # A storm is soon over since sessions that nobody has are refused at once.
+    assert len(report.loaded.operations) > 3 or report.loaded.refusal
 
 
 def test_all_that_brokers_serve_is_drawn() -> None:
