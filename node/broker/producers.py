@@ -11,7 +11,7 @@ from node.errors import ErrorCode
 from node.ids import Offset
 from node.records.batch import BatchHeader
 
-NO_PRODUCER = -1
+NO_PRODUCER = NO_PRODUCER_EPOCH = -1
 _REMEMBERED = 5  # batches of one producer: as many as one may have in flight
 _SEQUENCES = 2**31
 
@@ -73,6 +73,8 @@ class Producers:
             return ErrorCode.NONE
         if header.producer_epoch < known.epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH
+        if known.epoch == NO_PRODUCER_EPOCH:
+            return ErrorCode.NONE  # without an epoch nothing is in order
         is_same = header.producer_epoch == known.epoch
         expected = (known.batches[-1].last + 1) % _SEQUENCES if is_same else 0
         if header.base_sequence != expected:

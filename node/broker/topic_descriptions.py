@@ -70,6 +70,8 @@ def describe(
     image: Image, request: MetadataRequest, cluster_id: str, me: NodeId, listener: str
 ) -> MetadataResponse:
     """Each topic once, however often it was asked for."""
+    if request.is_too_early:
+        return _too_early(request)
     brokers = live_brokers(image, listener)
     if request.topics is None:
         topics = [_described(image, topic, brokers) for topic in image.topics.all()]
@@ -81,6 +83,15 @@ def describe(
         brokers=tuple(brokers.items()),
         topics=tuple(topics),
     )
+
+
+def _too_early(request: MetadataRequest) -> MetadataResponse:
+    """As `MetadataRequest.getErrorResponse` does: nothing is told but the refusal."""
+    refused = tuple(
+        DescribedTopic(error=ErrorCode.INVALID_REQUEST, name=each.name or "", id=each.id)
+        for each in request.topics or ()
+    )
+    return MetadataResponse(cluster_id="", controller=NO_NODE, brokers=(), topics=refused)
 
 
 def _any_controller(live: Mapping[NodeId, Endpoint], me: NodeId) -> NodeId:

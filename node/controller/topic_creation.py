@@ -45,15 +45,17 @@ _SET = 0
 
 
 def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
-    """A topic is created whole or not at all; one that is refused keeps no other back."""
+    """A topic is created whole or not at all; one that is refused keeps no other back. What is
+    asked for twice is refused once."""
     image = situation.image.copy()  # with the topics of this request so far
     room = room_for_partitions(image)
     records: list[MetadataRecord] = []
     results: list[TopicResult] = []
-    repeated = {name for name, n in Counter(each.name for each in request.topics).items() if n > 1}
-    for topic in request.topics:
+    asked = Counter(each.name for each in request.topics)
+    named = {each.name: each for each in request.topics}  # in the order of the request
+    for topic in named.values():
         try:
-            if topic.name in repeated:
+            if asked[topic.name] > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             made, result = _create_one(situation, image, topic, room)
         except RefusedError as refused:

@@ -11,6 +11,7 @@ from node.ids import NO_NODE, ZERO_UUID, NodeId
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 
+_FIRST_WITH_IDS = 12
 _FIRST_WITH_NULL = 1  # before it no topics means all of them
 
 
@@ -24,9 +25,11 @@ class SoughtTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequest:
-    """`topics`: None for all."""
+    """`topics`: None for all. `is_too_early`: for what is sought by id; versions 10 and 11 have a
+    field for it, and refuse it (KIP-516)."""
 
     topics: tuple[SoughtTopic, ...] | None = None
+    is_too_early: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +65,13 @@ class MetadataResponse:
 def _read_request(entity: Any) -> MetadataRequest:
     if entity.topics is None or (not entity.topics and entity.__version__ < _FIRST_WITH_NULL):
         return MetadataRequest()
+    topics = tuple(
+        SoughtTopic(name=each.name, id=some_uuid(getattr(each, "topic_id", None)))
+        for each in entity.topics
+    )
+    by_id = any(each.name is None or each.id != ZERO_UUID for each in topics)
     return MetadataRequest(
-        topics=tuple(
-            SoughtTopic(name=each.name, id=some_uuid(getattr(each, "topic_id", None)))
-            for each in entity.topics
-        )
+        topics=topics, is_too_early=by_id and entity.__version__ < _FIRST_WITH_IDS
     )
 
 

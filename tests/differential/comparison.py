@@ -51,6 +51,7 @@ IDENTITY = (
     "topic",
     "topic_id",
     "topic_name",
+    "resource_type",
     "resource_name",
     "key",
     "group_id",

@@ -11,7 +11,7 @@ different ways.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -22,7 +22,7 @@ from kio.serial import entity_reader
 from node.wire.api import Api, kio_class
 from node.wire.apis import BROKER_APIS
 from node.wire.headers import read_request_header
-from node.wire.list_offsets import SPECIAL_TIMES
+from node.wire.list_offsets import LATEST_TIME, SPECIAL_TIMES
 from tests.differential.batches import sent
 from tests.fuzz.drawing import Draw, Drawn, draw_request, one_of
 
@@ -37,7 +37,8 @@ KEPT: Mapping[str, tuple[tuple[int, ...], ...]] = {
 CHURNED = ("a", "b", "c", "d", "a.b", "a_b")
 _BAD_NAMES = ("", ".", "..", "bad name", "grün", "x" * 250, "__cluster_metadata")
 NOBODY = UUID(int=77)  # no topic has this id
-_MOST_INT32, _MOST_INT64 = 2**31 - 1, 2**63 - 1
+_MOST_INT64 = 2**63 - 1
+_TIMES = tuple(each for each in SPECIAL_TIMES if each != LATEST_TIME)
 
 # What may be asked once more. A new producer id is as good as another.
 READS = {
@@ -66,6 +67,7 @@ class Kind:
     weight: int
     values: Mapping[str, Draw]
     answered: bool = True
+    since: int = 0  # the first version that is asked
 
     @property
     def reads(self) -> bool:
@@ -108,11 +110,12 @@ def draw(seed: int, number: int, known: Known) -> Asked:
     (kind,) = rng.choices(kinds, [each.weight for each in kinds])
     broker = rng.choice((1, 1, 1, 1, 2, 3))
     ids = {
-        "topic_id": known.id_of(*KEPT, *KEPT, "a", "none"),
+        "topic_id": known.id_of(*KEPT, *KEPT, "none"),
         "DeleteTopicState.topic_id": known.id_of(*CHURNED, "none"),
     }
+    api = replace(_api(kind.api), min_version=kind.since or _api(kind.api).min_version)
     likely = {**_COMMON, **ids, **kind.values}
-    drawn = draw_request(rng, number + 1, likely, (_api(kind.api),), extremes=(0.0,))
+    drawn = draw_request(rng, number + 1, likely, (api,), extremes=(0.0,))
     return Asked(number=number, kind=kind, broker=broker, drawn=drawn)
 
 
@@ -128,6 +131,8 @@ def _no_id(_rng: Random) -> UUID:
 _KEPT_NAMES = one_of(*[*KEPT] * 5, "one", "one", "none", "", "bad name")
 _CHURNED_NAMES = one_of(*CHURNED, *CHURNED, "none", *_BAD_NAMES)
 _ANY_NAMES = one_of(*KEPT, *CHURNED, OFFSETS, "none", *_BAD_NAMES)
+# Without a cursor Apache Kafka has an exception where a topic's name is empty (docs/findings.md).
+_NAMES_OF_SOMETHING = one_of(*KEPT, *CHURNED, OFFSETS, "none", *filter(None, _BAD_NAMES))
 _INDEXES = one_of(0, 0, 0, 0, 0, 1, 1, 2, 3, -1)
 _OFFSETS = one_of(0, 0, 1, 2, 5, 10, 1000, -1, -2, _MOST_INT64)
 _BROKER_IDS = one_of(1, 1, 2, 3, 3, 7, -1)
@@ -261,13 +266,15 @@ _ASSIGNED: Mapping[str, Draw] = {
 _BY_ID: Mapping[str, Draw] = {"name": one_of(None), "MetadataRequestTopic.name": one_of(None)}
 
 
-def _kind(name: str, weight: int, *values: Mapping[str, Draw], answered: bool = True) -> Kind:
+def _kind(
+    name: str, weight: int, *values: Mapping[str, Draw], answered: bool = True, since: int = 0
+) -> Kind:
     """`name` begins with the API's."""
     joined: dict[str, Draw] = {}
     for each in values:
         joined |= each
     api = name.split()[0]
-    return Kind(name=name, api=api, weight=weight, values=joined, answered=answered)
+    return Kind(name=name, api=api, weight=weight, values=joined, answered=answered, since=since)
 
 
 KINDS: tuple[Kind, ...] = (
@@ -299,8 +306,13 @@ KINDS: tuple[Kind, ...] = (
         10,
         {
             "ListOffsetsTopic.name": _KEPT_NAMES,
-            "timestamp": one_of(*SPECIAL_TIMES, 0, 999, 1000, 1001, _MOST_INT64, -100),
+            "timestamp": one_of(*_TIMES, 0, 999, 1000, 1001, _MOST_INT64, -100),
         },
+    ),
+    _kind(
+        "ListOffsets of the latest time",
+        2,
+        {"ListOffsetsTopic.name": _KEPT_NAMES, "timestamp": one_of(LATEST_TIME)},
     ),
     _kind(
         "DeleteRecords",
@@ -315,7 +327,7 @@ KINDS: tuple[Kind, ...] = (
         "DescribeTopicPartitions",
         5,
         {
-            "TopicRequest.name": _ANY_NAMES,
+            "TopicRequest.name": _NAMES_OF_SOMETHING,
             "topics": one_of(0, 1, 2, 3),
             "cursor": one_of(None),
             "response_partition_limit": one_of(1, 2, 2000, 0, -1),
@@ -368,5 +380,6 @@ KINDS: tuple[Kind, ...] = (
         {"replicas": one_of(0, 1, 2), "replicas[]": one_of(7, -1)},
     ),
     _kind("ListPartitionReassignments", 2, _ADMIN),
-    _kind("UpdateFeatures", 2, _ADMIN, {"validate_only": one_of(True)}),
+    # Version 0 cannot only be validated.
+    _kind("UpdateFeatures", 2, _ADMIN, {"validate_only": one_of(True)}, since=1),
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.differential.clusters import SETTINGS
 from tests.differential.comparison import Difference
 from tests.differential.requests import Asked
 
@@ -86,6 +87,7 @@ SETTLED: tuple[Settled, ...] = (
     _of_faults("ListOffsets", "topics.partitions.error_code"),
     _of_faults("InitProducerId", "error_code"),
     _of_faults("JoinGroup", "error_code"),
+    _of_faults("SyncGroup", "error_code"),
     _of_faults("DeleteTopics", "responses.error_code"),
     _of_faults("DescribeConfigs", "results.error_code"),
     _of_faults("AlterPartitionReassignments", "responses.partitions.error_code"),
@@ -163,13 +165,6 @@ SETTLED: tuple[Settled, ...] = (
         _is("nothing"),
     ),
     _not_mended(
-        "CreateTopics",
-        "topics",
-        "a topic that is named twice is refused once; ours refuses each",
-        _is(None),
-        _is_anything,
-    ),
-    _not_mended(
         "DescribeConfigs",
         "results.configs.config_type",
         "KIP-569: ours tells of no type what it is, which is 0, UNKNOWN",
@@ -181,7 +176,7 @@ SETTLED: tuple[Settled, ...] = (
             kind,
             path,
             "a group without a name may be looked for: only who joins it is refused",
-            _is("none"),
+            _is_anything,
             _is("invalid_group_id"),
         )
         for kind, path in (
@@ -191,21 +186,16 @@ SETTLED: tuple[Settled, ...] = (
         )
     ),
     *(
-        _not_mended(
-            "Metadata by id",
-            path,
-            "KIP-516: topics are asked for by id from version 12 on; before it that is refused",
-            _is("nothing", "none", None),
-            _is_anything,
-        )
-        for path in ("brokers", "cluster_id", "controller_id", "topics")
-    ),
-    *(
         _not_mended(kind, path, _TWICE, _is_anything, _is_anything)
         for kind, path in (
             ("AlterPartitionReassignments", "responses"),
             ("AlterPartitionReassignments", "responses.partitions"),
             ("CreatePartitions", "results"),
+            ("ElectLeaders", "replica_election_results"),
+            ("OffsetFetch", "groups.topics"),
+            ("OffsetFetch", "groups.topics.partitions"),
+            ("OffsetFetch", "topics"),
+            ("OffsetFetch", "topics.partitions"),
         )
     ),
     _not_mended(
@@ -217,22 +207,14 @@ SETTLED: tuple[Settled, ...] = (
     ),
     *(
         Settled(
-            kind="DescribeTopicPartitions",
-            path=path,
+            kind="ListOffsets of the latest time",
+            path=f"topics.partitions.{field}",
             kafka=_is_anything,
             node=_is_anything,
             right=NODE,
-            words="of an empty name without a cursor Apache Kafka has an exception, no answer",
+            words="KIP-107: what was deleted is not there; Apache Kafka tells of such a record",
         )
-        for path in ("topics", "topics.error_code")
-    ),
-    Settled(
-        kind="ListOffsets",
-        path="topics.partitions.timestamp",
-        kafka=_is_anything,
-        node=_is_anything,
-        right=NODE,
-        words="KIP-107: what was deleted is not there; the latest time may be of such a record",
+        for field in ("offset", "timestamp", "leader_epoch")
     ),
     _not_mended(
         "ElectLeaders",
@@ -240,6 +222,31 @@ SETTLED: tuple[Settled, ...] = (
         "an election type that there is not is refused for each partition; ours does so for all",
         _is_anything,
         _is("nothing"),
+    ),
+    _not_mended(
+        "IncrementalAlterConfigs",
+        "responses.error_code",
+        "what is not set may be deleted, known or not; ours refuses what it does not know",
+        _is("none"),
+        _is("invalid_config"),
+    ),
+    _not_mended(
+        "DescribeConfigs",
+        "results.configs.value",
+        "what is not set for a topic is as its broker has it; ours tells Apache Kafka's default",
+        _is(SETTINGS["log.retention.ms"]),
+        _is("604800000"),
+    ),
+    *(
+        _not_mended(
+            "OffsetFetch",
+            f"{topics}.partitions.{field}",
+            "offsets that were committed go with their topic; ours are kept",
+            _is(-1, "nothing"),
+            _is_anything,
+        )
+        for topics in ("topics", "groups.topics")
+        for field in ("committed_offset", "committed_leader_epoch", "metadata")
     ),
     Settled(
         kind="DescribeCluster",

@@ -40,6 +40,13 @@ def test_a_producer_that_is_not_known_may_begin_anywhere() -> None:
     assert Producers([header(0, id_=8)]).refusal(header(17)) is ErrorCode.NONE
 
 
+def test_after_a_batch_without_an_epoch_a_producer_may_begin_anywhere() -> None:
+    """As `ProducerAppendInfo.checkSequence` has it."""
+    producers = Producers([header(3, 2, epoch=-1)])
+    assert producers.refusal(header(17, epoch=0)) is ErrorCode.NONE
+    assert producers.refusal(header(17, epoch=-1)) is ErrorCode.NONE
+
+
 def test_of_who_is_no_idempotent_producer_nothing_is_known() -> None:
     producers = Producers([header(-1, id_=-1)])
     assert producers.refusal(header(-1, id_=-1)) is ErrorCode.NONE

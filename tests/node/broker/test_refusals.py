@@ -1,10 +1,15 @@
 """What a broker answers of what it has not, as Apache Kafka's brokers do (`tests.differential`)."""
 
+import struct
 from collections.abc import Iterator
+
+import crc32c
+import pytest
 
 from node.effects import CloseConnection, NoResponse, SendResponse
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.records.batch import HEADER, BatchHeader
 from node.records.metadata import MetadataRecord, TopicRecord
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
@@ -14,7 +19,7 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
-from node.wire.produce import ProducedPartition, ProduceRequest
+from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
 from node.wire.topic_metadata import MetadataRequest, MetadataResponse, SoughtTopic
 from node.wire.topic_partitions import TopicPartition
 from tests.support.batches import timed_batch
@@ -29,6 +34,7 @@ from tests.support.stepped_broker import (
 )
 
 OTHER = NodeId(5)
+CRC_END = 21  # what follows is covered
 MINE, ELSEWHERE, NOWHERE = (TopicPartition(name="t", id=FIRST_TOPIC, index=at) for at in range(3))
 
 
@@ -100,3 +106,48 @@ def test_of_topics_it_is_told_whether_they_are_kafkas_own_and_could_be_at_all() 
         "none": (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, False),
         "no name": (ErrorCode.INVALID_TOPIC_EXCEPTION, False),
     }
+
+
+@pytest.mark.parametrize("sought", [SoughtTopic(name="t", id=FIRST_TOPIC), SoughtTopic(name=None)])
+def test_versions_that_have_a_field_for_ids_refuse_them_all_the_same(sought: SoughtTopic) -> None:
+    found = answer(MetadataRequest(topics=(sought,)), version=11)
+    assert isinstance(found, MetadataResponse)
+    assert [topic.error for topic in found.topics] == [ErrorCode.INVALID_REQUEST]
+    assert (found.brokers, found.controller) == ((), -1)
+
+
+def test_who_goes_on_with_a_fetch_session_is_told_that_there_is_none() -> None:
+    goes_on = fetch_in_session(epoch=3)
+    assert (goes_on.error, goes_on.partitions) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ())
+    for whole in (-1, 0):
+        assert fetch_in_session(epoch=whole).error is ErrorCode.NONE
+
+
+def fetch_in_session(epoch: int) -> PartitionsFetchResponse:
+    """Our own fetchers want no session: the epoch is put into the bytes of a request of theirs."""
+    asked = FetchedPartition(partition=MINE, offset=0, max_bytes=1)
+    request = PartitionsFetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1, partitions=(asked,))
+    header, frame = encode_request(request, correlation_id=1, client_id="c", version=7)
+    none = struct.pack(">ii", 0, -1)  # a session's id and epoch, before all else that looks so
+    asked_so = frame.replace(none, struct.pack(">ii", 0, epoch), 1)
+    found = SteppedBroker(told=told()).serve(asked_so)
+    assert isinstance(found, SendResponse)
+    told_of = decode_response(header, found.frame)
+    assert isinstance(told_of, PartitionsFetchResponse)
+    return told_of
+
+
+def test_a_batch_of_a_producer_has_a_sequence() -> None:
+    batch = timed_batch(10)
+    fields = BatchHeader._make(HEADER.unpack_from(batch))._replace(producer_id=7, producer_epoch=0)
+    covered = (HEADER.pack(*fields) + batch[HEADER.size :])[CRC_END:]
+    records = HEADER.pack(*fields._replace(crc=crc32c.crc32c(covered)))[:CRC_END] + covered
+    found = answer(
+        ProduceRequest(
+            acks=1,
+            timeout_ms=1,
+            partitions=(ProducedPartition(partition=MINE, records=records),),
+        )
+    )
+    assert isinstance(found, ProduceResponse)
+    assert [each.error for each in found.results] == [ErrorCode.INVALID_RECORD]
