@@ -24,7 +24,7 @@ from tests.fuzz.broker_processes import (
 from tests.fuzz.sessions import Surprise
 from tests.support.batches import batch
 
-COUNT = 1000
+COUNT = 2000  # a storm that lasts for some operations of others, on a busy machine too
 
 
 @pytest.mark.slow
@@ -36,8 +36,7 @@ def test_three_brokers_outlive_clients_of_every_kind(tmp_path: Path) -> None:
     served = {api.name for api in BROKER_APIS} - {"RemoveRaftVoter"}
     assert {name.split()[0] for name in report.answered} == served
     assert report.counts["replicas read"] > 20
-    # A storm is soon over since sessions that nobody has are refused at once.
-    assert len(report.loaded.operations) > 3 or report.loaded.refusal
+    assert len(report.loaded.operations) > 10 or report.loaded.refusal
 
 
 def test_all_that_brokers_serve_is_drawn() -> None:
