@@ -1,6 +1,7 @@
 """What a node keeps, and how it finds it again after the power went.
 
-    meta.properties                  which cluster, node and disk this is; written last by `format`
+    meta.properties                  which cluster, node and disk this is, and whether its quorum's
+                                     voters are listed (KIP-856); written last by `format`
     bootstrap.checkpoint             the metadata records that a new cluster begins with
     __cluster_metadata-0/
         quorum-state                 epoch, leader and vote; replaced whole before anybody is told

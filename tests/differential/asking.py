@@ -1,18 +1,20 @@
 """Both sides are asked request by request, and each answer is compared before the next one."""
 
 import asyncio
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from tests.differential.comparison import Difference, differences, normal
+from tests.differential.comparison import Difference, differences, normal, refuses
 from tests.differential.requests import Asked, draw
 from tests.differential.settled import Settled, settled
-from tests.differential.side import PAUSE_S, Side
+from tests.differential.side import PAUSE_S, SILENCE, Side
 
 # For so long a read may be answered by what one of the two has not heard of yet.
 CATCHES_UP_S = 5.0
+_TOLD_EVERY = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +43,20 @@ class Unknown:
 
 @dataclass
 class Tally:
+    """`asked` and `done` by kind; what is done is refused by neither of the two."""
+
     asked: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
+    done: Counter[str] = field(default_factory=Counter)
     settled: Counter[Settled] = field(default_factory=Counter)
     unknown: list[Unknown] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        refused = sorted(kind for kind in self.asked if not self.done[kind])
+        return (
+            f"{self.asked.total():,} requests of {len(self.asked)} kinds, {self.done.total():,} of"
+            f" them done by both sides; {self.settled.total():,} fields differ as is settled,"
+            f" {len(self.unknown)} answers otherwise; never done: {', '.join(refused) or 'none'}"
+        )
 
 
 class Asking:
@@ -56,6 +68,8 @@ class Asking:
     async def ask(self, count: int, most_unknown: int) -> Tally:
         """Until so many answers differ."""
         for number in range(count):
+            if number and number % _TOLD_EVERY == 0:
+                print(f"{number:,} of {count:,} requests", file=sys.stderr)
             await self._one(number)
             if len(self.tally.unknown) >= most_unknown:
                 break
@@ -74,6 +88,7 @@ class Asking:
                 break
             await asyncio.sleep(PAUSE_S)
         self.tally.asked[kind.name] += 1
+        self.tally.done[kind.name] += all(map(_is_done, answers))
         self.tally.settled.update(known)
         if found:
             both = (answers[0], answers[1])
@@ -95,3 +110,8 @@ class Asking:
             else:
                 known.append(by)
         return unknown, known
+
+
+def _is_done(answer: Any) -> bool:
+    """With acks=0 nobody says so."""
+    return answer == SILENCE if not is_dataclass(answer) else not refuses(answer)

@@ -121,6 +121,17 @@ def _normal_array(array: tuple[Any, ...], names: Mapping[UUID, str]) -> Any:
     return found
 
 
+def refuses(answer: Any) -> bool:
+    """Anything at all; of kio's answers, and of what is in them."""
+    if isinstance(answer, tuple):
+        return any(map(refuses, answer))
+    if not is_dataclass(answer):
+        return False
+    return bool(getattr(answer, ERROR, 0)) or any(
+        refuses(getattr(answer, each.name)) for each in fields(answer)
+    )
+
+
 def differences(kafka: Any, node: Any, path: str = "") -> Iterator[Difference]:
     """Of two answers in normal form. Where error codes differ, what stands beside them does too,
     and says nothing more."""

@@ -14,21 +14,16 @@ from uuid import UUID
 
 from chaos.cluster.interface import Address
 from node.errors import ErrorCode
-from node.ids import NO_NODE, NodeId
+from node.ids import NO_NODE
 from node.server.framing import FrameCutter, with_size
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
-from node.wire.create_topics import (
-    Assignment,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    NewTopic,
-    TopicSetting,
-)
+from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from node.wire.topic_metadata import DescribedTopic, MetadataRequest, MetadataResponse
 from tests.differential.requests import BROKERS, KEPT, OFFSETS, Asked, Known
 from tests.fuzz.callers import NoAnswer
 from tests.fuzz.drawing import read_answer
+from tests.support.assigned_topic import assigned_topic
 
 PATIENCE_S = 40.0  # of one that answers late, on a machine that others use too
 PAUSE_S = 0.02  # between two looks
@@ -85,7 +80,7 @@ class Side:
     async def make_kept_topics(self) -> None:
         """And the one in which groups keep what they committed."""
         kept = {**KEPT, OFFSETS: ((1, 2, 3),)}
-        topics = [_new_topic(name, replicas) for name, replicas in kept.items()]
+        topics = [assigned_topic(name, at, _CONFIGURED.get(name, {})) for name, at in kept.items()]
         answer = await self._ask(1, CreateTopicsRequest(topics=tuple(topics)))
         assert isinstance(answer, CreateTopicsResponse)
         assert all(not result.error for result in answer.results), f"{self.name}: {answer}"
@@ -143,22 +138,6 @@ class Side:
             at = self.addresses[broker]
             self._connections[broker] = Connection(*await asyncio.open_connection(at.host, at.port))
         return self._connections[broker]
-
-
-def _new_topic(name: str, replicas: tuple[tuple[int, ...], ...]) -> NewTopic:
-    return NewTopic(
-        name=name,
-        partitions=-1,
-        replication=-1,
-        assignments=tuple(
-            Assignment(index=index, brokers=tuple(map(NodeId, brokers)))
-            for index, brokers in enumerate(replicas)
-        ),
-        configs=tuple(
-            TopicSetting(name=config, value=value)
-            for config, value in _CONFIGURED.get(name, {}).items()
-        ),
-    )
 
 
 def _tells(topics: Mapping[str, DescribedTopic], expected: Mapping[str, int | None]) -> bool:

@@ -8,7 +8,7 @@ from kio.schema.fetch.v17.response import PartitionData
 from kio.schema.types import TopicName
 
 from node.wire.broker_frames import decode_request
-from tests.differential.comparison import Difference, differences, normal
+from tests.differential.comparison import Difference, differences, normal, refuses
 from tests.differential.requests import CHURNED, KEPT, KINDS, Known, draw
 
 KAFKAS, OURS = UUID(int=1), UUID(int=2)
@@ -32,6 +32,11 @@ def test_of_a_refusal_the_error_code_is_told_alone() -> None:
     assert list(differences({"[a 0]": kafka}, {"[a 0]": ours})) == [
         Difference(path="error_code", kafka="none", node="invalid_request")
     ]
+
+
+def test_what_is_refused_anywhere_in_an_answer_is_not_done() -> None:
+    for error in (ErrorCode.none, ErrorCode.invalid_request):
+        assert refuses((result(OURS, error, None),)) is (error is not ErrorCode.none)
 
 
 def test_an_element_that_only_one_of_them_has_is_a_difference() -> None:

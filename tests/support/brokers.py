@@ -30,13 +30,8 @@ from node.wire.broker_lifecycle import (
     UnregisterBrokerRequest,
 )
 from node.wire.controller_registration import FeatureRange
-from node.wire.create_topics import (
-    Assignment,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    NewTopic,
-    TopicSetting,
-)
+from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from tests.support.assigned_topic import assigned_topic
 
 CLUSTER_ID = "kraft-chaos-cluster-01"
 FEATURES = (
@@ -158,19 +153,8 @@ class Brokers:
 
     def create(self, name: str, *replicas: tuple[int, ...], **configs: str) -> CreateTopicsResponse:
         """A partition for each of `replicas`; keys of `configs` with `_` for `.`."""
-        topic = NewTopic(
-            name=name,
-            partitions=-1,
-            replication=-1,
-            assignments=tuple(
-                Assignment(index=index, brokers=tuple(map(NodeId, brokers)))
-                for index, brokers in enumerate(replicas)
-            ),
-            configs=tuple(
-                TopicSetting(name=key.replace("_", "."), value=value)
-                for key, value in configs.items()
-            ),
-        )
+        settings = {key.replace("_", "."): value for key, value in configs.items()}
+        topic = assigned_topic(name, replicas, settings)
         answer = self.ask(CreateTopicsRequest(topics=(topic,)))
         assert isinstance(answer, CreateTopicsResponse)
         return answer
