@@ -10,7 +10,8 @@ from node.storage.storage_errors import CorruptFile, NotFormatted
 
 # Only this node writes it, and Kafka reads over it: a disk of a static quorum that Kafka formatted
 # looks the same otherwise, and there ids alone count.
-_LISTED_VOTERS = ("voters", "controller.quorum.voters")
+_VOTERS, _LISTED = "voters", "controller.quorum.voters"
+_KEYS = {"cluster.id", "directory.id", "node.id", "version", _VOTERS}
 _LAST_RESERVED_UUID = 99  # Kafka keeps the first hundred uuids for itself (Uuid.RESERVED)
 
 
@@ -52,10 +53,9 @@ def encode_meta(meta: MetaProperties) -> bytes:
         f"cluster.id={meta.cluster_id}",
         f"directory.id={uuid_text(meta.directory_id)}",
         f"node.id={meta.node_id}",
-        "version=1",
+        *([f"{_VOTERS}={_LISTED}"] if meta.lists_voters else []),
+        "version=1",  # last: a file that lost its end is not taken for one that says less
     ]
-    if meta.lists_voters:
-        lines.append("=".join(_LISTED_VOTERS))
     return ("\n".join(lines) + "\n").encode("ascii")
 
 
@@ -67,6 +67,10 @@ def parse_meta(data: bytes, new_directory: UUID | None = None) -> MetaProperties
     version = properties.get("version")
     if version != "1":
         raise ValueError(f"version is {version}, not 1 (version 0 is from before KRaft)")
+    if unknown := properties.keys() - _KEYS:
+        raise ValueError(f"{', '.join(sorted(unknown))} is no key of it")
+    if properties.get(_VOTERS, _LISTED) != _LISTED:
+        raise ValueError(f"{_VOTERS} is {properties[_VOTERS]!r}, not {_LISTED}")
     missing = {"cluster.id", "node.id", "directory.id"} - properties.keys()
     if missing:
         raise ValueError(f"{', '.join(sorted(missing))} missing")
@@ -80,7 +84,7 @@ def parse_meta(data: bytes, new_directory: UUID | None = None) -> MetaProperties
         cluster_id=properties["cluster.id"],
         node_id=NodeId(int(node_id)),
         directory_id=directory,
-        lists_voters=_LISTED_VOTERS in properties.items(),
+        lists_voters=_VOTERS in properties,
     )
 
 

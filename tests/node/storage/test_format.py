@@ -104,7 +104,11 @@ def test_a_disk_of_listed_voters_says_nothing_of_who_votes() -> None:
         directory_id=new,
     )
     assert load_meta(disk) == replace(FORMATTED, directory_id=new, lists_voters=True)
-    assert disk.read_all(META_PROPERTIES).endswith(b"\nvoters=controller.quorum.voters\n")
+    whole = disk.read_all(META_PROPERTIES)
+    assert b"\nvoters=controller.quorum.voters\n" in whole
+    for size in range(len(whole) - 1):  # what is left must not pass for a disk that says nothing
+        with pytest.raises(ValueError, match=r"version is|line "):
+            parse_meta(whole[:size])
     assert not disk.exists(VOTERS_CHECKPOINT)
     with pytest.raises(CorruptFile, match=r"set controller\.quorum\.voters, if it was set when"):
         read_voters(disk)
@@ -218,6 +222,8 @@ def test_kafkas_own_meta_properties_are_read() -> None:
         (b"AAAAAAAAAAIAAAAAAAAAAA", b"AAAA", "not a Kafka uuid"),
         (b"cluster.id=WmCeIv0zQw2p9rTbIk1ERQ", b"cluster.id=", "cluster.id is ''"),
         (b"cluster.id", b"\xff\x00", "damaged"),
+        (b"version", b"vpters=controller.quorum.voters\nversion", "vpters is no key of it"),
+        (b"version", b"voters=nobody\nversion", "voters is 'nobody'"),
     ],
 )
 def test_damaged_meta_properties_are_refused(old: bytes, new: bytes, reason: str) -> None:
