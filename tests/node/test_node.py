@@ -237,8 +237,8 @@ def test_an_answer_that_its_version_cannot_carry_ends_the_connection_not_the_nod
 def test_an_answer_that_is_larger_than_a_frame_ends_the_connection_not_the_node() -> None:
     trio = Trio(1)
     node = trio.active()
-    names = "n" * 1_000_000
-    request = CreateTopicsRequest(topics=(NewTopic(name=names),) * 105)
+    names = [f"{number}{'n' * 1_000_000}" for number in range(105)]
+    request = CreateTopicsRequest(topics=tuple(NewTopic(name=name) for name in names))
     trio.send(node, request)
     assert hung_up(trio) == [node]
     assert trio.to_client == []
