@@ -101,8 +101,10 @@ class ProduceRequests:
             return _refused(at, _by(held, error))
         try:
             header = self._check(produced.records)
-        except DamagedBatch:
-            return _refused(at, _by(held, ErrorCode.CORRUPT_MESSAGE))
+        except DamagedBatch as damage:
+            # Where there is no whole batch, there is not the one that a request has to bring.
+            error = ErrorCode.INVALID_RECORD if damage.torn else ErrorCode.CORRUPT_MESSAGE
+            return _refused(at, _by(held, error))
         if header is None:
             return _refused(at, _by(held, ErrorCode.INVALID_RECORD))
         if header.size > self._max_batch_bytes:

@@ -6,20 +6,34 @@ state, a request that changed topics is not followed by another one before all b
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from chaos.cluster.interface import Address
 from node.errors import ErrorCode
-from node.ids import NO_NODE
+from node.ids import NO_NODE, ZERO_UUID
 from node.server.framing import FrameCutter, with_size
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from node.wire.topic_metadata import DescribedTopic, MetadataRequest, MetadataResponse
+from node.wire.list_offsets import (
+    LATEST,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    SoughtOffset,
+)
+from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
+from node.wire.topic_metadata import (
+    DescribedPartition,
+    DescribedTopic,
+    MetadataRequest,
+    MetadataResponse,
+)
+from node.wire.topic_partitions import TopicPartition
 from tests.differential.requests import BROKERS, KEPT, OFFSETS, Asked, Known
 from tests.fuzz.callers import NoAnswer
 from tests.fuzz.drawing import read_answer
@@ -30,6 +44,8 @@ PAUSE_S = 0.02  # between two looks
 # What is no answer: SILENCE, where the next request is answered, is as it should be with acks=0.
 HUNG_UP, SILENCE, NO_ANSWER = "the connection was closed", "silence", "no answer in time"
 _ABSENT = 0
+OFFSETS_LED_BY = 1
+_BY_NAME, _ONE_GROUP = 7, 7  # versions of ListOffsets and OffsetFetch
 # A topic's configuration, where it is not the cluster's.
 _CONFIGURED: Mapping[str, Mapping[str, str]] = {
     "few": {"min.insync.replicas": "2"},
@@ -79,12 +95,13 @@ class Side:
 
     async def make_kept_topics(self) -> None:
         """And the one in which groups keep what they committed."""
-        kept = {**KEPT, OFFSETS: ((1, 2, 3),)}
+        kept = {**KEPT, OFFSETS: ((OFFSETS_LED_BY, 2, 3),)}
         topics = [assigned_topic(name, at, _CONFIGURED.get(name, {})) for name, at in kept.items()]
         answer = await self._ask(1, CreateTopicsRequest(topics=tuple(topics)))
         assert isinstance(answer, CreateTopicsResponse)
         assert all(not result.error for result in answer.results), f"{self.name}: {answer}"
         await self._until_told({topic.name: len(topic.assignments) for topic in topics})
+        await self._until(self._coordinates, "the coordinator of groups")
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -93,22 +110,50 @@ class Side:
 
     async def _until_told(self, expected: Mapping[str, int | None]) -> None:
         """The number of partitions, _ABSENT, or None for any number of them."""
-        deadline_s = time.monotonic() + PATIENCE_S
         for broker in BROKERS:
-            while not _tells(topics := await self._topics(broker), expected):
-                if time.monotonic() > deadline_s:
-                    told = f"{self.name}: broker {broker} tells {topics}"
-                    raise TimeoutError(f"{told}, not {expected}")
-                await asyncio.sleep(PAUSE_S)
+            await self._until(partial(self._is_told, broker, expected), f"{broker}: {expected}")
+        topics = await self._topics(BROKERS[0])
         self.known.topics = {name: topic.id for name, topic in topics.items()}
+        for name in expected.keys() & topics.keys():
+            for at in topics[name].partitions:
+                await self._until(partial(self._leads, name, at), f"{name}: {at}")
+
+    async def _until(self, done: Callable[[], Awaitable[bool]], what: str) -> None:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not await done():
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"{self.name}: waited in vain for {what}")
+            await asyncio.sleep(PAUSE_S)
+
+    async def _is_told(self, broker: int, expected: Mapping[str, int | None]) -> bool:
+        return _tells(await self._topics(broker), expected)
+
+    async def _leads(self, name: str, partition: DescribedPartition) -> bool:
+        """Brokers tell of a leader before it serves."""
+        at = TopicPartition(name=name, id=ZERO_UUID, index=partition.index)
+        request = ListOffsetsRequest(
+            version=_BY_NAME, partitions=(SoughtOffset(partition=at, timestamp_ms=LATEST),)
+        )
+        answer = await self._ask(partition.leader, request, _BY_NAME)
+        assert isinstance(answer, ListOffsetsResponse)
+        return all(each.error is ErrorCode.NONE for each in answer.partitions)
+
+    async def _coordinates(self) -> bool:
+        """The leader of the offsets has loaded them."""
+        sought = SoughtOffsets(group="nobody", partitions=None)
+        answer = await self._ask(OFFSETS_LED_BY, OffsetFetchRequest(groups=(sought,)), _ONE_GROUP)
+        assert isinstance(answer, OffsetFetchResponse)
+        return all(each.error is ErrorCode.NONE for each in answer.groups)
 
     async def _topics(self, broker: int) -> dict[str, DescribedTopic]:
         answer = await self._ask(broker, MetadataRequest())
         assert isinstance(answer, MetadataResponse)
         return {topic.name: topic for topic in answer.topics if topic.name is not None}
 
-    async def _ask(self, broker: int, request: Request) -> Response:
-        header, frame = encode_request(request, correlation_id=0, client_id="setting-up")
+    async def _ask(self, broker: int, request: Request, version: int | None = None) -> Response:
+        header, frame = encode_request(
+            request, correlation_id=0, client_id="setting-up", version=version
+        )
         answer = await self._exchange(broker, frame)
         assert answer is not None, f"{self.name}: broker {broker} hung up on {request}"
         return decode_response(header, answer)

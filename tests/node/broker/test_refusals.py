@@ -142,6 +142,17 @@ def test_a_batch_of_a_producer_has_a_sequence() -> None:
     fields = BatchHeader._make(HEADER.unpack_from(batch))._replace(producer_id=7, producer_epoch=0)
     covered = (HEADER.pack(*fields) + batch[HEADER.size :])[CRC_END:]
     records = HEADER.pack(*fields._replace(crc=crc32c.crc32c(covered)))[:CRC_END] + covered
+    assert produced(records) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("size", [0, 10, 61, -1])
+def test_without_a_whole_batch_a_record_is_invalid_and_not_corrupt(size: int) -> None:
+    batch = timed_batch(10)
+    assert produced(batch[:size]) is ErrorCode.INVALID_RECORD
+    assert produced(batch[:-1] + bytes([batch[-1] ^ 1])) is ErrorCode.CORRUPT_MESSAGE
+
+
+def produced(records: bytes) -> ErrorCode:
     found = answer(
         ProduceRequest(
             acks=1,
@@ -150,4 +161,5 @@ def test_a_batch_of_a_producer_has_a_sequence() -> None:
         )
     )
     assert isinstance(found, ProduceResponse)
-    assert [each.error for each in found.results] == [ErrorCode.INVALID_RECORD]
+    (result,) = found.results
+    return result.error
