@@ -5,6 +5,7 @@
     comparison   an answer without what may differ, and in what two of them differ
     batches      records as clients send them, some wrong in one way
     settled      differences that are known, each with the words by which one of the two is right
+    several_faults   the errors of requests that have more than one fault
     asking       both sides are asked, request by request
 
     python -m tests.differential --requests 5000 --seed 1

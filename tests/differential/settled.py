@@ -3,13 +3,14 @@
 `docs/findings.md` has them as a table for readers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tests.differential.clusters import SETTINGS
-from tests.differential.comparison import Difference
+from tests.differential.comparison import NOTHING, Difference
 from tests.differential.requests import Asked
+from tests.differential.several_faults import SEVERAL_FAULTS, Told
 
 Says = Callable[[Any], bool]
 
@@ -42,24 +43,21 @@ def _is(*values: Any) -> Says:
     return lambda value: value in values
 
 
-def _refuses(value: Any) -> bool:
-    return isinstance(value, str) and value != "none"
-
-
 def _is_anything(_value: Any) -> bool:
     return True
 
 
-def _of_faults(kind: str, path: str) -> Settled:
-    """Both refuse. Which error it is, of requests of that kind, is not compared any further."""
-    return Settled(
-        kind=kind,
-        path=path,
-        kafka=_refuses,
-        node=_refuses,
-        right=BOTH,
-        words="nothing says which of several faults of one request is told first",
-    )
+def _of_faults(kind: str, path: str, told: Told) -> Iterator[Settled]:
+    """`told`: by the error of Apache Kafka, those of ours that were seen beside it."""
+    for kafka, node in told.items():
+        yield Settled(
+            kind=kind,
+            path=path,
+            kafka=_is(kafka),
+            node=_is(*node),
+            right=BOTH,
+            words="nothing says which of several faults of one request is told first",
+        )
 
 
 def _not_told(kind: str, path: str) -> Settled:
@@ -80,18 +78,45 @@ def _not_mended(kind: str, path: str, words: str, kafka: Says, node: Says) -> Se
 
 _TWICE = "what is named twice is answered once, by the last; ours answers or refuses each"
 
+_NEVER_JOINED = "a group that nobody joined and that holds no offset: Apache Kafka keeps its name"
+
 SETTLED: tuple[Settled, ...] = (
-    _of_faults("IncrementalAlterConfigs", "responses.error_code"),
-    _of_faults("OffsetCommit", "topics.partitions.error_code"),
-    _of_faults("Produce", "responses.partition_responses.error_code"),
-    _of_faults("ListOffsets", "topics.partitions.error_code"),
-    _of_faults("InitProducerId", "error_code"),
-    _of_faults("JoinGroup", "error_code"),
-    _of_faults("SyncGroup", "error_code"),
-    _of_faults("DeleteTopics", "responses.error_code"),
-    _of_faults("DescribeConfigs", "results.error_code"),
-    _of_faults("AlterPartitionReassignments", "responses.partitions.error_code"),
-    _of_faults("CreateTopics", "topics.error_code"),
+    _not_mended(
+        "Produce",
+        "responses.partition_responses.error_code",
+        "a count of records that its offsets contradict is wrong, and no damage: the CRC holds",
+        _is("invalid_record"),
+        _is("corrupt_message"),
+    ),
+    *(
+        each
+        for (kind, path), told in SEVERAL_FAULTS.items()
+        for each in _of_faults(kind, path, told)
+    ),
+    Settled(
+        kind="ListGroups",
+        path="groups",
+        kafka=lambda group: isinstance(group, dict) and group["group_id"] in ("nobody", NOTHING),
+        node=_is(None),
+        right=BOTH,
+        words=_NEVER_JOINED,
+    ),
+    Settled(
+        kind="DescribeGroups",
+        path="groups.group_state",
+        kafka=_is("Empty"),
+        node=_is("Dead"),
+        right=BOTH,
+        words=_NEVER_JOINED,
+    ),
+    Settled(
+        kind="DescribeGroups",
+        path="groups.error_code",
+        kafka=_is("none"),
+        node=_is("group_id_not_found"),
+        right=BOTH,
+        words=_NEVER_JOINED,
+    ),
     _not_told("Metadata", "cluster_authorized_operations"),
     _not_told("Metadata", "topics.topic_authorized_operations"),
     _not_told("DescribeCluster", "cluster_authorized_operations"),
