@@ -24,7 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` looks for tests that need containers in tests/container alone."""
+    """`make test` looks for tests that need containers in tests/container alone. What takes longest
+    goes first, or one worker would be left alone with it."""
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
     for item in items:
         if item.get_closest_marker("container") and item.path.parent.name != "container":
             raise pytest.UsageError(

@@ -57,6 +57,7 @@ def test_what_shows_in_virtual_time_only_is_refused_in_containers(
 
 
 @pytest.mark.slow
+@pytest.mark.longest
 @pytest.mark.timeout(3600)  # some ten minutes of one core, and some are slower
 def test_every_bug_is_found_and_the_correct_node_is_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
