@@ -7,8 +7,9 @@ from node.endpoint import Endpoint
 from node.ids import NodeId
 from node.raft.own_address import OwnAddress
 from node.raft.quorum import Quorum
-from node.raft.voter_forms import KRaftVersions, VoterChange, WholeSets
+from node.raft.voter_forms import KRaftVersions, VoterChange
 from node.raft.voter_set import VoterSet
+from node.raft.whole_sets import WholeSets
 from node.records.control import ControlRecord, Voter
 from node.wire.raft_voters import AddVoterRequest
 

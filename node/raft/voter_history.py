@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 
 from node.endpoint import Endpoint
 from node.ids import Epoch, NodeId, Offset, ReplicaKey
-from node.raft.voter_forms import STATIC, ForeignVoters, ListedNodes, VoterForm, WholeSets
+from node.raft.listed_nodes import ListedNodes
+from node.raft.voter_forms import STATIC, ForeignVoters, VoterForm
 from node.raft.voter_set import VoterSet
+from node.raft.whole_sets import WholeSets
 from node.records.batch import Batch
 from node.records.control import (
     AddVoter,

@@ -7,7 +7,7 @@ import pytest
 
 from chaos.cluster.sim.invariants import InvariantViolated
 from node.ids import NodeId, ReplicaKey
-from node.raft import voter_forms
+from node.raft.listed_nodes import ListedNodes
 from node.raft.replicas import Replicas
 from node.raft.voter_set import VoterSet
 from node.records.control import AddVoter, LeaderChange, decode_control
@@ -203,7 +203,7 @@ def test_writing_before_all_have_the_first_records_is_found(
 def test_a_majority_of_unknown_voters_is_found_not_to_be_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(voter_forms.ListedNodes, "first_set", half_and_one)
+    monkeypatch.setattr(ListedNodes, "first_set", half_and_one)
     quorum = new()
     quorum.start(1, 2)
     with pytest.raises(InvariantViolated, match="Q4-elected-by-a-majority"):
