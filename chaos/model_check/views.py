@@ -14,8 +14,16 @@ from chaos.model_check.log_entries import Entry, Naming, VotingKeys, entry, rena
 from chaos.model_check.replica import LiveReplica
 from chaos.model_check.setting import name
 from node.ids import NEVER_NS, NO_NODE, Epoch, NodeId, Offset, ReplicaKey
-from node.raft.quorum import leader_of, voted_in
-from node.raft.roles import STATE_NAMES, Follower, Leader, Prospective, Resigned, Unattached
+from node.raft.roles import (
+    STATE_NAMES,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Unattached,
+    leader_of,
+    voted_in,
+)
 from node.raft.voter_forms import VoterChange
 
 Ends = frozenset[tuple[ReplicaKey, Offset | None]]

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from chaos.mutations.planted import Planted
 from node.effects import PersistElectionState
-from node.raft.quorum import Quorum, election_state
-from node.raft.roles import Role
+from node.raft.quorum import Quorum
+from node.raft.roles import Role, election_state
 
 
 def persist_no_vote(self: Quorum, role: Role) -> None:

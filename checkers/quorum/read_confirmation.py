@@ -1,13 +1,14 @@
 """A leader that answers a read still leads: a majority confirmed it since the read arrived."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.lives import NEED, NodeEvent, witness
-from checkers.evidence.voter_history import ReplicaKey
+from checkers.evidence.lives import NEED, Life, NodeEvent, witness
+from checkers.evidence.told_voters import ToldVoters
+from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.history.traces import fields_of
 from checkers.verdict import CheckResult
 
@@ -16,7 +17,9 @@ from checkers.verdict import CheckResult
 def reads_are_confirmed(evidence: Evidence) -> CheckResult:
     """A read is answered only after a majority of the voters sent a Fetch since it arrived.
 
-    From c.read: each voter that it names sent a Fetch of the epoch after an answer of the leader
+    By the voters that the log has in that epoch, or the leader had: a set that it appended counts,
+    whatever became of it, since its majorities meet those of the set before it. From c.read and
+    q.voters: each voter that it names sent a Fetch of the epoch after an answer of the leader
     that left at `since`, so later than that. The leader counts itself. All times in a line are of
     the leader's own clock.
     """
@@ -33,8 +36,13 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
         )
         leader = ReplicaKey(life.node, life.directory)
         for row, epoch, detail in told:
-            if confirming := _too_few(evidence, leader, epoch, fields_of(detail)):
-                violations.append(_unconfirmed(evidence.traces.line(row), *confirming))
+            sets = evidence.voters.during(epoch)
+            confirming = _heard(fields_of(detail)) | {leader}
+            if not sets or any(voters.has_majority(confirming) for voters in sets):
+                continue
+            line = evidence.traces.line(row)
+            if not any(voters.has_majority(confirming) for voters in _appended(life, line)):
+                violations.append(_unconfirmed(line, sets[0], confirming))
     return conclude(
         looked_at=looked_at,
         unit="rounds of reads",
@@ -46,21 +54,22 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
     )
 
 
-def _too_few(
-    evidence: Evidence, leader: ReplicaKey, epoch: int, fields: Mapping[str, Any]
-) -> tuple[int, list[int]] | None:
-    """How many had to confirm a read, and which voters did; None if these are enough."""
+def _heard(fields: Mapping[str, Any]) -> set[ReplicaKey]:
+    """The voters that sent a Fetch since the read arrived."""
     told, arrived = fields.get("heard"), fields.get("arrived")
     heard = told if isinstance(told, list) else []
-    since = {ReplicaKey(one["id"], one["dir"]) for one in heard if one["since"] >= arrived}
-    sets = evidence.voters.during(epoch)
-    if not sets or any(voters.has_majority(since | {leader}) for voters in sets):
-        return None
-    named = [key.node for key in sorted(since | {leader}) if sets[0].includes(key)]
-    return sets[0].majority, named
+    return {ReplicaKey(one["id"], one["dir"]) for one in heard if one["since"] >= arrived}
 
 
-def _unconfirmed(event: NodeEvent, majority: int, confirming: list[int]) -> Violation:
+def _appended(life: Life, read: NodeEvent) -> Iterator[VoterSet]:
+    """The sets that whoever answers a read had told of in that epoch. Nobody else may have them."""
+    for line in life.events("q.voters"):
+        if line.epoch == read.epoch and line.t <= read.t:
+            yield ToldVoters.of(line).voters
+
+
+def _unconfirmed(event: NodeEvent, voters: VoterSet, confirming: set[ReplicaKey]) -> Violation:
+    named = [key.node for key in sorted(confirming) if voters.includes(key)]
     text = f"node {event.node} answered a read in epoch {event.epoch}, and of "
-    text += f"{majority} voters that are a majority only {confirming} had sent "
+    text += f"{voters.majority} voters that are a majority only {named} had sent "
     return Violation(f"{text}a Fetch since it arrived", [witness(event, "answers a read")])

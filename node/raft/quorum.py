@@ -50,6 +50,7 @@ from node.ids import (
 )
 from node.outbox import Outbox
 from node.raft import deadlines
+from node.raft.candidacy import Candidacy
 from node.raft.election import Ballot
 from node.raft.local_log import LocalLog
 from node.raft.reachable_epoch import LAST_EPOCH
@@ -62,27 +63,14 @@ from node.raft.roles import (
     Resigned,
     Role,
     Unattached,
+    election_state,
+    leader_of,
+    silent_ns,
+    voted_in,
 )
 from node.raft.voter_set import VoterSet
 
 R = TypeVar("R", Unattached, Prospective, Candidate, Leader, Follower, Resigned)
-
-
-def voted_in(role: Role) -> ReplicaKey | None:
-    """The real vote cast in the role's epoch; a leader's own is implied and not kept."""
-    match role:
-        case Unattached() | Prospective() | Candidate() | Follower():
-            return role.voted
-        case Leader() | Resigned():
-            return None
-
-
-def leader_of(role: Role) -> NodeId:
-    return NO_NODE if isinstance(role, Candidate) else role.leader
-
-
-def election_state(role: Role) -> ElectionState:
-    return ElectionState(epoch=role.epoch, leader=leader_of(role), voted=voted_in(role))
 
 
 class Quorum:
@@ -103,10 +91,10 @@ class Quorum:
         self.listener = listener  # by which voters reach one another
         self.timeouts = timeouts
         self.role: Role = Unattached(epoch=election.epoch, election_deadline_ns=NEVER_NS)
+        self.candidacy = Candidacy(key, log, timeouts, rng)
         self.committed: Offset | None = None  # the highest high watermark known in this life
         self._log = log
         self._stored = election
-        self._rng = rng
         self._outbox = outbox
 
     @property
@@ -116,22 +104,12 @@ class Quorum:
 
     @property
     def is_voter(self) -> bool:
-        return self.key in self.voters
+        return self.candidacy.is_voter
 
     @property
     def can_lead(self) -> bool:
-        """A voter that can replay its whole log. Others follow, vote, and never stand."""
-        may_stand = self.is_voter or self._is_being_removed
-        return may_stand and self._log.unreplayable is None
-
-    @property
-    def _is_being_removed(self) -> bool:
-        """Is it removed by a record that may not be committed? The others may lack that record, and
-        elect nobody without it: so it still stands, and does not count its own vote (Raft thesis
-        4.2.2; the KIPs say nothing of it)."""
-        voters = self._log.voters
-        is_committed = self.committed is not None and self.committed > voters.newest_since
-        return voters.is_removing(self.key) and not is_committed
+        """May it stand for election (`Candidacy`)?"""
+        return self.candidacy.is_open(self.committed)
 
     @property
     def epoch(self) -> Epoch:
@@ -149,15 +127,19 @@ class Quorum:
 
     # --- start ---
 
-    def start(self, mono_ns: int) -> None:
-        """Take the role that quorum-state and the log allow (`QuorumState.initialize`)."""
-        stored, end = self._stored, self._log.end
-        if end.epoch > stored.epoch:
-            self.role = _before_start(end.epoch)
-            self._become(self._fresh_unattached(end.epoch, mono_ns), mono_ns)
-            return
-        self.role = _before_start(stored.epoch)
-        self._become(self.initial_role(stored, mono_ns), mono_ns)
+    def start(self, mono_ns: int, committed: Offset | None) -> None:
+        """Take the role that quorum-state and the log allow (`QuorumState.initialize`).
+        `committed`: where the newest snapshot ends, if there is any; whoever is removed by a record
+        before it does not stand."""
+        self.committed = committed
+        stored, of_log = self._stored, self._log.end.epoch
+        self.role = _before_start(max(stored.epoch, of_log))
+        if of_log > stored.epoch:
+            self._become(self._fresh_unattached(of_log, mono_ns), mono_ns)
+        else:
+            self._become(self.initial_role(stored, mono_ns), mono_ns)
+        if committed is not None:
+            self._trace_high_watermark(committed, "follower")
 
     def initial_role(self, stored: ElectionState, mono_ns: int) -> Role:
         """The role of a restarted node in its stored epoch."""
@@ -167,7 +149,7 @@ class Quorum:
             return Resigned(
                 epoch=stored.epoch,
                 leader=self.key.id,
-                election_deadline_ns=self._election_over(mono_ns),
+                election_deadline_ns=self.candidacy.after_ns(mono_ns),
             )
         if stored.voted == self.key and self.can_lead:
             return Candidate(
@@ -274,7 +256,7 @@ class Quorum:
                 epoch=role.epoch,
                 leader=self.key.id,
                 preferred=preferred,
-                election_deadline_ns=self._election_over(mono_ns),
+                election_deadline_ns=self.candidacy.after_ns(mono_ns),
             ),
             mono_ns,
         )
@@ -361,7 +343,7 @@ class Quorum:
                 if self.committed is not None and offset <= self.committed:
                     return
                 role = "follower"
-        self._outbox.trace("q.hwm", hwm=offset, epoch=self.epoch, role=role)
+        self._trace_high_watermark(offset, role)
         self.committed = max(offset, self.committed or Offset(0))
 
     def has_address(self, node: NodeId) -> bool:
@@ -389,7 +371,7 @@ class Quorum:
         assert not self.contradicts(role.epoch, leader_of(role)), f"{self.role} -> {role}"
         self.persist(role)
         before, self.role = self.role, role
-        self._trace_state(_silent_ns(before, mono_ns))
+        self._trace_state(silent_ns(before, mono_ns))
 
     def persist(self, role: Role) -> None:
         """Durable before visible: a vote forgotten in a power cut could be cast twice."""
@@ -397,6 +379,9 @@ class Quorum:
         if state != self._stored:
             self._stored = state
             self._outbox.emit(PersistElectionState(state=state))
+
+    def _trace_high_watermark(self, offset: Offset, role: str) -> None:
+        self._outbox.trace("q.hwm", hwm=offset, epoch=self.epoch, role=role)
 
     def _trace_state(self, silent_ns: int) -> None:
         voted = voted_in(self.role)
@@ -421,24 +406,10 @@ class Quorum:
 
     def _election_deadline(self, mono_ns: int) -> int:
         """Who cannot lead never stands."""
-        return self._election_over(mono_ns) if self.can_lead else NEVER_NS
-
-    def _election_over(self, mono_ns: int) -> int:
-        """A single voter has nobody to wait for."""
-        if self.is_voter and len(self.voters) == 1:
-            return mono_ns
-        return mono_ns + deadlines.election_timeout_ns(self.timeouts, self._rng)
+        return self.candidacy.after_ns(mono_ns) if self.can_lead else NEVER_NS
 
     def _fetch_deadline(self, mono_ns: int) -> int:
         return mono_ns + deadlines.fetch_timeout_ns(self.timeouts)
-
-
-def _silent_ns(role: Role, mono_ns: int) -> int:
-    """For how long the leader that this role follows has not answered; -1 where it follows none,
-    was never answered, or was told that the leader resigns."""
-    if not isinstance(role, Follower) or role.heard_ns is None:
-        return -1
-    return mono_ns - role.heard_ns
 
 
 def _before_start(epoch: Epoch) -> Unattached:

@@ -5,9 +5,9 @@ What only a leader can know is not there on others, as in Kafka (KIP-853).
 
 from node.ids import NO_NODE, ZERO_UUID, ReplicaKey, uuid_text
 from node.raft.local_log import LocalLog
-from node.raft.quorum import Quorum, voted_in
+from node.raft.quorum import Quorum
 from node.raft.replicas import observers
-from node.raft.roles import Candidate, Follower, Leader, Prospective, Role, Unattached
+from node.raft.roles import Candidate, Follower, Leader, Prospective, Role, Unattached, voted_in
 from node.raft.voter_changes import VoterChanges
 
 Gauge = int | str

@@ -132,10 +132,8 @@ class Raft:
         if self.log.end.offset > self.log.durable:
             self.log.flush()
         self.snapshots.start()
-        self.quorum.start(now.mono_ns)
-        newest = self.snapshots.newest()
-        if newest is not None:  # nobody takes one of more than is committed
-            self.quorum.publish_high_watermark(newest.id.offset)
+        newest = self.snapshots.newest()  # nobody takes one of more than is committed
+        self.quorum.start(now.mono_ns, None if newest is None else newest.id.offset)
         self.poll(now)
 
     def resign_for_shutdown(self, now: Now) -> bool:

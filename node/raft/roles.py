@@ -7,6 +7,7 @@ remembered by every role that did not vote for itself. Deadlines are monotonic n
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from node.effects import ElectionState
 from node.endpoint import Endpoint
 from node.ids import NO_NODE, Epoch, NodeId, Offset, ReplicaKey
 from node.raft.election import Ballot
@@ -96,3 +97,28 @@ STATE_NAMES: dict[type[Role], str] = {
     Follower: "follower",
     Resigned: "resigned",
 }
+
+
+def voted_in(role: Role) -> ReplicaKey | None:
+    """The real vote cast in the role's epoch; a leader's own is implied and not kept."""
+    match role:
+        case Unattached() | Prospective() | Candidate() | Follower():
+            return role.voted
+        case Leader() | Resigned():
+            return None
+
+
+def leader_of(role: Role) -> NodeId:
+    return NO_NODE if isinstance(role, Candidate) else role.leader
+
+
+def election_state(role: Role) -> ElectionState:
+    return ElectionState(epoch=role.epoch, leader=leader_of(role), voted=voted_in(role))
+
+
+def silent_ns(role: Role, mono_ns: int) -> int:
+    """For how long the leader that this role follows has not answered; -1 where it follows none,
+    was never answered, or was told that the leader resigns."""
+    if not isinstance(role, Follower) or role.heard_ns is None:
+        return -1
+    return mono_ns - role.heard_ns

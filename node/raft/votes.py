@@ -8,7 +8,7 @@ from node.outbox import Outbox
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.local_log import LocalLog
 from node.raft.peers import Peers
-from node.raft.quorum import Quorum, voted_in
+from node.raft.quorum import Quorum
 from node.raft.roles import (
     Candidate,
     Follower,
@@ -17,6 +17,7 @@ from node.raft.roles import (
     Resigned,
     Role,
     Unattached,
+    voted_in,
 )
 from node.wire.vote import VoteRequest, VoteResponse
 

@@ -8,7 +8,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import Removal
-from node.raft.quorum import Quorum
+from node.raft.candidacy import Candidacy
 
 
 def run(directory: Path, removal: Removal) -> int:
@@ -31,7 +31,7 @@ def test_where_voters_alone_stand_nobody_leads_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Apache Kafka decides it, and as our own node did."""
-    monkeypatch.setattr(Quorum, "_is_being_removed", property(lambda _: False))
+    monkeypatch.setattr(Candidacy, "_is_being_removed", lambda _self, _committed: False)
     assert run(tmp_path, Removal.ASKED) == 1
     assert told(tmp_path)["recovers-when-healed"]["verdict"] == "invalid"
     assert run(tmp_path, Removal.UNASKED) == 0

@@ -22,8 +22,7 @@ from node.ids import (
     uuid_text,
 )
 from node.outbox import Output, RequestTo
-from node.raft.quorum import election_state
-from node.raft.roles import Candidate, Follower, Leader, Role, Unattached
+from node.raft.roles import Candidate, Follower, Leader, Role, Unattached, election_state
 from node.wire.apis import PeerRequest
 from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest

@@ -36,5 +36,20 @@ def test_only_voters_confirm() -> None:
     assert reads_are_confirmed(run).verdict is Verdict.INVALID
 
 
+@pytest.mark.parametrize(
+    ("epoch", "verdict"), [(1, Verdict.VALID), (0, Verdict.INVALID)], ids=["its own", "before"]
+)
+def test_a_majority_of_a_set_that_its_leader_appended_confirms_though_it_was_cut_off(
+    epoch: int, verdict: Verdict
+) -> None:
+    """Of six voters four are a majority, of the five that are left three."""
+    left = [{"id": node, "dir": f"dir-{node}"} for node in (1, 2, 3, 4, 5)]
+    leader = NodeTrace(1).start().emit("q.voters", epoch=epoch, offset=7, voters=left)
+    heard = [{"id": node, "dir": f"dir-{node}", "since": 100} for node in (2, 3)]
+    leader.emit("c.read", epoch=1, ticket=1, arrived=100, heard=heard)
+    result = reads_are_confirmed(make_run(traces=[leader], nodes=6))
+    assert result.verdict is verdict, result.message
+
+
 def test_without_reads_there_is_nothing_to_judge() -> None:
     assert saw_nothing(reads_are_confirmed(make_run(traces=[NodeTrace(1).start()])))

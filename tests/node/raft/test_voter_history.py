@@ -4,6 +4,7 @@ too."""
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumRespo
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.quorum_epoch import BeginQuorumEpochRequest, QuorumEpochResponse
 from node.wire.vote import VoteRequest, VoteResponse
+from tests.support.batches import snapshot
 from tests.support.memory_log import MemoryLog
 from tests.support.quorum import SECOND, Quorum
 from tests.support.rig import ME, PORTS, QUIET, Rig, asked_node, batch, fetch, key
@@ -285,6 +287,23 @@ def test_who_stood_in_vain_and_was_removed_starts_as_an_observer() -> None:
     assert isinstance(rig.role, Follower)
     rig.pass_ms(10 * QUIET.fetch_ms)
     assert isinstance(rig.role, Unattached), "who is no voter does not stand"
+
+
+@pytest.mark.parametrize("voted", [None, ME], ids=["unattached", "candidate"])
+def test_who_was_removed_by_what_its_snapshot_vouches_for_starts_as_an_observer(
+    voted: ReplicaKey | None,
+) -> None:
+    log = MemoryLog()
+    log.append(control_batch(0, 1, Voters(voters=(row(1), row(2), row(3)))).data)
+    log.append(control_batch(1, 1, Voters(voters=(row(2), row(3)))).data)
+    log.flush()
+    taken_at = LogPosition(Epoch(1), Offset(2))
+    log.write_snapshot(taken_at, 0, snapshot(taken_at, 1, size=100))
+    log.finish_snapshot(taken_at)
+    rig = Rig(timeouts=QUIET, log=log, election=ElectionState(epoch=Epoch(1), voted=voted))
+    assert rig.core.raft.quorum.committed == taken_at.offset
+    rig.pass_ms(10 * QUIET.fetch_ms)
+    assert isinstance(rig.role, Unattached), "it knows that its removal is committed"
 
 
 def test_a_leader_that_is_no_voter_here_is_followed_where_it_says_it_listens() -> None:
