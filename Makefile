@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 help:
 	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
 	@echo "make test     set up what is missing, lint, type-check, run every test"
-	@echo "make swarm    330 seeds of a few seconds in virtual time; nobody may accuse the node"
+	@echo "make swarm    165 seeds of a few seconds in virtual time; nobody may accuse the node"
 	@echo "make bench    measure the bars; prints a table and writes bench.json"
 	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer),"
 	@echo "              and 20 of each side of what was found in Apache Kafka (some hours);"
@@ -67,8 +67,8 @@ test: .venv/test.stamp
 
 # Short ones: 2,000 of a minute each take hours (docs/planted-bugs.md, "The correct node").
 swarm: .venv/run.stamp
-	@$(BIN)/kraft-chaos campaign --seeds 0..299 --duration 4 --out runs/swarm
-	@$(BIN)/kraft-chaos campaign --scenario swarm-brokers --seeds 0..29 --duration 12 --out runs/swarm-brokers
+	@$(BIN)/kraft-chaos campaign --seeds 0..149 --duration 4 --out runs/swarm
+	@$(BIN)/kraft-chaos campaign --scenario swarm-brokers --seeds 0..14 --duration 12 --out runs/swarm-brokers
 
 bench: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup
