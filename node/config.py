@@ -62,6 +62,7 @@ class BrokerRole:
     controller_socket_ms: int = 30_000
     segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
     segment_ms: int = 604_800_000  # log.roll.ms; Kafka's, of its log.roll.hours
+    index_interval: int = 4096  # log.index.interval.bytes
     message_bytes: int = 1024 * 1024 + 12  # message.max.bytes
     retention_ms: int = 604_800_000  # log.retention.ms; Kafka's, of its log.retention.hours
     retention_bytes: int = -1  # log.retention.bytes

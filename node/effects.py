@@ -112,10 +112,12 @@ class CreateLog(OnReplicas):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentLimits:
     """A batch begins a new segment that would make the last one larger than `size` bytes, or whose
-    timestamp is more than `ms` after that of the segment's first."""
+    timestamp is more than `ms` after that of the segment's first. In each, one batch is in the
+    index after more than `index_interval` bytes."""
 
     size: int
     ms: int
+    index_interval: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,9 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     # A snapshot is damaged, and not loaded.
     "n.damaged": ("file", "reason"),
+    # The indexes of a segment of a partition's log were not as they were left, and were made anew
+    # from its batches.
+    "n.reindexed": ("segment", "reason"),
     "n.stop": ("code", "reason"),
     # A request has no answer: none can be said in the version that was asked for, or too many wait
     # already. The connection is closed.

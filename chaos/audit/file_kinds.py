@@ -51,6 +51,8 @@ def _kind(name: str, pattern: str, *, derived: bool = False, blamed: str = "") -
 
 _SHARED = (
     _kind("log segment", r"\d{20}\.log"),
+    _kind("offset index", r"\d{20}\.index", derived=True),
+    _kind("time index", r"\d{20}\.timeindex", derived=True),
     _kind("leader-epoch-checkpoint", r"leader-epoch-checkpoint", derived=True),
     _kind("partition.metadata", r"partition\.metadata"),
     _kind("quorum-state", r"quorum-state"),
@@ -66,8 +68,6 @@ _SHARED = (
 )
 _KAFKA = (
     *_SHARED,
-    _kind("offset index", r"\d{20}\.index", derived=True),
-    _kind("time index", r"\d{20}\.timeindex", derived=True),
     _kind("transaction index", r"\d{20}\.txnindex", derived=True),
     _kind("producer snapshot", r"\d{20}\.snapshot", derived=True),
     _kind("recovery points", r"recovery-point-offset-checkpoint"),
@@ -76,6 +76,7 @@ _KAFKA = (
 _NODE = (
     *_SHARED,
     _kind("flush mark", r"flushed-\d{20}"),
+    _kind("index checksums", r"index-checksums"),
 )
 KINDS: dict[str, Sequence[FileKind]] = {"node": _NODE, "kafka": _KAFKA}
 OTHER = _kind("other file", r".*")

@@ -2,11 +2,11 @@
 were full before were never synced (what Apache Kafka does to the end of a time index)."""
 
 from chaos.mutations.planted import Planted
-from node.storage.partition_log import PartitionLog, _segment
+from node.storage.partition_log import PartitionLog
 
 
 def without_a_flush(self: PartitionLog) -> None:
-    self.segments.append(_segment(self.disk, self.directory, self.next_offset))
+    self._begin_segment(self.next_offset)
 
 
 PLANTED = Planted(owner=PartitionLog, decision="_roll", wrong=without_a_flush)

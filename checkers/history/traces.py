@@ -13,6 +13,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.unmarked": ("end",),
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     "n.damaged": ("file", "reason"),
+    "n.reindexed": ("segment", "reason"),
     "n.stop": ("code", "reason"),
     "n.unanswered": ("api", "version", "reason"),
     "q.state": (

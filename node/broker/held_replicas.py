@@ -18,6 +18,7 @@ from node.effects import (
     RemoveLog,
     RestartLog,
     SegmentLimits,
+    Trace,
     TruncateLog,
 )
 from node.errors import ErrorCode
@@ -29,14 +30,28 @@ from node.wire.topic_partitions import TopicPartition
 
 Key = tuple[UUID, int]
 _MIN_ISR, _SEGMENT_BYTES, _SEGMENT_MS = "min.insync.replicas", "segment.bytes", "segment.ms"
+_INDEX_INTERVAL = "index.interval.bytes"
 
 
 class KeptSegment(Protocol):
-    """See `node.storage.segment`."""
+    """See `node.storage.partition_segment`."""
 
     base: Offset
     size: int
-    newest_ms: int  # -1: no batch in it has a timestamp
+
+    @property
+    def newest_ms(self) -> int:
+        """-1: no batch in it has a timestamp."""
+
+
+class ReindexedSegment(Protocol):
+    """See `node.storage.partition_recovery`."""
+
+    @property
+    def segment(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
 
 
 class ReplicaLog(Protocol):
@@ -79,6 +94,8 @@ class ReplicaLogs(Protocol):
         """As they were when the last life saved them; they may be old."""
 
     def find(self, log: LogId) -> ReplicaLog | None: ...
+
+    def take_reindexed(self) -> Sequence[ReindexedSegment]: ...
 
     def __iter__(self) -> Iterator[LogId]: ...
 
@@ -233,6 +250,9 @@ class HeldReplicas:
         limits = SegmentLimits(
             size=topic_number(image, held.name, _SEGMENT_BYTES, self._role.segment_bytes),
             ms=topic_number(image, held.name, _SEGMENT_MS, self._role.segment_ms),
+            index_interval=topic_number(
+                image, held.name, _INDEX_INTERVAL, self._role.index_interval
+            ),
         )
         if held.limits != limits:
             held.limits = limits
@@ -270,6 +290,9 @@ class HeldReplicas:
 
     def trace(self) -> None:
         """Tell what has changed, as it is now; `moved` is kept."""
+        for each in self._logs.take_reindexed():
+            fields = {"segment": each.segment, "reason": each.reason}
+            self._outbox.emit(Trace(event="n.reindexed", fields=fields))
         for held in self.moved.values():
             held.traced = trace_replica(held.key, held.replica, held.traced, self._outbox)
 

@@ -37,6 +37,7 @@ MAY_BE_ZERO = {
     "metadata.max.idle.interval.ms",
     "metadata.log.max.snapshot.interval.ms",
     "group.initial.rebalance.delay.ms",
+    "log.index.interval.bytes",
     "log.initial.task.delay.ms",
 }
 MAY_BE_NONE = {"log.retention.ms", "log.retention.bytes"}  # -1: no limit
@@ -76,6 +77,7 @@ ROLE_KEYS = {
     "controller.socket.timeout.ms": "controller_socket_ms",
     "log.segment.bytes": "segment_bytes",
     "log.roll.ms": "segment_ms",
+    "log.index.interval.bytes": "index_interval",
     "message.max.bytes": "message_bytes",
     "log.retention.ms": "retention_ms",
     "log.retention.bytes": "retention_bytes",

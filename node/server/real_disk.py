@@ -97,6 +97,16 @@ class RealDisk:
         temporary.replace(target)
         _sync_directory(target.parent)
 
+    def put(self, path: str, data: bytes) -> None:
+        (self.root / path).write_bytes(data)
+
+    def sync(self, path: str) -> None:
+        descriptor = os.open(self.root / path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fdatasync(descriptor)
+        finally:
+            os.close(descriptor)
+
     def rename(self, old: str, new: str) -> None:
         # Once a flush: making Paths would take longer than the call.
         os.rename(f"{self.root}/{old}", f"{self.root}/{new}")  # noqa: PTH104
@@ -104,10 +114,10 @@ class RealDisk:
     def sync_names(self, directory: str) -> None:
         _sync_directory(self.root / directory)
 
-    def remove(self, path: str) -> None:
-        target = self.root / path
-        target.unlink()
-        _sync_directory(target.parent)
+    def remove(self, *paths: str) -> None:
+        for path in paths:
+            (self.root / path).unlink()
+        _sync_directory((self.root / paths[0]).parent)
 
 
 def _sync_directory(directory: Path) -> None:

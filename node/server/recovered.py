@@ -166,10 +166,13 @@ class RecoveredReplicas:
 
 
 def recover_replicas(role: BrokerRole, disk: Disk) -> RecoveredReplicas:
-    """Nobody can ask for the epoch again. Raises StorageError or OSError where it is damaged."""
-    limits = SegmentLimits(size=role.segment_bytes, ms=role.segment_ms)
-    logs = PartitionLogs.open(disk, limits)
+    """Nobody can ask for the epoch again, and before the logs are opened: whoever is killed
+    meanwhile has changed them (KAFKA-10471). Raises StorageError or OSError where it is damaged."""
+    limits = SegmentLimits(
+        size=role.segment_bytes, ms=role.segment_ms, index_interval=role.index_interval
+    )
     epoch = take_clean_shutdown(disk)
+    logs = PartitionLogs.open(disk, limits, clean=epoch != NO_BROKER_EPOCH)
     return RecoveredReplicas(logs=logs, previous_epoch=NO_BROKER_EPOCH if logs.cut_bytes else epoch)
 
 

@@ -27,7 +27,7 @@ from uuid import UUID, uuid4
 from node.broker_node import BrokerNode
 from node.config import NodeConfig
 from node.controller_node import ControllerNode
-from node.effects import Stop, Trace
+from node.effects import Stop, Trace, TraceValue
 from node.endpoint import Endpoint
 from node.events import ShutdownRequested
 from node.ids import METADATA_LOG, Now
@@ -244,17 +244,24 @@ def _hear(name: str, meter: Meter, trace: Trace, now: Now) -> None:
 
 def _tell(name: str, trace: Trace) -> None:
     """What of a trace an operator should know."""
-    if trace.event != "q.unfit":
-        return
-    offset, record = trace.fields["offset"], trace.fields["record"]
-    if offset == -1:
-        text = "what it could not replay is no longer in its log: it may stand for election"
-    else:
-        text = (
-            f"the log holds a {record} at offset {offset}, which this node cannot replay:"
-            " it follows and votes, and does not stand for election"
-        )
+    match trace.event:
+        case "q.unfit":
+            text = _unfit(trace.fields["offset"], trace.fields["record"])
+        case "n.reindexed":
+            segment, reason = trace.fields["segment"], trace.fields["reason"]
+            text = f"the indexes of {segment} were made anew, and nothing was lost: {reason}"
+        case _:
+            return
     sys.stderr.write(f"kraft-node {name}: {text}\n")
+
+
+def _unfit(offset: TraceValue, record: TraceValue) -> str:
+    if offset == -1:
+        return "what it could not replay is no longer in its log: it may stand for election"
+    return (
+        f"the log holds a {record} at offset {offset}, which this node cannot replay:"
+        " it follows and votes, and does not stand for election"
+    )
 
 
 def _list(endpoints: tuple[Endpoint, ...]) -> str:

@@ -13,6 +13,10 @@
         partition.metadata           the topic's id
         0...0-0...0.checkpoint       the voter set that the quorum was formatted with
     orders-3/                        a replica's log: segments, epochs and topic id as above
+        00000000000000000000.index, .timeindex
+                                     where in the segment some of its batches are, by offset and by
+                                     time; made anew where a clean shutdown does not vouch for them
+    index-checksums                  of those files, as a clean shutdown left them
     replication-offset-checkpoint    how far those logs were known to be committed
     log-start-offset-checkpoint      where those begin that do not begin at 0
     .kafka_cleanshutdown             those logs are whole, says the broker that shut down so

@@ -4,9 +4,10 @@ The server implements it over a real file system, the simulator over a page cach
 Paths are relative to the log directory, with `/` between parts. Every method may raise OSError;
 nobody in `node` catches it: a node whose disk fails stops.
 
-What a power cut may take: of a file, whatever was appended or cut since its last `flush`, in any
-part and order of pages; and of names, those that `rename` gave since the last `sync_names`. What it
-may not: a name that `open`, `make_directory`, `replace` or `remove` returned about.
+What a power cut may take: of a file, whatever was appended, cut or `put` since its last `flush` or
+`sync`, in any part and order of pages; and of names, those that `rename` and `put` gave since the
+last `sync_names`. What it may not: a name that `open`, `make_directory`, `replace` or `remove`
+returned about.
 """
 
 from typing import Protocol
@@ -55,6 +56,12 @@ class Disk(Protocol):
         The temporary file is `path` with `.tmp` after it; a power cut may leave one behind.
         """
 
+    def put(self, path: str, data: bytes) -> None:
+        """Whole new content, in the page cache only, and so is the name of a new file."""
+
+    def sync(self, path: str) -> None:
+        """Make the content of a file durable, and not its name."""
+
     def rename(self, old: str, new: str) -> None:
         """Of a file, to a name that is free; atomic, but durable only after `sync_names`.
 
@@ -65,5 +72,5 @@ class Disk(Protocol):
     def sync_names(self, directory: str) -> None:
         """Make the names in a directory durable."""
 
-    def remove(self, path: str) -> None:
-        """Durable when it returns."""
+    def remove(self, *paths: str) -> None:
+        """Of one directory, in that order; durable when it returns."""

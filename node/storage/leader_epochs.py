@@ -71,6 +71,19 @@ class LeaderEpochs:
         self.starts[0] = start
         return True
 
+    def is_of(self, epoch: Epoch, offset: Offset) -> bool:
+        """Is the record there of that epoch?"""
+        return self.between(offset, Offset(offset + 1))[:1] == [(epoch, offset)]
+
+    def between(self, start: Offset, end: Offset) -> list[tuple[Epoch, Offset]]:
+        """Those of the records from `start` to before `end`, and where each begins there; none
+        where that of the first is not known."""
+        if not self.starts or self.starts[0] > start:
+            return []
+        first, after = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end)
+        pairs = zip(self.epochs[first:after], self.starts[first:after], strict=True)
+        return [(epoch, max(begin, start)) for epoch, begin in pairs]
+
     def truncate(self, end: Offset) -> bool:
         """Forget epochs that begin at `end` or above; true if there were any."""
         keep = bisect_left(self.starts, end)

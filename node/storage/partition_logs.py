@@ -10,6 +10,7 @@ from node.effects import SegmentLimits
 from node.ids import METADATA_LOG, LogId, Offset
 from node.storage.clean_shutdown import save_clean_shutdown
 from node.storage.disk import Disk
+from node.storage.index_checksums import load_index_checksums, save_index_checksums
 from node.storage.layout import PARTITION_METADATA
 from node.storage.offset_checkpoints import (
     HIGH_WATERMARKS,
@@ -18,6 +19,7 @@ from node.storage.offset_checkpoints import (
     save_offsets,
 )
 from node.storage.partition_log import PartitionLog
+from node.storage.partition_recovery import Reindexed
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 
@@ -32,9 +34,10 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
     _logs: dict[LogId, PartitionLog] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, disk: Disk, limits: SegmentLimits) -> Self:
+    def open(cls, disk: Disk, limits: SegmentLimits, *, clean: bool = False) -> Self:
         """Those that are there. A directory that does not say whose it is was being made, or being
-        removed: it is none."""
+        removed: it is none. `clean`: the last process said that it left all of them whole."""
+        vouched = load_index_checksums(disk) if clean else {}
         logs = cls(
             disk=disk,
             limits=limits,
@@ -45,7 +48,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             is_one = _NAME.fullmatch(name) and disk.exists(f"{name}/{PARTITION_METADATA}")
             if is_one and name != METADATA_LOG:
                 start = logs._starts.get(LogId(name), Offset(0))
-                log = PartitionLog.open(disk, name, limits, start)
+                log = PartitionLog.open(disk, name, limits, start, vouched.get(LogId(name), {}))
                 logs._logs[LogId(name)] = log
                 logs.cut_bytes += log.cut_bytes
         return logs
@@ -62,6 +65,11 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
     def find(self, log: LogId) -> PartitionLog | None:
         return self._logs.get(log)
 
+    def take_reindexed(self) -> list[Reindexed]:
+        """Whose indexes were made anew since this was asked last, though a clean shutdown vouched
+        for them."""
+        return [each for log in self._logs.values() for each in log.take_reindexed()]
+
     def files(self) -> int:
         """That are open: the last segment of each."""
         return len(self._logs)
@@ -75,7 +83,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         self._logs[log] = PartitionLog.create(self.disk, log, topic, self.limits)
 
     def limit_segments(self, log: LogId, limits: SegmentLimits) -> None:
-        self._logs[log].limits = limits
+        self._logs[log].limit(limits)
 
     def remove(self, log: LogId) -> None:
         self._logs.pop(log).remove()
@@ -92,6 +100,8 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
     def save_clean_shutdown(self, broker_epoch: int) -> None:
         """All of them were flushed before this call."""
         assert all(log.flushed for log in self._logs.values()), "a log is not durable"
+        indexes = {name: log.index_checksums() for name, log in self._logs.items()}
+        save_index_checksums(self.disk, indexes)
         save_clean_shutdown(self.disk, broker_epoch)
 
     def save_high_watermarks(self, offsets: Mapping[LogId, Offset]) -> None:

@@ -1,18 +1,16 @@
-"""One segment of the log: a file of batches, and an index of it in memory."""
+"""One segment of the metadata log: a file of batches, and an index of all of them in memory. A
+partition's has another one (`partition_segment`)."""
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from node.ids import LogPosition, Offset
-from node.records.batch import HEADER_SIZE, BatchHeader, check_batch, read_header
+from node.records.batch import BatchHeader, check_batch
 from node.storage.disk import File
-from node.storage.time_index import TimeIndex
 
 SUFFIX = ".log"
 _DIGITS = 20
-_WINDOW = 64 * 1024
 
 
 def segment_name(base: Offset) -> str:
@@ -39,12 +37,9 @@ class Segment:
     path: str
     file: File
     size: int = 0
-    first_ms: int = -1  # the timestamp of its first batch; -1: none is known
-    newest_ms: int = -1  # the latest timestamp that a batch in it has, or had; -1: none is known
     # Of each batch: its base offset and its position in the file, both strictly rising.
     offsets: "array[int]" = field(default_factory=_numbers)
     positions: "array[int]" = field(default_factory=_numbers)
-    times: TimeIndex = field(default_factory=TimeIndex)  # kept for partitions only
 
     def add(self, base_offset: Offset, size: int) -> None:
         """A batch of `size` bytes was found or is about to be written at the end."""
@@ -68,14 +63,6 @@ class Segment:
         after = max(bisect_right(self.positions, limit) - 1, first + 1)
         return start, self.positions[after] if after < len(self.positions) else self.size
 
-    def headers(self) -> Iterator[BatchHeader]:
-        """Of all batches, a window of the file at a time."""
-        start, window = 0, b""
-        for position in self.positions:
-            if position + HEADER_SIZE > start + len(window):
-                start, window = position, self.file.read(position, _WINDOW)
-            yield read_header(window, position - start)
-
     def place(self, offset: Offset) -> int:
         """Of the batch that holds `offset`, among those of this segment."""
         return bisect_right(self.offsets, offset) - 1
@@ -87,7 +74,6 @@ class Segment:
         self.size = self.positions[keep]
         del self.offsets[keep:]
         del self.positions[keep:]
-        self.times.truncate(keep)
         self.file.truncate(self.size)
         # At once: were it left to a later flush, a power cut could bring back pages of the old
         # tail among those of a new one.

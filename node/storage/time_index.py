@@ -1,51 +1,74 @@
-"""The timestamps of a segment's batches, so that a time is found without reading them: a client may
-ask for thousands at once (ListOffsets; Kafka's `TimeIndex`)."""
+"""`<base>.timeindex`: the latest timestamp so far, each time that it has risen by the next entry of
+the offset index (Kafka's `TimeIndex`).
 
+An entry has a timestamp in ms, int64, and the last offset of the first batch that has it, less the
+segment's base offset, int32. Both rise strictly. A batch without a timestamp (-1) has no entry.
+"""
+
+import struct
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from itertools import accumulate
+from typing import Self
 
-_LOWEST = -(2**63)
+TIME_INDEX = ".timeindex"
+NO_TIME = -1
+_ENTRY = struct.Struct(">qi")
 
 
-def _numbers() -> "array[int]":
+def _times() -> "array[int]":
     return array("q")
+
+
+def _offsets() -> "array[int]":
+    return array("i")
 
 
 @dataclass(slots=True)
 class TimeIndex:
-    """By the place of a batch in its segment. Places below `_first` are not looked at: what is
-    there was deleted, and one is asked after the other."""
+    times: "array[int]" = field(default_factory=_times)
+    lasts: "array[int]" = field(default_factory=_offsets)
 
-    _times: "array[int]" = field(default_factory=_numbers)  # the latest of each batch
-    _newest: "array[int]" = field(default_factory=_numbers)  # and of all before, from `_first` on
-    _first: int = 0
+    def add(self, time_ms: int, last: int) -> None:
+        """Unless it is no later than those before."""
+        if time_ms > self.newest()[0]:
+            self.times.append(time_ms)
+            self.lasts.append(last)
 
-    def add(self, time_ms: int) -> None:
-        """Of the next batch."""
-        is_first = len(self._times) <= self._first
-        self._newest.append(time_ms if is_first else max(time_ms, self._newest[-1]))
-        self._times.append(time_ms)
+    def newest(self) -> tuple[int, int]:
+        """The latest time, and its batch."""
+        return (self.times[-1], self.lasts[-1]) if self.times else (NO_TIME, 0)
 
-    def truncate(self, count: int) -> None:
-        """So many are left."""
-        del self._times[count:]
-        del self._newest[count:]
+    def first_reaching(self, time_ms: int) -> int | None:
+        """The batch of the first entry that has that time or a later one."""
+        place = bisect_left(self.times, time_ms)
+        return self.lasts[place] if place < len(self.times) else None
 
-    def first_of(self, time_ms: int, first: int) -> int | None:
-        """The first batch from `first` on that has that time or a later one."""
-        self._begin(first)
-        found = bisect_left(self._newest, time_ms, lo=first)
-        return found if found < len(self._newest) else None
+    def latest_before(self, end: int) -> int:
+        """Of the entries of batches that end before that relative offset."""
+        place = bisect_left(self.lasts, end)
+        return self.times[place - 1] if place else NO_TIME
 
-    def latest(self, first: int, end: int) -> int | None:
-        """The latest time of the batches from `first` to before `end`; None: there are none."""
-        self._begin(first)
-        return self._newest[end - 1] if first < end else None
+    def truncate(self, end: int) -> None:
+        """Forget batches that end at that relative offset or later."""
+        keep = bisect_left(self.lasts, end)
+        del self.times[keep:]
+        del self.lasts[keep:]
 
-    def _begin(self, first: int) -> None:
-        if first != self._first:
-            self._first = first
-            before = array("q", [_LOWEST]) * min(first, len(self._times))
-            self._newest = before + array("q", accumulate(self._times[first:], max))
+    def encode(self) -> bytes:
+        return b"".join(map(_ENTRY.pack, self.times, self.lasts))
+
+    @classmethod
+    def parse(cls, data: bytes) -> Self:
+        """The inverse of `encode`. Raises ValueError where no index can be so (`sanityCheck`, and
+        that entries rise)."""
+        if len(data) % _ENTRY.size:
+            raise ValueError(f"{len(data)} bytes are no whole entries")
+        index = cls()
+        time_ms, last = NO_TIME, -1
+        for entry in _ENTRY.iter_unpack(data):
+            if entry[0] <= time_ms or entry[1] <= last:
+                raise ValueError(f"entry {entry} follows {(time_ms, last)}")
+            time_ms, last = entry
+            index.add(time_ms, last)
+        return index

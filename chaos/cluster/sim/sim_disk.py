@@ -88,16 +88,26 @@ class SimDisk:
         self.filesystem.rename(temporary, target)
         self.filesystem.fsync_directory(_parent(target))
 
+    def put(self, path: str, data: bytes) -> None:
+        descriptor = self.filesystem.open(self._at(path), create=True, truncate=True)
+        self.filesystem.write(descriptor, 0, data)
+        self.filesystem.close(descriptor)
+
+    def sync(self, path: str) -> None:
+        descriptor = self.filesystem.open(self._at(path))
+        self.filesystem.fdatasync(descriptor)
+        self.filesystem.close(descriptor)
+
     def rename(self, old: str, new: str) -> None:
         self.filesystem.rename(self._at(old), self._at(new))
 
     def sync_names(self, directory: str) -> None:
         self.filesystem.fsync_directory(self._at(directory))
 
-    def remove(self, path: str) -> None:
-        target = self._at(path)
-        self.filesystem.unlink(target)
-        self.filesystem.fsync_directory(_parent(target))
+    def remove(self, *paths: str) -> None:
+        for path in paths:
+            self.filesystem.unlink(self._at(path))
+        self.filesystem.fsync_directory(_parent(self._at(paths[0])))
 
     def _at(self, path: str) -> str:
         return f"{self.root}/{path}" if self.root and path else self.root + path

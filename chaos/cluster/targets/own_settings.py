@@ -58,6 +58,7 @@ BESIDE_BROKERS = (
     "group.max.size",
     "group.min.session.timeout.ms",
     "leader.imbalance.check.interval.seconds",
+    "log.index.interval.bytes",
     "log.initial.task.delay.ms",
     "log.retention.bytes",
     "log.retention.check.interval.ms",

@@ -33,6 +33,9 @@ class NoLogs:
     def find(self, log: LogId) -> None:
         del log
 
+    def take_reindexed(self) -> list[Reindexed]:
+        return []
+
     def __iter__(self) -> Iterator[LogId]:
         return iter(())
 

@@ -1,0 +1,263 @@
+"""One segment of a partition's log: a file of batches, and its indexes in memory and in two files.
+
+The files are Kafka's, and as they are in memory they are written when the segment is full, cut or
+recovered, in the page cache only. They are made durable when the log is flushed. An index is made
+anew from the batches wherever it is not what was flushed, and where an entry does not name the
+batch that it leads to.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, Self
+
+import crc32c
+
+from node.ids import Offset
+from node.records.batch import HEADER_SIZE, BatchHeader, DamagedBatch, read_header
+from node.storage.disk import Disk, File
+from node.storage.offset_index import MOST_OFFSETS, OFFSET_INDEX, Entry, OffsetIndex
+from node.storage.rolled_file import RolledFile
+from node.storage.scan import scan_batches, walk_batches
+from node.storage.segment import SUFFIX, segment_name
+from node.storage.segment_index import SegmentIndex
+from node.storage.storage_errors import CorruptLog
+from node.storage.time_index import NO_TIME, TIME_INDEX, TimeIndex
+
+
+class IndexChecksums(NamedTuple):
+    """CRC-32C of both files."""
+
+    offsets: int
+    times: int
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionSegment:
+    """Whole, contiguous batches, the first of which has offset `base`."""
+
+    disk: Disk
+    base: Offset
+    path: str
+    file: File
+    index: SegmentIndex
+    size: int = 0
+    first_ms: int = NO_TIME  # the timestamp of its first batch
+    saved: IndexChecksums | None = None  # of the files, if they are durable, and as in memory
+    lied: str | None = None  # why the index was made anew since it was opened
+    _later: SegmentIndex | None = None  # of the batches that are not deleted, if some are
+
+    @classmethod
+    def open(cls, disk: Disk, directory: str, base: Offset, interval: int) -> Self:
+        """With no batch yet, whatever its file holds. `interval`: index.interval.bytes."""
+        path = f"{directory}/{segment_name(base)}"
+        index = SegmentIndex(base=base, interval=interval)
+        return cls(disk=disk, base=base, path=path, file=disk.open(path), index=index)
+
+    @property
+    def newest_ms(self) -> int:
+        """The latest timestamp of its batches; -1: none has one."""
+        return self.index.newest_ms
+
+    # --- what is asked ---
+
+    def locate(self, offset: Offset) -> int:
+        """Where the batch begins that holds `offset`, which is in here."""
+        exact = self.index.exact(offset)
+        if exact is not None:
+            return exact
+        begin = self._trusted(self.index.entry_at(offset), 0)
+        return next(at for at, header in self._walk(begin) if header.last_offset >= offset)
+
+    def range(self, offset: Offset, max_bytes: int) -> tuple[int, int]:
+        """Where whole batches are from the one that holds `offset`, at least one."""
+        start = self.locate(offset)
+        limit = start + max_bytes
+        if limit >= self.size:
+            return start, self.size
+        exact = self.index.boundary(limit)
+        begin = exact
+        if begin is None:
+            begin = self._trusted(self.index.offsets.at_position(limit), 0)
+        end = max(start, begin)
+        for position, header in self._walk(end):
+            following = position + header.size
+            if following > limit and end > start:
+                break
+            end = following
+        return start, end
+
+    def first_at(self, time_ms: int, start: Offset) -> BatchHeader | None:
+        """The first batch from the one that holds `start` on with a record of that time, or of a
+        later one."""
+        index = self._index_from(start)
+        if time_ms > index.newest_ms:
+            return None
+        entry = index.before_time(time_ms) if time_ms > NO_TIME else None
+        begin = self._trusted(entry, index.first)
+        later = (header for _, header in self._walk(begin) if header.max_timestamp_ms >= time_ms)
+        return next(later, None)
+
+    def latest_ms(self, start: Offset, end: Offset | None) -> int:
+        """The latest time of the batches from the one that holds `start` on that end at `end` or
+        before, or of all; -1: none has one."""
+        index = self._index_from(start)
+        if end is None:
+            return index.newest_ms
+        latest, entry = index.latest_before(end)
+        begin = self._trusted(entry, index.first)
+        for _, header in self._walk(begin):
+            if header.next_offset > end:
+                break
+            latest = max(latest, header.max_timestamp_ms)
+        return latest
+
+    def headers(self) -> Iterator[BatchHeader]:
+        """Of all batches."""
+        return (header for _, header in self._walk(0))
+
+    def holds(self, header: BatchHeader) -> bool:
+        """Can its indexes tell of that batch?"""
+        return header.last_offset - self.base <= MOST_OFFSETS
+
+    def _walk(self, position: int) -> Iterator[tuple[int, BatchHeader]]:
+        try:
+            yield from walk_batches(self.file, position, self.size)
+        except DamagedBatch as damage:
+            raise CorruptLog(
+                f"{self.path} is damaged at byte {damage.position}: {damage.reason}\n"
+                "  try: start the node again: it cuts the log there, and fetches the rest anew"
+            ) from damage
+
+    def _trusted(self, entry: Entry | None, otherwise: int) -> int:
+        """Where to begin to read: at an entry, if it names the batch there."""
+        if entry is None:
+            return otherwise
+        data = self.file.read(entry.position, HEADER_SIZE)
+        try:
+            if read_header(data).last_offset == self.base + entry.last:
+                return entry.position
+            found = "another batch"
+        except DamagedBatch as damage:
+            found = damage.reason
+        self.lied = f"byte {entry.position} is to begin a batch, and there is {found}"
+        self._index_anew()
+        return otherwise
+
+    def _index_from(self, start: Offset) -> SegmentIndex:
+        """What was deleted is not looked at; that is found once, and again for another start."""
+        if start <= self.base:
+            return self.index
+        first = self.locate(start)
+        if self._later is None or self._later.first != first:
+            self._later = SegmentIndex(base=self.base, interval=self.index.interval, first=first)
+            for position, header in self._walk(first):
+                self._later.add(header, position)
+        return self._later
+
+    # --- what is done ---
+
+    def add(self, header: BatchHeader) -> None:
+        """The next batch was found at the end, or is about to be written there."""
+        if self.size == 0:
+            self.first_ms = header.max_timestamp_ms
+        self.index.add(header, self.size)
+        if self._later is not None:
+            self._later.add(header, self.size)
+        self.size += header.size
+        self.saved = None
+
+    def truncate(self, end: Offset) -> None:
+        """Forget, durably, the batches from offset `end` on, which must be the base of one."""
+        position = self.locate(end)
+        _, header = next(self._walk(position))
+        assert header.base_offset == end, f"{end} is inside a batch"
+        self.size = position
+        self._later = self.saved = None
+        tail = self.index.truncate(end)
+        self.index.resume(self._walk(tail))
+        self.file.truncate(self.size)
+        # At once: were it left to a later flush, a power cut could bring back pages of the old
+        # tail among those of a new one.
+        self.file.flush()
+        self.put_index()
+
+    def close(self) -> None:
+        self.file.close()
+
+    def finish(self) -> None:
+        """It is full, and was flushed: another one follows."""
+        self.put_index()
+        self.file.close()
+        self.file = RolledFile(disk=self.disk, path=self.path, length=self.size)
+
+    def go_on(self) -> None:
+        """It is the last one again."""
+        if isinstance(self.file, RolledFile):
+            self.file = self.disk.open(self.path)
+
+    def remove(self) -> None:
+        self.file.close()
+        indexes = [path for path in self._index_paths() if self.disk.exists(path)]
+        self.disk.remove(*indexes, self.path)
+
+    # --- its indexes ---
+
+    def load_index(self, vouched: IndexChecksums) -> list[BatchHeader]:
+        """Of a segment that was just opened: both files, and from the last entry on all batches.
+        Those, each of them whole, and the first of all. Raises ValueError where they do not agree,
+        or the files are not those that were flushed: then nothing is changed."""
+        index = SegmentIndex(base=self.base, interval=self.index.interval)
+        offsets, times = map(self._as_flushed, self._index_paths(), vouched)
+        size = self.file.size()
+        index.offsets, index.times = OffsetIndex.parse(offsets, size), TimeIndex.parse(times)
+        first = read_header(self.file.read(0, HEADER_SIZE))
+        tail = list(scan_batches(self.file, index.tail()))
+        newest, headers = index.offsets.newest(), [header for _, header in tail]
+        named = first.last_offset if newest is None else self.base + newest.last
+        if first.base_offset != self.base or headers[0].last_offset != named:
+            raise ValueError(f"{self.path} has another batch where its index ends")
+        for one, other in pairwise(headers):
+            if one.next_offset != other.base_offset:
+                raise ValueError(f"{self.path} has no batch at offset {one.next_offset}")
+        index.resume(tail)
+        self.index, self.size, self.first_ms = index, size, first.max_timestamp_ms
+        self.saved = vouched
+        return [first, *headers]
+
+    def put_index(self) -> None:
+        """Write both files as they are in memory, unless they are durable so; in the page cache
+        only."""
+        if self.saved is not None:
+            return
+        self.index.complete()
+        for path, data in zip(self._index_paths(), self._encoded(), strict=True):
+            self.disk.put(path, data)
+
+    def save_index(self) -> None:
+        """The same, and make the files durable, but not their names."""
+        self.put_index()
+        for path in self._index_paths():
+            self.disk.sync(path)
+        self.saved = IndexChecksums(*map(crc32c.crc32c, self._encoded()))
+
+    def _encoded(self) -> tuple[bytes, bytes]:
+        return self.index.offsets.encode(), self.index.times.encode()
+
+    def _index_paths(self) -> tuple[str, str]:
+        stem = self.path.removesuffix(SUFFIX)
+        return stem + OFFSET_INDEX, stem + TIME_INDEX
+
+    def _as_flushed(self, path: str, checksum: int) -> bytes:
+        if not self.disk.exists(path):
+            raise ValueError(f"{path} is missing")
+        data = self.disk.read_all(path)
+        if crc32c.crc32c(data) != checksum:
+            raise ValueError(f"{path} is not as it was flushed")
+        return data
+
+    def _index_anew(self) -> None:
+        self._later = self.saved = None
+        self.index = SegmentIndex(base=self.base, interval=self.index.interval)
+        for position, header in self._walk(0):
+            self.index.add(header, position)
