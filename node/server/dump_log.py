@@ -1,10 +1,10 @@
-"""`kraft-node dump-log`: what stands in segments and checkpoints, sound or not.
+"""`kraft-node dump-log`: what stands in segments, indexes and checkpoints, sound or not.
 
 One line a batch, one a record, damage marked where it is. Reading goes on behind it with the next
 sound batch, since that is what an operator wants to know: how much is lost.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TextIO
@@ -15,6 +15,7 @@ from node.records.batch import Batch, BatchHeader, DamagedBatch, Record
 from node.records.control import decode_control
 from node.records.malformed_record import MalformedRecord
 from node.records.metadata import UnknownRecord, decode_metadata
+from node.server.dump_index import index_lines, is_index
 from node.server.real_disk import open_to_read
 from node.storage.disk import File
 from node.storage.scan import find_batch, scan_batches
@@ -28,6 +29,9 @@ def dump(paths: Sequence[Path], out: TextIO) -> int:
     damaged = 0
     for path in paths:
         print(f"Dumping {path}", file=out)
+        if is_index(path):
+            damaged += _show(index_lines(path), out)
+            continue
         file = open_to_read(path)
         try:
             damaged += dump_file(file, out)
@@ -38,8 +42,12 @@ def dump(paths: Sequence[Path], out: TextIO) -> int:
 
 def dump_file(file: File, out: TextIO) -> int:
     """Print every batch and record of `file`. The number of damaged places."""
+    return _show(_lines(file), out)
+
+
+def _show(lines: Iterable[str], out: TextIO) -> int:
     damaged = 0
-    for line in _lines(file):
+    for line in lines:
         damaged += line.startswith("DAMAGED")
         print(line, file=out)
     return damaged

@@ -12,6 +12,8 @@ from node.records.batch import encode_batch
 from node.records.control import LeaderChange, encode_control
 from node.server.dump_log import dump
 from node.storage.bootstrap import encode_voters
+from node.storage.offset_index import OffsetIndex
+from node.storage.time_index import TimeIndex
 from tests.support.batches import batch
 
 
@@ -106,3 +108,33 @@ def test_a_checkpoint_is_dumped_as_well(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_the_callers_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         dump([tmp_path / "none.log"], io.StringIO())
+
+
+def test_an_index_is_shown_as_kafka_shows_it(tmp_path: Path) -> None:
+    """And an entry that does not name the batch to which it leads is marked."""
+    segment = tmp_path / f"{7:020}.log"
+    parts = [batch(7, 1, 2), batch(9, 1, 3), batch(12, 1)]
+    segment.write_bytes(b"".join(parts))
+    index, second = OffsetIndex(), len(parts[0])
+    index.add(4, second)
+    segment.with_suffix(".index").write_bytes(index.encode())
+    assert printed(segment.with_suffix(".index")) == (
+        0,
+        [f"Dumping {segment.with_suffix('.index')}", f"offset: 11 position: {second}"],
+    )
+    index.add(5, second + len(parts[1]) + 1)
+    segment.with_suffix(".index").write_bytes(index.encode())
+    code, lines = printed(segment.with_suffix(".index"))
+    assert code == 1
+    assert lines[3].startswith(f"DAMAGED position: {second + len(parts[1]) + 1} ")
+
+
+def test_a_time_index_is_shown_or_said_to_be_none(tmp_path: Path) -> None:
+    path, times = tmp_path / f"{7:020}.timeindex", TimeIndex()
+    times.add(1_700, 4)
+    path.write_bytes(times.encode())
+    assert printed(path) == (0, [f"Dumping {path}", "timestamp: 1700 offset: 11"])
+    path.write_bytes(bytes(24))
+    code, lines = printed(path)
+    assert code == 1
+    assert lines[1].startswith("DAMAGED entry (0, 0) follows ")

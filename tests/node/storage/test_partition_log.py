@@ -184,25 +184,31 @@ def test_what_cannot_be_read_vouches_for_nothing(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("mode", list(PowerCutMode))
-@pytest.mark.parametrize("steps", range(12))
-def test_whoever_shut_down_cleanly_has_all_that_it_wrote(mode: PowerCutMode, steps: int) -> None:
-    """At whichever step of a shutdown the power goes (X1: Kafka's file can outlive its logs)."""
-    power = Powered()
-    logs = PartitionLogs.open(power.disk, by_size())
-    logs.create(LogId(DIRECTORY), TOPIC)
-    fill(logs[LogId(DIRECTORY)], 1, 1, 2)
-    power.steps_left = steps
-    try:
-        for log in logs:
-            logs[log].flush()
-        save_clean_shutdown(power.disk, 42)
-    except PowerCut:
-        pass
-    power.power_off(mode, Random(steps))
-    found = PartitionLogs.open(power.disk, by_size())
-    if take_clean_shutdown(power.disk) == 42:
-        assert found.cut_bytes == 0
-        assert found[LogId(DIRECTORY)].next_offset == 6
+def test_whoever_shut_down_cleanly_has_all_that_it_wrote(mode: PowerCutMode) -> None:
+    """At whichever step of a shutdown the power goes (X1: Kafka's file can outlive its logs, and
+    the end of its time index): then the indexes are as they were left as well."""
+    was_clean = False
+    for steps in range(80):
+        power, is_cut = Powered(), False
+        logs = PartitionLogs.open(power.disk, by_size(400, 100))
+        logs.create(LogId(DIRECTORY), TOPIC)
+        fill(logs[LogId(DIRECTORY)], *[1] * 9, 2)
+        power.steps_left = steps
+        try:
+            for log in logs:
+                logs[log].flush()
+            logs.save_clean_shutdown(42)
+        except PowerCut:
+            is_cut = True
+        power.power_off(mode, Random(steps))
+        is_clean = take_clean_shutdown(power.disk) == 42
+        found = PartitionLogs.open(power.disk, logs.limits, clean=is_clean)
+        assert is_clean or is_cut
+        if is_clean:
+            assert (found.cut_bytes, found.take_reindexed()) == (0, [])
+            assert found[LogId(DIRECTORY)].next_offset == 20
+        was_clean |= is_clean
+    assert was_clean
 
 
 def timed(log: PartitionLog, *timestamps_ms: int) -> None:
