@@ -11,7 +11,7 @@ before it in its first segment is nobody's any more.
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 from uuid import UUID
 
@@ -22,13 +22,12 @@ from node.storage.disk import Disk
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.partition_metadata import read_topic, save_topic
-from node.storage.partition_recovery import Reindexed, Vouched, find_log
-from node.storage.partition_segment import IndexChecksums, PartitionSegment
+from node.storage.partition_recovery import Vouched, find_log
+from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
 from node.storage.segment import accept_batches
 from node.storage.time_index import NO_TIME
 
 _BEGIN = Offset(0)
-_NOBODY: Vouched = {}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,29 +39,38 @@ class PartitionLog:
     segments: list[PartitionSegment]
     epochs: LeaderEpochs
     next_offset: Offset
+    reindexed: list[Reindexed]  # is added to, where a clean shutdown vouched for wrong indexes
     start: Offset = Offset(0)
     cut_bytes: int = 0  # that recovery took off when the log was opened
-    _reindexed: list[Reindexed] = field(default_factory=list)  # and nobody was told of
     flushed: bool = False
 
     @classmethod
-    def create(cls, disk: Disk, directory: str, topic: UUID, limits: SegmentLimits) -> Self:
+    def create(
+        cls,
+        disk: Disk,
+        directory: str,
+        topic: UUID,
+        limits: SegmentLimits,
+        reindexed: list[Reindexed],
+    ) -> Self:
         """An empty one, in the place of whatever the directory holds."""
         disk.make_directory(directory)
         # The id first: without it the rest belongs to nobody.
         for name in sorted(disk.names(directory), key=lambda name: name != PARTITION_METADATA):
             disk.remove(f"{directory}/{name}")
-        segment = PartitionSegment.open(disk, directory, _BEGIN, limits.index_interval)
-        save_topic(disk, directory, topic)
-        return cls(
+        log = cls(
             disk=disk,
             directory=directory,
             topic=topic,
             limits=limits,
-            segments=[segment],
+            segments=[],
             epochs=LeaderEpochs(),
-            next_offset=Offset(0),
+            next_offset=_BEGIN,
+            reindexed=reindexed,
         )
+        log._begin_segment(_BEGIN)
+        save_topic(disk, directory, topic)
+        return log
 
     @classmethod
     def open(
@@ -70,13 +78,14 @@ class PartitionLog:
         disk: Disk,
         directory: str,
         limits: SegmentLimits,
-        start: Offset = _BEGIN,
-        vouched: Vouched = _NOBODY,
+        start: Offset,
+        vouched: Vouched,
+        reindexed: list[Reindexed],
     ) -> Self:
         """What is whole of the one that is there, which begins at `start` or later
         (`partition_recovery`). Raises CorruptFile where nothing says whose it is."""
         topic = read_topic(disk, directory)
-        found = find_log(disk, directory, limits.index_interval, start, vouched)
+        found = find_log(disk, directory, limits.index_interval, start, vouched, reindexed)
         log = cls(
             disk=disk,
             directory=directory,
@@ -87,7 +96,7 @@ class PartitionLog:
             next_offset=found.end,
             start=start,
             cut_bytes=found.cut_bytes,
-            _reindexed=found.reindexed,
+            reindexed=reindexed,
         )
         log._begin(found.known, found.epoch_before())
         return log
@@ -238,15 +247,6 @@ class PartitionLog:
             self.flushed = True
         return self.next_offset
 
-    def take_reindexed(self) -> list[Reindexed]:
-        """Segments whose indexes were made anew, since this was asked last."""
-        taken, self._reindexed = self._reindexed, []
-        for segment in self.segments:
-            if segment.lied is not None:
-                taken.append(Reindexed(segment.path, segment.lied))
-                segment.lied = None
-        return taken
-
     def limit(self, limits: SegmentLimits) -> None:
         """From now on."""
         self.limits = limits
@@ -285,7 +285,9 @@ class PartitionLog:
 
     def _begin_segment(self, base: Offset) -> None:
         interval = self.limits.index_interval
-        self.segments.append(PartitionSegment.open(self.disk, self.directory, base, interval))
+        self.segments.append(
+            PartitionSegment.open(self.disk, self.directory, base, interval, self.reindexed)
+        )
 
     def _save_indexes(self) -> None:
         unsaved = [each for each in self.segments if each.saved is None and each.size > 0]

@@ -19,7 +19,7 @@ from node.storage.offset_checkpoints import (
     save_offsets,
 )
 from node.storage.partition_log import PartitionLog
-from node.storage.partition_recovery import Reindexed
+from node.storage.partition_segment import Reindexed
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 
@@ -32,6 +32,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
     high_watermarks: Mapping[LogId, Offset] = field(default_factory=dict)  # of the last life
     _starts: dict[LogId, Offset] = field(default_factory=dict)  # as they are saved
     _logs: dict[LogId, PartitionLog] = field(default_factory=dict)
+    _reindexed: list[Reindexed] = field(default_factory=list)  # and nobody was told of
 
     @classmethod
     def open(cls, disk: Disk, limits: SegmentLimits, *, clean: bool = False) -> Self:
@@ -48,7 +49,8 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             is_one = _NAME.fullmatch(name) and disk.exists(f"{name}/{PARTITION_METADATA}")
             if is_one and name != METADATA_LOG:
                 start = logs._starts.get(LogId(name), Offset(0))
-                log = PartitionLog.open(disk, name, limits, start, vouched.get(LogId(name), {}))
+                own = vouched.get(LogId(name), {})
+                log = PartitionLog.open(disk, name, limits, start, own, logs._reindexed)
                 logs._logs[LogId(name)] = log
                 logs.cut_bytes += log.cut_bytes
         return logs
@@ -68,7 +70,9 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
     def take_reindexed(self) -> list[Reindexed]:
         """Whose indexes were made anew since this was asked last, though a clean shutdown vouched
         for them."""
-        return [each for log in self._logs.values() for each in log.take_reindexed()]
+        taken = list(self._reindexed)
+        self._reindexed.clear()
+        return taken
 
     def files(self) -> int:
         """That are open: the last segment of each."""
@@ -80,7 +84,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             self._logs.pop(log).close()
         if self._starts.pop(log, None) is not None:
             save_offsets(self.disk, LOG_STARTS, self._starts)
-        self._logs[log] = PartitionLog.create(self.disk, log, topic, self.limits)
+        self._logs[log] = PartitionLog.create(self.disk, log, topic, self.limits, self._reindexed)
 
     def limit_segments(self, log: LogId, limits: SegmentLimits) -> None:
         self._logs[log].limit(limits)

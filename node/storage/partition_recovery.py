@@ -15,7 +15,6 @@ with all segments after it, goes (`LogSegment.recover`, `LogLoader`).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from node.ids import Epoch, Offset
 from node.records.batch import BatchHeader, DamagedBatch
@@ -23,19 +22,12 @@ from node.storage.disk import Disk
 from node.storage.layout import LEADER_EPOCHS
 from node.storage.leader_epochs import LeaderEpochs, parse_epochs
 from node.storage.offset_index import OFFSET_INDEX
-from node.storage.partition_segment import IndexChecksums, PartitionSegment
+from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
 from node.storage.scan import scan_batches
 from node.storage.segment import SUFFIX, parse_segment_name
 from node.storage.time_index import TIME_INDEX
 
 Vouched = Mapping[Offset, IndexChecksums]  # by the base of each segment
-
-
-class Reindexed(NamedTuple):
-    """A segment, whose indexes were made anew, and why that was needed."""
-
-    segment: str
-    reason: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,23 +40,23 @@ class FoundLog:
     known: LeaderEpochs | None  # as the file tells them
     start: Offset  # all below was deleted
     end: Offset
+    reindexed: list[Reindexed]  # is added to
     segments: list[PartitionSegment] = field(default_factory=list)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     cut_bytes: int = 0
-    reindexed: list[Reindexed] = field(default_factory=list)
 
     def take(self, base: Offset, vouched: IndexChecksums | None) -> None:
         """The next segment, or what is whole of it."""
         if self.segments:
             self.segments[-1].finish()
-        segment = PartitionSegment.open(self.disk, self.directory, base, self.interval)
+        segment = self._open(base)
         self.segments.append(segment)
         if vouched is None or not self._is_opened(segment, vouched):
             self._scan(segment)
 
     def drop(self, base: Offset) -> None:
         """A segment behind a gap."""
-        segment = PartitionSegment.open(self.disk, self.directory, base, self.interval)
+        segment = self._open(base)
         self.cut_bytes += max(1, segment.file.size())
         segment.remove()
 
@@ -73,6 +65,9 @@ class FoundLog:
         else does."""
         told = (self.known or LeaderEpochs()).between(self.start, Offset(self.start + 1))
         return told[0][0] if told else None
+
+    def _open(self, base: Offset) -> PartitionSegment:
+        return PartitionSegment.open(self.disk, self.directory, base, self.interval, self.reindexed)
 
     def _is_opened(self, segment: PartitionSegment, vouched: IndexChecksums) -> bool:
         """By its indexes."""
@@ -113,9 +108,15 @@ class FoundLog:
 
 
 def find_log(
-    disk: Disk, directory: str, interval: int, start: Offset, vouched: Vouched
+    disk: Disk,
+    directory: str,
+    interval: int,
+    start: Offset,
+    vouched: Vouched,
+    reindexed: list[Reindexed],
 ) -> FoundLog:
-    """`vouched`: the indexes that are as a clean shutdown left them, if it was one."""
+    """`vouched`: the indexes that are as a clean shutdown left them, if it was one. Those that are
+    not so are added to `reindexed`."""
     names = disk.names(directory)
     bases = sorted(base for base in map(parse_segment_name, names) if base is not None)
     found = FoundLog(
@@ -125,6 +126,7 @@ def find_log(
         known=_read_epochs(disk, directory),
         start=start,
         end=bases[0] if bases else start,
+        reindexed=reindexed,
     )
     _remove_orphans(disk, directory, names)
     for base in bases:

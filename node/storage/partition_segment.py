@@ -32,6 +32,13 @@ class IndexChecksums(NamedTuple):
     times: int
 
 
+class Reindexed(NamedTuple):
+    """A segment, whose indexes were made anew, and why that was needed."""
+
+    segment: str
+    reason: str
+
+
 @dataclass(slots=True, kw_only=True)
 class PartitionSegment:
     """Whole, contiguous batches, the first of which has offset `base`."""
@@ -41,18 +48,26 @@ class PartitionSegment:
     path: str
     file: File
     index: SegmentIndex
+    reindexed: list[Reindexed]  # is added to
     size: int = 0
     first_ms: int = NO_TIME  # the timestamp of its first batch
     saved: IndexChecksums | None = None  # of the files, if they are durable, and as in memory
-    lied: str | None = None  # why the index was made anew since it was opened
     _later: SegmentIndex | None = None  # of the batches that are not deleted, if some are
 
     @classmethod
-    def open(cls, disk: Disk, directory: str, base: Offset, interval: int) -> Self:
+    def open(
+        cls, disk: Disk, directory: str, base: Offset, interval: int, reindexed: list[Reindexed]
+    ) -> Self:
         """With no batch yet, whatever its file holds. `interval`: index.interval.bytes."""
         path = f"{directory}/{segment_name(base)}"
-        index = SegmentIndex(base=base, interval=interval)
-        return cls(disk=disk, base=base, path=path, file=disk.open(path), index=index)
+        return cls(
+            disk=disk,
+            base=base,
+            path=path,
+            file=disk.open(path),
+            index=SegmentIndex(base=base, interval=interval),
+            reindexed=reindexed,
+        )
 
     @property
     def newest_ms(self) -> int:
@@ -75,11 +90,8 @@ class PartitionSegment:
         limit = start + max_bytes
         if limit >= self.size:
             return start, self.size
-        exact = self.index.boundary(limit)
-        begin = exact
-        if begin is None:
-            begin = self._trusted(self.index.offsets.at_position(limit), 0)
-        end = max(start, begin)
+        exact, entry = self.index.boundary(limit), self.index.offsets.at_position(limit)
+        end = max(start, self._trusted(entry, 0) if exact is None else exact)
         for position, header in self._walk(end):
             following = position + header.size
             if following > limit and end > start:
@@ -88,13 +100,12 @@ class PartitionSegment:
         return start, end
 
     def first_at(self, time_ms: int, start: Offset) -> BatchHeader | None:
-        """The first batch from the one that holds `start` on with a record of that time, or of a
-        later one."""
+        """The first batch from the one that holds `start` on with a record of that time, 0 or
+        later, or of a later one."""
         index = self._index_from(start)
         if time_ms > index.newest_ms:
             return None
-        entry = index.before_time(time_ms) if time_ms > NO_TIME else None
-        begin = self._trusted(entry, index.first)
+        begin = self._trusted(index.before_time(time_ms), index.first)
         later = (header for _, header in self._walk(begin) if header.max_timestamp_ms >= time_ms)
         return next(later, None)
 
@@ -140,7 +151,8 @@ class PartitionSegment:
             found = "another batch"
         except DamagedBatch as damage:
             found = damage.reason
-        self.lied = f"byte {entry.position} is to begin a batch, and there is {found}"
+        reason = f"byte {entry.position} is to begin a batch, and there is {found}"
+        self.reindexed.append(Reindexed(self.path, reason))
         self._index_anew()
         return otherwise
 

@@ -10,6 +10,7 @@ from chaos.audit.next_start import Difference, NextStart, outcomes
 from chaos.audit.questions import ComparedAnswer
 
 LOG = "kraft/orders-0/00000000000000000000.log"
+OFFSET_INDEX = "kraft/orders-0/00000000000000000000.index"
 TIME_INDEX = "kraft/orders-0/00000000000000000000.timeindex"
 OTHER_LOG = "kraft/bills-0/00000000000000000000.log"
 BOOTSTRAP = "kraft/bootstrap.checkpoint"
@@ -58,6 +59,14 @@ def answer(answered: str, *, promised: bool, rests_on: str = "orders-0") -> Comp
 def test_what_a_file_is(path: str, name: str, log: str) -> None:
     found = kind_of(path, "kafka")
     assert (found.name, found.log) == (name, log)
+
+
+def test_indexes_of_our_own_node_can_be_made_anew() -> None:
+    """So a damaged one is blamed for no answer that its log gives."""
+    for path, name in ((TIME_INDEX, "time index"), (OFFSET_INDEX, "offset index")):
+        found = kind_of(path, "node")
+        assert (found.name, found.kind.derived) == (f"data {name}", True)
+    assert kind_of("kraft/index-checksums", "node").name == "index checksums"
 
 
 def test_the_mark_of_our_own_node_is_known() -> None:

@@ -18,7 +18,7 @@ from node.records.metadata import (
     RegisterBrokerRecord,
     TopicRecord,
 )
-from node.storage.partition_recovery import Reindexed
+from node.storage.partition_segment import Reindexed
 from node.wire.alter_partition import PartitionResult
 
 ME, OTHER = NodeId(1), NodeId(2)

@@ -24,7 +24,7 @@ DIRECTORY = "orders-3"
 
 
 def made(disk: Disk, segment_bytes: int = 1 << 30) -> PartitionLog:
-    return PartitionLog.create(disk, DIRECTORY, TOPIC, by_size(segment_bytes))
+    return PartitionLog.create(disk, DIRECTORY, TOPIC, by_size(segment_bytes), [])
 
 
 def fill(log: PartitionLog, *epochs: int) -> list[bytes]:
@@ -36,7 +36,7 @@ def fill(log: PartitionLog, *epochs: int) -> list[bytes]:
 
 
 def reopened(disk: Disk, segment_bytes: int = 1 << 30) -> PartitionLog:
-    return PartitionLog.open(disk, DIRECTORY, by_size(segment_bytes))
+    return PartitionLog.open(disk, DIRECTORY, by_size(segment_bytes), Offset(0), {}, [])
 
 
 def whole(log: PartitionLog) -> bytes:
