@@ -14,7 +14,6 @@ with all segments after it, goes (`LogSegment.recover`, `LogLoader`).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from node.ids import Epoch, Offset
 from node.records.batch import BatchHeader, DamagedBatch
@@ -142,8 +141,8 @@ def find_log(
 def _remove_orphans(disk: Disk, directory: str, names: list[str]) -> None:
     """Indexes of segments that are no more."""
     for name in names:
-        path = PurePosixPath(name)
-        if path.suffix in (OFFSET_INDEX, TIME_INDEX) and path.stem + SUFFIX not in names:
+        stem, dot, ending = name.rpartition(".")
+        if dot + ending in (OFFSET_INDEX, TIME_INDEX) and stem + SUFFIX not in names:
             disk.remove(f"{directory}/{name}")
 
 

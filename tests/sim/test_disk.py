@@ -64,6 +64,17 @@ def test_names_are_synced(disk: SimDisk, calls: list[str]) -> None:
     assert calls == ["fsync_directory", "fsync_directory", "unlink", "fsync_directory"]
 
 
+def test_what_is_put_is_synced_only_when_asked(disk: SimDisk, calls: list[str]) -> None:
+    disk.put("x", b"1")
+    disk.sync("x")
+    assert calls == ["write", "fdatasync"]
+    calls.clear()
+    disk.put("x", b"2")
+    disk.put("y", b"1")
+    disk.remove("y", "x")
+    assert calls == ["truncate", "write", "write", "unlink", "unlink", "fsync_directory"]
+
+
 def test_content_is_synced_only_when_asked(disk: SimDisk, calls: list[str]) -> None:
     file = disk.open("x")
     calls.clear()

@@ -55,6 +55,18 @@ def test_names_come_and_go(disk: Disk) -> None:
             gone("d/e/x")
 
 
+def test_what_is_put_is_the_whole_of_it(disk: Disk) -> None:
+    disk.put("x", b"longer")
+    disk.put("x", b"new")
+    disk.sync("x")
+    assert disk.read_all("x") == b"new"
+    disk.put("x", b"")
+    disk.put("y", b"1")
+    assert disk.names("") == ["x", "y"]
+    disk.remove("x", "y")
+    assert disk.names("") == []
+
+
 def test_a_remnant_of_a_power_cut_does_not_hinder_replacing(disk: Disk) -> None:
     disk.open("state.tmp").append(b"half of something longer")
     disk.replace("state", b"new")
@@ -123,6 +135,18 @@ def test_names_are_synced(root: Path, calls: list[str]) -> None:
     disk.open("d/e/x").close()
     disk.remove("d/e/x")
     assert calls == ["fsync e", "fsync e", "unlink x", "fsync e"]
+
+
+def test_what_is_put_is_synced_only_when_asked(root: Path, calls: list[str]) -> None:
+    disk = RealDisk(root)
+    disk.put("x", b"1")
+    assert calls == []
+    disk.sync("x")
+    assert calls == ["fdatasync x"]
+    calls.clear()
+    disk.put("y", b"1")
+    disk.remove("y", "x")
+    assert calls == ["unlink y", "unlink x", "fsync root"]
 
 
 def test_content_is_synced_only_when_asked(root: Path, calls: list[str]) -> None:

@@ -335,3 +335,19 @@ def test_a_segment_ends_where_offsets_do_not_fit_its_index() -> None:
 def with_last_delta(data: bytes, delta: bytes) -> bytes:
     covered = data[21:23] + delta + data[27:]
     return data[:17] + crc32c.crc32c(covered).to_bytes(4, "big") + covered
+
+
+def test_indexes_go_with_their_segment() -> None:
+    """Also where that went and they did not."""
+    compared = Compared(Random(3), 1, 0)
+    for _ in range(5):
+        compared.append()
+    compared.model.start = compared.model.end
+    compared.logs.raise_starts({NAME: compared.model.end})
+    left = [name for name in compared.disk.names(NAME) if name.endswith("index")]
+    assert left == []
+    orphan = f"{NAME}/{3:020}.index"
+    compared.disk.put(orphan, b"12345678")
+    compared.stop()
+    assert not compared.disk.exists(orphan)
+    compared.check()
