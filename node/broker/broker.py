@@ -27,6 +27,7 @@ from node.broker.retention import Retention
 from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
+from node.controller.effective_configs import Own
 from node.effects import CloseConnection, FlushLog, SaveCleanShutdown
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
 from node.outbox import Outbox
@@ -67,6 +68,7 @@ class Broker:
     ) -> None:
         me = config.node_id
         self._me = me
+        self._own = Own(node=me, started_with=config.started_with)
         self._cluster_id = cluster_id
         self._listener = config.advertised[0].name  # by which brokers reach each other
         self._raft = raft
@@ -143,7 +145,7 @@ class Broker:
                 image = self.follower.image
                 return describe_partitions(image, request, live_brokers(image, listener).keys())
             case DescribeConfigsRequest():
-                return reads.answer(self.follower.image, request)
+                return reads.answer(self.follower.image, request, self._own)
             case HandedOn():
                 return self._forwarding.take(connection, request, now.mono_ns)
             case InitProducerIdRequest():
@@ -165,7 +167,7 @@ class Broker:
         if applied != self._followed and self._may_follow():
             self._followed = applied
             self.replicas.follow(self.follower.image, mono_ns)
-            self.groups.follow(now)
+            self.groups.follow(self.follower.image, now)
         self.lifecycle.poll(applied, mono_ns)
         if not self.is_ended:
             self._life.poll()

@@ -93,28 +93,42 @@ class FetchRequests:
     def _refusal(
         self, request: PartitionsFetchRequest, asked: FetchedPartition, held: Held
     ) -> ErrorCode:
-        replica = held.replica
-        error = replica.refusal(asked.epoch)
+        """A follower, too, gives consumers what it knows to be committed (KIP-392)."""
+        replica, is_consumer = held.replica, request.replica == CONSUMER
+        may_follow = is_consumer and request.may_be_from_follower
+        error = replica.refusal(asked.epoch, may_follow=may_follow)
         if error is not ErrorCode.NONE:
             return error
-        assert replica.leading is not None
-        is_other = request.replica != CONSUMER and request.replica not in replica.leading.followers
-        if is_other:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if not is_consumer:
+            assert replica.leading is not None
+            if request.replica not in replica.leading.followers:
+                return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        elif asked.last_epoch > replica.leader_epoch:
+            return ErrorCode.OFFSET_OUT_OF_RANGE  # nothing is known of where that epoch ends
         is_in = replica.start <= asked.offset <= replica.end
         is_fine = is_in or replica.divergence(asked.last_epoch, Offset(asked.offset)) is not None
         return ErrorCode.NONE if is_fine else ErrorCode.OFFSET_OUT_OF_RANGE
 
     def _look(self, request: PartitionsFetchRequest) -> list[_Found]:
         """What there is, without reading it: whoever waits for more has others look again."""
-        left, found = min(request.max_bytes, limits.MAX_PARTITIONS_FETCH_BYTES), []
+        left = min(max(request.max_bytes, 0), limits.MAX_PARTITIONS_FETCH_BYTES)
+        found: list[_Found] = []
+        has_none = True
         for each in request.partitions:
-            found.append(self._look_at(request, each, left))
+            # The first batch is returned whatever the limits are, so that a consumer goes on
+            # (KIP-74).
+            found.append(self._look_at(request, each, left, may_exceed=has_none))
             left = max(0, left - found[-1].size)
+            has_none = has_none and not found[-1].size
         return found
 
     def _look_at(
-        self, request: PartitionsFetchRequest, asked: FetchedPartition, left: int
+        self,
+        request: PartitionsFetchRequest,
+        asked: FetchedPartition,
+        left: int,
+        *,
+        may_exceed: bool,
     ) -> _Found:
         held = self._replicas.find(asked.partition)
         if held is None:
@@ -136,7 +150,7 @@ class FetchRequests:
         )
         limit = replica.high_watermark if request.replica == CONSUMER else replica.end
         log = self._replicas.log_at(held, offset)
-        if log is None or diverging is not None or offset >= limit or left <= 0:
+        if log is None or diverging is not None or offset >= limit or not (left or may_exceed):
             return _Found(told=told)
         most = max(0, min(left, asked.max_bytes))
         size = log.readable(offset, most, limit)

@@ -177,7 +177,10 @@ class Fetchers:
             self._replicas.truncate(held, replica.truncation(told.diverging))
             return True
         is_sound = self._append(held, told.records, mono_ns)
+        before = replica.high_watermark
         replica.told_high_watermark(Offset(max(told.high_watermark, 0)))
+        if replica.high_watermark != before:
+            self._replicas.note(held)  # consumers may wait here for it
         if replica.start < log_start <= replica.high_watermark:
             self._replicas.begin_at(held, log_start)
         return is_sound

@@ -55,6 +55,9 @@ def ends_of_epochs(
         if held is None or error is not ErrorCode.NONE:
             found.append(EpochEnd(partition=each.partition, error=error))
             continue
+        if not 0 <= each.sought <= held.replica.leader_epoch:  # nothing is known of it (KIP-101)
+            found.append(EpochEnd(partition=each.partition))
+            continue
         end = held.replica.end_of_epoch(Epoch(each.sought))
         found.append(EpochEnd(partition=each.partition, epoch=end.epoch, end=end.offset))
     return OffsetForLeaderEpochResponse(partitions=tuple(found))

@@ -10,7 +10,7 @@ from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Epoch, Offset
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
-from node.records.batch import BatchHeader, DamagedBatch, check_batch
+from node.records.batch import BatchHeader, DamagedBatch, MiscountedBatch, check_batch
 from node.wire.produce import (
     ProducedPartition,
     ProduceRequest,
@@ -102,8 +102,10 @@ class ProduceRequests:
         try:
             header = self._check(produced.records)
         except DamagedBatch as damage:
-            # Where there is no whole batch, there is not the one that a request has to bring.
-            error = ErrorCode.INVALID_RECORD if damage.torn else ErrorCode.CORRUPT_MESSAGE
+            # Where there is no whole batch, there is not the one that a request has to bring; and a
+            # wrong count is its writer's mistake, no damage on the way.
+            is_writers = damage.torn or isinstance(damage, MiscountedBatch)
+            error = ErrorCode.INVALID_RECORD if is_writers else ErrorCode.CORRUPT_MESSAGE
             return _refused(at, _by(held, error))
         if header is None:
             return _refused(at, _by(held, ErrorCode.INVALID_RECORD))

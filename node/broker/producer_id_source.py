@@ -2,6 +2,7 @@
 
 from node.broker.controller_link import ControllerLink
 from node.broker.lifecycle import Lifecycle
+from node.broker.producers import NO_PRODUCER, NO_PRODUCER_EPOCH
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, NodeId
 from node.parking import Parking, Waiting
@@ -32,6 +33,8 @@ class ProducerIdSource:
         if request.transactional_id is not None:
             forbidden = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
             return InitProducerIdResponse(error=forbidden)
+        if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+            return InitProducerIdResponse(error=ErrorCode.INVALID_REQUEST)
         if self._next < self._end:
             return self._taken()
         if self._waiting.park(connection, mono_ns + _PATIENCE_NS) and not self._is_asked:

@@ -228,13 +228,15 @@ class Replica:
 
     # --- what is asked of a leader ---
 
-    def refusal(self, epoch: int) -> ErrorCode:
-        """Why this replica does not answer for the partition in `epoch`, if it does not."""
+    def refusal(self, epoch: int, *, may_follow: bool = False) -> ErrorCode:
+        """Why this replica does not answer for the partition in `epoch`, if it does not.
+        `may_follow`: it may also be a follower that answers."""
         if epoch != NO_EPOCH and epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         if epoch > self.leader_epoch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
-        return ErrorCode.NONE if self.leading is not None else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        answers = self.leading is not None or may_follow
+        return ErrorCode.NONE if answers else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def may_append_for_all(self) -> bool:
         """Has the committed ISR as many members as acks=all asks for?"""

@@ -5,6 +5,7 @@ import warnings
 
 from node import limits
 from node.controller.config_definition import Definition, items, no_fault
+from node.wire.configs import ConfigType
 
 _INTERVAL_MS = range(100, 3_600_001)
 _MATCH_KEYS = (
@@ -64,7 +65,7 @@ def _most_repetitions(expression: str) -> int:
 
 
 METRICS_DEFINITIONS = {
-    "interval.ms": Definition(default="300000", is_list=False, fault=_interval_fault),
-    "match": Definition(default="", is_list=True, fault=_match_fault),
-    "metrics": Definition(default="", is_list=True, fault=no_fault),
+    "interval.ms": Definition(default="300000", type=ConfigType.INT, fault=_interval_fault),
+    "match": Definition(default="", type=ConfigType.LIST, fault=_match_fault),
+    "metrics": Definition(default="", type=ConfigType.LIST, fault=no_fault),
 }

@@ -3,14 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from node.wire.configs import ConfigType
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """A key of the schema. `fault` says what is wrong with a value that was given, if anything."""
 
     default: str
-    is_list: bool
+    type: ConfigType
     fault: Callable[[str], str | None]
+
+    @property
+    def is_list(self) -> bool:
+        return self.type is ConfigType.LIST
 
 
 def items(value: str) -> list[str]:

@@ -6,6 +6,7 @@ Then the committed image answers (Raft thesis 6.4, `node.raft.read_index`).
 from dataclasses import dataclass
 
 from node.controller import reads
+from node.controller.effective_configs import Own
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Now, Ticket, uuid_text
@@ -26,8 +27,9 @@ class PendingRead:
 
 
 class ConfirmedReads:
-    def __init__(self, raft: RaftClient, parking: Parking, outbox: Outbox) -> None:
+    def __init__(self, raft: RaftClient, own: Own, parking: Parking, outbox: Outbox) -> None:
         self._raft = raft
+        self._own = own
         self._outbox = outbox
         self._waiting = Waiting[PendingRead](parking)
 
@@ -46,7 +48,7 @@ class ConfirmedReads:
         for connection, read in self._waiting.all():
             if read.ticket > confirmed:
                 break
-            self._waiting.answer(connection, reads.answer(image, read.request))
+            self._waiting.answer(connection, reads.answer(image, read.request, self._own))
             answered = read
         if answered is not None:
             self._trace(answered, epoch)

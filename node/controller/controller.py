@@ -17,6 +17,7 @@ from node.controller.accumulator import (
 from node.controller.claim import Claim, claim_of
 from node.controller.confirmed_reads import ConfirmedReads
 from node.controller.decision import Situation
+from node.controller.effective_configs import Own
 from node.controller.image import Image
 from node.controller.image_loader import ImageLoader
 from node.controller.partition_gauges import partition_gauges
@@ -90,7 +91,8 @@ class Controller:
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._writes = Waiting[PendingWrite](parking)
-        self._reads = ConfirmedReads(raft, parking, outbox)
+        self._own = Own(node=config.node_id, started_with=config.started_with)
+        self._reads = ConfirmedReads(raft, self._own, parking, outbox)
         self._idle_deadline_ns = NEVER_NS
 
     @property
@@ -211,6 +213,7 @@ class Controller:
         return Situation(
             image=claim.image,
             settings=self._brokers,
+            own=self._own,
             cluster_id=self._cluster_id,
             sessions=claim.sessions,
             next_offset=self._raft.log_end() + self._accumulator.count(),

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from node import limits
 from node.config import BrokerSettings
+from node.controller.effective_configs import Own
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import NodeId
@@ -43,6 +44,7 @@ class Situation:
 
     image: Image
     settings: BrokerSettings
+    own: Own  # the node that decides
     cluster_id: str
     sessions: Sessions
     next_offset: int

@@ -1,6 +1,6 @@
 """ElectLeaders: an operator wants the preferred leader back, or any leader at all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from node.controller.decision import Decision, RefusedError, Situation
 from node.controller.image import Partition, PartitionKey
@@ -17,25 +17,59 @@ from node.wire.elect_leaders import (
     NamedPartition,
 )
 
+# A record, or why there is none.
+_Outcome = PartitionChangeRecord | RefusedError
+
 
 def elect(situation: Situation, request: ElectLeadersRequest) -> Decision:
-    """Raises RefusedError. Of all partitions, those that need none are not told of."""
+    """Of all partitions, those that need none are not told of. One that is named twice is answered
+    both times."""
     if request.kind not in (PREFERRED, UNCLEAN):
-        raise RefusedError(ErrorCode.INVALID_REQUEST, f"Unknown election type {request.kind}")
-    records: list[PartitionChangeRecord] = []
-    results: list[ElectionResult] = []
-    asked = request.partitions
-    for each in dict.fromkeys(_every(situation) if asked is None else asked):
-        try:
-            records.append(_elect_one(situation, each, request.kind))
-            results.append(ElectionResult(partition=each))
-        except RefusedError as refused:
-            if asked is None and refused.error == ErrorCode.ELECTION_NOT_NEEDED:
-                continue
-            results.append(
-                ElectionResult(partition=each, error=refused.error, message=refused.message)
-            )
-    return Decision(records=records, answer=ElectLeadersResponse(results=tuple(results)))
+        return Decision(records=(), answer=_refused(request))
+    if request.partitions is None:
+        return _elect_all(situation, request.kind)
+    outcomes = {each: _outcome(situation, each, request.kind) for each in request.partitions}
+    results = tuple(_result(each, outcomes[each]) for each in request.partitions)
+    return Decision(
+        records=_records(outcomes.values()), answer=ElectLeadersResponse(results=results)
+    )
+
+
+def _elect_all(situation: Situation, kind: int) -> Decision:
+    outcomes = {each: _outcome(situation, each, kind) for each in _every(situation)}
+    results = (_result(each, outcome) for each, outcome in outcomes.items())
+    answer = ElectLeadersResponse(
+        results=tuple(each for each in results if each.error is not ErrorCode.ELECTION_NOT_NEEDED),
+        topics=tuple(topic.name for topic in situation.image.topics.all()),
+    )
+    return Decision(records=_records(outcomes.values()), answer=answer)
+
+
+def _outcome(situation: Situation, asked: NamedPartition, kind: int) -> _Outcome:
+    try:
+        return _elect_one(situation, asked, kind)
+    except RefusedError as refused:
+        return refused
+
+
+def _result(asked: NamedPartition, outcome: _Outcome) -> ElectionResult:
+    if isinstance(outcome, RefusedError):
+        return ElectionResult(partition=asked, error=outcome.error, message=outcome.message)
+    return ElectionResult(partition=asked)
+
+
+def _records(outcomes: Iterable[_Outcome]) -> tuple[PartitionChangeRecord, ...]:
+    return tuple(each for each in outcomes if isinstance(each, PartitionChangeRecord))
+
+
+def _refused(request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """All that was asked for, and each partition that was named."""
+    error, why = ErrorCode.INVALID_REQUEST, f"Unknown election type {request.kind}"
+    results = (
+        ElectionResult(partition=each, error=error, message=why)
+        for each in request.partitions or ()
+    )
+    return ElectLeadersResponse(error=error, results=tuple(results))
 
 
 def _every(situation: Situation) -> Iterator[NamedPartition]:

@@ -24,12 +24,14 @@ from node.wire.create_partitions import (
 
 
 def create(situation: Situation, request: CreatePartitionsRequest) -> Decision:
-    """Of a topic all or none; one that is refused keeps no other back."""
+    """Of a topic all or none; one that is refused keeps no other back. What is asked for twice is
+    refused once."""
     records: list[PartitionRecord] = []
     results: list[NewPartitionsResult] = []
     room = room_for_partitions(situation.image)
     asked = Counter(each.topic for each in request.topics)
-    for wanted in request.topics:
+    named = {each.topic: each for each in request.topics}  # in the order of the request
+    for wanted in named.values():
         try:
             if asked[wanted.topic] > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")

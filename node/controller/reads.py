@@ -3,16 +3,18 @@
 from typing import assert_never
 
 from node.controller import reassigning, resource_configs
+from node.controller.effective_configs import Own
 from node.controller.image import Image
 from node.wire.apis import ReadRequest, Response
 from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse
 from node.wire.reassignments import ListReassignmentsRequest
 
 
-def answer(image: Image, request: ReadRequest) -> Response:
+def answer(image: Image, request: ReadRequest, own: Own) -> Response:
     match request:
         case DescribeConfigsRequest(resources=resources):
-            return DescribeConfigsResponse(results=resource_configs.describe_all(image, resources))
+            results = resource_configs.describe_all(image, resources, own)
+            return DescribeConfigsResponse(results=results)
         case ListReassignmentsRequest():
             return reassigning.ongoing(image, request)
         case _:

@@ -30,15 +30,12 @@ from node.wire.reassignments import (
 
 
 def alter(situation: Situation, request: AlterReassignmentsRequest) -> Decision:
-    """A partition that is refused keeps no other back."""
-    records: list[PartitionChangeRecord] = []
+    """A partition that is refused keeps no other back. One that is named twice is altered as it is
+    said last, and answered both times."""
+    records: dict[NamedPartition, PartitionChangeRecord | None] = {}
     results: list[ReassignmentResult] = []
-    seen: set[NamedPartition] = set()
     for each in request.reassignments:
         try:
-            if each.partition in seen:
-                raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate partition.")
-            seen.add(each.partition)
             record = _alter_one(situation, each, request.may_resize)
         except RefusedError as refused:
             results.append(
@@ -47,10 +44,11 @@ def alter(situation: Situation, request: AlterReassignmentsRequest) -> Decision:
                 )
             )
             continue
-        records += [] if record is None else [record]
+        records[each.partition] = record
         results.append(ReassignmentResult(partition=each.partition))
     answer = AlterReassignmentsResponse(results=tuple(results), may_resize=request.may_resize)
-    return Decision(records=records, answer=answer)
+    decided = tuple(each for each in records.values() if each is not None)
+    return Decision(records=decided, answer=answer)
 
 
 def ongoing(image: Image, request: ListReassignmentsRequest) -> ListReassignmentsResponse:

@@ -10,21 +10,26 @@ is refused does not keep others of the same request from succeeding. What a requ
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from node import limits
-from node.controller import client_metrics, topic_configs
+from node.controller import effective_configs
+from node.controller.client_metrics import METRICS_DEFINITIONS
 from node.controller.config_definition import Definition, items, no_fault
 from node.controller.decision import RefusedError
+from node.controller.effective_configs import Own
 from node.controller.image import Image
 from node.controller.image.configurations import BROKER, CLUSTER, TOPIC
 from node.controller.image.topics import is_legal
 from node.controller.replica_rules import MIN_ISR
+from node.controller.topic_configs import TOPIC_DEFINITIONS
 from node.errors import ErrorCode
 from node.records.metadata import ClearElrRecord, ConfigRecord
 from node.wire.configs import (
     ConfigChange,
     ConfigEntry,
+    ConfigSource,
+    ConfigType,
     ResourceChange,
     ResourceDescription,
     ResourceQuery,
@@ -33,9 +38,10 @@ from node.wire.configs import (
 
 CLIENT_METRICS = 16
 _SCHEMAS = {
-    CLIENT_METRICS: client_metrics.METRICS_DEFINITIONS,
-    TOPIC: topic_configs.TOPIC_DEFINITIONS,
+    CLIENT_METRICS: METRICS_DEFINITIONS,
+    TOPIC: TOPIC_DEFINITIONS,
 }
+_ANYTHING = Definition(default="", type=ConfigType.UNKNOWN, fault=no_fault)
 _LONGEST_ID = 9  # of a broker, in digits
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
@@ -97,7 +103,9 @@ def refuse_alteration(
     )
 
 
-def describe_all(image: Image, queries: Sequence[ResourceQuery]) -> tuple[ResourceDescription, ...]:
+def describe_all(
+    image: Image, queries: Sequence[ResourceQuery], own: Own
+) -> tuple[ResourceDescription, ...]:
     """A result for each resource; once the answer is full, that there is no more room in it."""
     results: list[ResourceDescription] = []
     configs, characters = limits.MAX_DESCRIBED_CONFIGS, limits.MAX_DESCRIBED_CHARACTERS
@@ -106,7 +114,7 @@ def describe_all(image: Image, queries: Sequence[ResourceQuery]) -> tuple[Resour
             full = "The answer has no room for this resource; ask for it alone."
             results += refuse_description([query], ErrorCode.MESSAGE_TOO_LARGE, full)
             continue
-        results.append(describe(image, query))
+        results.append(describe(image, query, own))
         entries = results[-1].entries
         configs -= len(entries)
         characters -= sum(len(entry.name) + len(entry.value or "") for entry in entries)
@@ -176,31 +184,50 @@ def alter(
     return records, ResourceResult(type=change.type, name=change.name)
 
 
-def describe(image: Image, query: ResourceQuery) -> ResourceDescription:
-    """Every key of the schema, or those asked for, with what is set or the default. Of a broker
-    those that are set: what else it could be set, it says itself."""
+def describe(image: Image, query: ResourceQuery, own: Own) -> ResourceDescription:
+    """Every key of the schema, or those asked for, with what is set or the default. Each node tells
+    of itself alone, and any of what is set for all."""
     try:
         if query.type == TOPIC and not is_legal(query.name):
             raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-        _check_resource(image, query.type, query.name)
+        if query.type == BROKER and query.name not in ("", str(own.node)):
+            why = f"Unexpected broker id, expected {own.node} or empty string: '{query.name}'"
+            raise RefusedError(ErrorCode.INVALID_REQUEST, why)
+        if query.type != BROKER:
+            _check_resource(image, query.type, query.name)
     except RefusedError as refused:
         return ResourceDescription(
             type=query.type, name=query.name, error=refused.error, message=refused.message
         )
-    entries = image.config((query.type, query.name))
-    known: Collection[str] = entries if query.type == BROKER else _SCHEMAS[query.type]
+    known, entry = _described(image, query, own)
     asked = known if query.keys is None else dict.fromkeys(query.keys)
     return ResourceDescription(
         type=query.type,
         name=query.name,
-        entries=tuple(_entry(query.type, name, entries) for name in asked if name in known),
+        entries=tuple(entry(name) for name in asked if name in known),
     )
 
 
-def _entry(kind: int, name: str, entries: Mapping[str, str]) -> ConfigEntry:
-    is_default = name not in entries
-    value = _SCHEMAS[kind][name].default if is_default else entries[name]
-    return ConfigEntry(name=name, value=value, is_default=is_default)
+def _described(
+    image: Image, query: ResourceQuery, own: Own
+) -> tuple[Collection[str], Callable[[str], ConfigEntry]]:
+    """The keys that can be told of, and how one of them is."""
+    entries = image.config((query.type, query.name))
+    if query.type == TOPIC:
+        return TOPIC_DEFINITIONS, lambda key: effective_configs.of_topic(own, image, key, entries)
+    if query.type == CLIENT_METRICS:
+        return METRICS_DEFINITIONS, lambda key: _of_metrics(key, entries.get(key))
+    if query.name == "":
+        return entries, lambda key: effective_configs.of_cluster(image, key)
+    known = effective_configs.keys_of_node(own, image)
+    return known, lambda key: effective_configs.of_node(own, image, key)
+
+
+def _of_metrics(key: str, value: str | None) -> ConfigEntry:
+    definition = METRICS_DEFINITIONS[key]
+    source = ConfigSource.DEFAULT if value is None else ConfigSource.METRICS
+    told = definition.default if value is None else value
+    return ConfigEntry(name=key, value=told, source=source, type=definition.type)
 
 
 def _check_resource(image: Image, kind: int, name: str, *, is_new: bool = False) -> None:
@@ -238,7 +265,8 @@ def _check_broker(image: Image, name: str) -> None:
 
 def _definition(kind: int, key: str) -> Definition | None:
     if kind == BROKER:
-        return Definition(default="", is_list=key in _BROKER_LISTS, fault=no_fault)
+        kind = ConfigType.LIST if key in _BROKER_LISTS else ConfigType.UNKNOWN
+        return Definition(default="", type=kind, fault=no_fault)
     return _SCHEMAS[kind].get(key)
 
 
@@ -259,7 +287,7 @@ def _check_min_isr(image: Image, record: ConfigRecord) -> None:
         return
     fault = None
     if record.value is not None:
-        fault = topic_configs.TOPIC_DEFINITIONS[MIN_ISR].fault(record.value)
+        fault = TOPIC_DEFINITIONS[MIN_ISR].fault(record.value)
     if image.has_elr and resource != CLUSTER:
         fault = f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled."
     elif image.has_elr and record.value is None:
@@ -275,6 +303,8 @@ def _record(resource: ResourceChange, change: ConfigChange, current: str | None)
             f"The name of a configuration has more than {limits.MAX_CONFIG_KEY_BYTES} bytes",
         )
     definition = _definition(resource.type, change.name)
+    if definition is None and change.operation == _DELETE:
+        definition = _ANYTHING  # what is not set may be deleted, whether it is known or not
     if definition is None:
         kind = "client metrics" if resource.type == CLIENT_METRICS else "topic"
         raise RefusedError(ErrorCode.INVALID_CONFIG, f"Unknown {kind} configuration: {change.name}")

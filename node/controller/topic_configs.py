@@ -5,12 +5,13 @@ import re
 from collections.abc import Callable
 
 from node.controller.config_definition import Definition, items, no_fault
+from node.wire.configs import ConfigType
 
 _INT, _LONG = 2**31 - 1, 2**63 - 1
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 
 
-def _number(name: str, default: int, least: int, most: int) -> Definition:
+def _number(name: str, kind: ConfigType, default: int, least: int, most: int) -> Definition:
     def fault(value: str) -> str | None:
         text = value.strip()
         if not _NUMBER.fullmatch(text) or not -_LONG - 1 <= int(text) <= _LONG:
@@ -19,15 +20,15 @@ def _number(name: str, default: int, least: int, most: int) -> Definition:
             return f"Invalid value {value} for configuration {name}: Value must be at least {least}"
         return None
 
-    return Definition(default=str(default), is_list=False, fault=fault)
+    return Definition(default=str(default), type=kind, fault=fault)
 
 
 def _int(name: str, default: int, least: int = 0) -> Definition:
-    return _number(name, default, least, _INT)
+    return _number(name, ConfigType.INT, default, least, _INT)
 
 
 def _long(name: str, default: int, least: int = 0) -> Definition:
-    return _number(name, default, least, _LONG)
+    return _number(name, ConfigType.LONG, default, least, _LONG)
 
 
 def _one_of(name: str, default: str, *allowed: str) -> Definition:
@@ -36,7 +37,7 @@ def _one_of(name: str, default: str, *allowed: str) -> Definition:
             return None
         return f"Invalid value {value} for configuration {name}: one of {', '.join(allowed)}"
 
-    return Definition(default=default, is_list=False, fault=fault)
+    return Definition(default=default, type=ConfigType.STRING, fault=fault)
 
 
 def _flag(name: str, default: str = "false") -> Definition:
@@ -45,11 +46,11 @@ def _flag(name: str, default: str = "false") -> Definition:
             return None
         return f"Invalid value {value} for configuration {name}: either true or false"
 
-    return Definition(default=default, is_list=False, fault=fault)
+    return Definition(default=default, type=ConfigType.BOOLEAN, fault=fault)
 
 
 def _list(default: str, fault: Callable[[str], str | None] = no_fault) -> Definition:
-    return Definition(default=default, is_list=True, fault=fault)
+    return Definition(default=default, type=ConfigType.LIST, fault=fault)
 
 
 def _policy_fault(value: str) -> str | None:
@@ -114,5 +115,7 @@ TOPIC_DEFINITIONS = {
     "message.timestamp.type": _one_of(
         "message.timestamp.type", "CreateTime", "CreateTime", "LogAppendTime"
     ),
-    "min.cleanable.dirty.ratio": Definition(default="0.5", is_list=False, fault=_ratio_fault),
+    "min.cleanable.dirty.ratio": Definition(
+        default="0.5", type=ConfigType.DOUBLE, fault=_ratio_fault
+    ),
 }

@@ -5,7 +5,7 @@ from collections import Counter
 from uuid import UUID
 
 from node import limits
-from node.controller import resource_configs
+from node.controller import effective_configs, resource_configs
 from node.controller.assignments import (
     Places,
     check_assignment,
@@ -19,14 +19,16 @@ from node.controller.image import Image, Topic
 from node.controller.image.configurations import TOPIC
 from node.controller.image.topics import is_legal
 from node.controller.placement import place
+from node.controller.topic_configs import TOPIC_DEFINITIONS
 from node.errors import ErrorCode
 from node.ids import METADATA_TOPIC
 from node.records.metadata import (
+    ConfigRecord,
     MetadataRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
-from node.wire.configs import ConfigChange, ResourceChange
+from node.wire.configs import ConfigChange, ConfigEntry, ResourceChange
 from node.wire.create_topics import (
     BY_DEFAULT,
     CreateTopicsRequest,
@@ -127,7 +129,11 @@ def _create_one(
     keys = [(id_, index) for index in range(len(places))]
     partitions = new_partitions(image, keys, places)
     result = TopicResult(
-        name=topic.name, id=id_, partitions=len(places), replication=len(places[0])
+        name=topic.name,
+        id=id_,
+        partitions=len(places),
+        replication=len(places[0]),
+        configs=_effective(situation, image, configs),
     )
     return [TopicRecord(name=topic.name, topic_id=id_), *configs, *partitions], result
 
@@ -147,7 +153,18 @@ def _check_name(image: Image, name: str) -> None:
         )
 
 
-def _configs(image: Image, topic: NewTopic) -> list[MetadataRecord]:
+def _effective(
+    situation: Situation, image: Image, configs: list[ConfigRecord]
+) -> tuple[ConfigEntry, ...]:
+    """All that it is configured as, as this controller knows it (KIP-525)."""
+    entries = {each.name: each.value for each in configs if each.value is not None}
+    return tuple(
+        effective_configs.of_topic(situation.own, image, key, entries)
+        for key in sorted(TOPIC_DEFINITIONS)
+    )
+
+
+def _configs(image: Image, topic: NewTopic) -> list[ConfigRecord]:
     changes = tuple(
         ConfigChange(name=each.name, operation=_SET, value=each.value) for each in topic.configs
     )
@@ -155,7 +172,7 @@ def _configs(image: Image, topic: NewTopic) -> list[MetadataRecord]:
     records, result = resource_configs.alter(image, change, is_new=True)
     if result.error != ErrorCode.NONE:
         raise RefusedError(result.error, result.message or "")
-    return [*records]
+    return records
 
 
 def _placed(situation: Situation, image: Image, topic: NewTopic, room: int) -> Places:

@@ -56,6 +56,10 @@ class DamagedBatch(ValueError):
         self.torn = torn
 
 
+class MiscountedBatch(DamagedBatch):
+    """It says another number of records than its offsets do."""
+
+
 class BatchHeader(NamedTuple):
     """The fixed part of a batch, field for field.
 
@@ -192,7 +196,7 @@ def read_header(data: bytes, position: int = 0) -> BatchHeader:
     if header.base_offset < 0 or header.last_offset_delta < 0:
         raise DamagedBatch(position, "negative offsets")
     if not 0 <= header.record_count <= header.last_offset_delta + 1:
-        raise DamagedBatch(
+        raise MiscountedBatch(
             position, f"{header.record_count} records in {header.last_offset_delta + 1} offsets"
         )
     return header

@@ -185,6 +185,7 @@ def parse_settings(text: str) -> Settings:
         groups=GroupSettings(**_integers(values, GROUP_KEYS)),
         role=_role(values, inner) if is_broker else None,
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
+        started_with=values,
     )
     return Settings(config=config, unknown=tuple(sorted(set(values) - KNOWN_KEYS)))
 

@@ -1,6 +1,7 @@
 """IncrementalAlterConfigs (KIP-339) and DescribeConfigs: what controllers alone can be asked."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,12 +9,31 @@ from node.errors import ErrorCode
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 
-# Where a value comes from, as the protocol numbers it (ConfigEntry.ConfigSource).
-DEFAULT_CONFIG = 5
-_SET_ON = {2: 1, 4: 2, 16: 7}  # by the type of the resource: topic, broker, client metrics
-_CLUSTER = (4, "")
-_CLUSTER_CONFIG = 3
-CONFIG_TYPE_UNKNOWN = 0
+
+class ConfigSource(IntEnum):
+    """Who said a value, as the protocol numbers it (`DescribeConfigsResponse.ConfigSource`)."""
+
+    TOPIC = 1
+    BROKER = 2
+    CLUSTER = 3  # for all brokers
+    STARTED_WITH = 4
+    DEFAULT = 5
+    METRICS = 7
+
+
+class ConfigType(IntEnum):
+    """What a value is (KIP-569); told from version 3 on."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +87,15 @@ class DescribeConfigsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigEntry:
-    """`is_default`: nobody set it; the value is what the schema says."""
-
     name: str
     value: str | None
-    is_default: bool
+    source: ConfigSource
+    type: ConfigType = ConfigType.UNKNOWN
+
+    @property
+    def is_default(self) -> bool:
+        """Nobody set it; the value is what the schema says."""
+        return self.source is ConfigSource.DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +197,10 @@ def _read_describe_response(entity: Any) -> DescribeConfigsResponse:
             message=r.error_message,
             entries=tuple(
                 ConfigEntry(
-                    name=c.name, value=c.value, is_default=c.config_source == DEFAULT_CONFIG
+                    name=c.name,
+                    value=c.value,
+                    source=ConfigSource(c.config_source),
+                    type=ConfigType(getattr(c, "config_type", ConfigType.UNKNOWN)),
                 )
                 for c in r.configs
             ),
@@ -190,24 +217,22 @@ def _write_describe_response(message: DescribeConfigsResponse, kio: SimpleNamesp
             error_message=r.message,
             resource_type=r.type,
             resource_name=r.name,
-            configs=tuple(_entry(r, entry, kio) for entry in r.entries),
+            configs=tuple(_entry(entry, kio) for entry in r.entries),
         )
         for r in message.results
     )
     return kio.DescribeConfigsResponse(throttle_time=NO_THROTTLE, results=results)
 
 
-def _entry(resource: ResourceDescription, entry: ConfigEntry, kio: SimpleNamespace) -> Any:
-    is_cluster = (resource.type, resource.name) == _CLUSTER
-    source = _CLUSTER_CONFIG if is_cluster else _SET_ON[resource.type]
+def _entry(entry: ConfigEntry, kio: SimpleNamespace) -> Any:
     return kio.DescribeConfigsResourceResult(
         name=entry.name,
         value=entry.value,
         read_only=False,
-        config_source=DEFAULT_CONFIG if entry.is_default else source,
+        config_source=entry.source,
         is_sensitive=False,
         synonyms=(),
-        config_type=CONFIG_TYPE_UNKNOWN,
+        config_type=entry.type,
         documentation=None,
     )
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, NodeId
 from node.wire.api import Api
+from node.wire.configs import ConfigEntry, ConfigSource
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 
 BY_DEFAULT = -1  # of partitions and replicas: as the controller is configured
@@ -44,8 +45,8 @@ class CreateTopicsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicResult:
-    """`partitions` and `replication` of what was created, -1 else (from version 5 on); `id` from
-    version 7 on."""
+    """`partitions` and `replication` of what was created, -1 else, and what it is configured as
+    (from version 5 on, KIP-525); `id` from version 7 on."""
 
     name: str
     error: ErrorCode = ErrorCode.NONE
@@ -53,6 +54,7 @@ class TopicResult:
     id: UUID = ZERO_UUID
     partitions: int = -1
     replication: int = -1
+    configs: tuple[ConfigEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,10 @@ def _read_topics_response(entity: Any) -> CreateTopicsResponse:
             id=some_uuid(getattr(topic, "topic_id", None)),
             partitions=getattr(topic, "num_partitions", -1),
             replication=getattr(topic, "replication_factor", -1),
+            configs=tuple(
+                ConfigEntry(name=c.name, value=c.value, source=ConfigSource(c.config_source))
+                for c in getattr(topic, "configs", None) or ()
+            ),
         )
         for topic in entity.topics
     )
@@ -120,11 +126,22 @@ def _write_topics_response(message: CreateTopicsResponse, kio: SimpleNamespace) 
             error_message=result.message,
             num_partitions=result.partitions,
             replication_factor=result.replication,
-            configs=(),  # null, with no error, is what clients fail on
+            # Null, with no error, is what clients fail on.
+            configs=tuple(_config(each, kio) for each in result.configs),
         )
         for result in message.results
     )
     return kio.CreateTopicsResponse(throttle_time=NO_THROTTLE, topics=results)
+
+
+def _config(entry: ConfigEntry, kio: SimpleNamespace) -> Any:
+    return kio.CreatableTopicConfigs(
+        name=entry.name,
+        value=entry.value,
+        read_only=False,
+        config_source=entry.source,
+        is_sensitive=False,
+    )
 
 
 CREATE_TOPICS = Api(

@@ -1,6 +1,6 @@
 """ElectLeaders: an operator asks for the preferred leader, or for any (KIP-183, KIP-460)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,8 +13,12 @@ PREFERRED, UNCLEAN = 0, 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPartition:
+    """`entry`: which one of a request's topics names it. Answers keep apart what two of them name,
+    as those of Kafka do; else it says nothing."""
+
     topic: str
     index: int
+    entry: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +38,11 @@ class ElectionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectLeadersResponse:
+    """`topics`: all that were asked for, where none was named."""
+
     error: ErrorCode = ErrorCode.NONE
     results: tuple[ElectionResult, ...] = ()
+    topics: tuple[str, ...] = field(default=(), compare=False)
 
 
 def _read_request(entity: Any) -> ElectLeadersRequest:
@@ -44,8 +51,8 @@ def _read_request(entity: Any) -> ElectLeadersRequest:
     named = None
     if topics is not None:
         named = tuple(
-            NamedPartition(topic=topic.topic, index=index)
-            for topic in topics
+            NamedPartition(topic=topic.topic, index=index, entry=entry)
+            for entry, topic in enumerate(topics)
             for index in topic.partitions
         )
     return ElectLeadersRequest(kind=getattr(entity, "election_type", PREFERRED), partitions=named)
@@ -79,9 +86,10 @@ def _read_response(entity: Any) -> ElectLeadersResponse:
 
 
 def _write_response(message: ElectLeadersResponse, kio: SimpleNamespace) -> Any:
-    by_topic: dict[str, list[Any]] = {}
+    # Also of a topic of which nothing is told.
+    by_topic: dict[tuple[int, str], list[Any]] = {(0, topic): [] for topic in message.topics}
     for each in message.results:
-        by_topic.setdefault(each.partition.topic, []).append(
+        by_topic.setdefault((each.partition.entry, each.partition.topic), []).append(
             kio.PartitionResult(
                 partition_id=each.partition.index,
                 error_code=each.error,
@@ -90,7 +98,7 @@ def _write_response(message: ElectLeadersResponse, kio: SimpleNamespace) -> Any:
         )
     results = tuple(
         kio.ReplicaElectionResult(topic=topic, partition_result=tuple(partitions))
-        for topic, partitions in by_topic.items()
+        for (_, topic), partitions in by_topic.items()
     )
     return kio.ElectLeadersResponse(
         throttle_time=NO_THROTTLE, error_code=message.error, replica_election_results=results

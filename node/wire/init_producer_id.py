@@ -12,7 +12,11 @@ from node.wire.entities import NO_THROTTLE, our_error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerIdRequest:
+    """`producer_id` and `producer_epoch` of one that goes on, both or neither (KIP-360)."""
+
     transactional_id: str | None = None
+    producer_id: int = -1
+    producer_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +27,19 @@ class InitProducerIdResponse:
 
 
 def _read_request(entity: Any) -> InitProducerIdRequest:
-    return InitProducerIdRequest(transactional_id=entity.transactional_id)
+    return InitProducerIdRequest(
+        transactional_id=entity.transactional_id,
+        producer_id=getattr(entity, "producer_id", -1),
+        producer_epoch=getattr(entity, "producer_epoch", -1),
+    )
 
 
 def _write_request(message: InitProducerIdRequest, kio: SimpleNamespace) -> Any:
     return kio.InitProducerIdRequest(
-        transactional_id=message.transactional_id, transaction_timeout=timedelta(0)
+        transactional_id=message.transactional_id,
+        transaction_timeout=timedelta(0),
+        producer_id=message.producer_id,
+        producer_epoch=message.producer_epoch,
     )
 
 

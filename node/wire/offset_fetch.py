@@ -65,8 +65,8 @@ def _read_group(entity: Any) -> SoughtOffsets:
     return SoughtOffsets(
         group=entity.group_id,
         partitions=tuple(
-            read_partition(topic, index)
-            for topic in entity.topics
+            read_partition(topic, index, entry)
+            for entry, topic in enumerate(entity.topics)
             for index in topic.partition_indexes
         ),
     )

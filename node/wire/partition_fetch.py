@@ -27,6 +27,7 @@ from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
 _FIRST_WITH_LEADER = 16  # KIP-951
+_FIRST_FROM_FOLLOWERS = 11  # KIP-392
 CONSUMER = NodeId(-1)  # in the place of a replica
 _MILLISECOND = timedelta(milliseconds=1)
 _FINAL_SESSION_EPOCH = -1  # of who wants none
@@ -48,6 +49,8 @@ class FetchedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsFetchRequest:
+    """`may_be_from_follower`: a consumer knows that it may ask a follower, too."""
+
     replica: NodeId = CONSUMER
     broker_epoch: int = NO_BROKER_EPOCH
     max_wait_ms: int
@@ -55,6 +58,7 @@ class PartitionsFetchRequest:
     max_bytes: int
     partitions: tuple[FetchedPartition, ...]
     session_error: ErrorCode = ErrorCode.NONE  # of who goes on with a session (KIP-227)
+    may_be_from_follower: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +102,7 @@ def _read_request(entity: Any) -> PartitionsFetchRequest:
             for each in topic.partitions
         ),
         session_error=_session_error(entity),
+        may_be_from_follower=entity.__version__ >= _FIRST_FROM_FOLLOWERS,
     )
 
 

@@ -49,10 +49,10 @@ def _read_alteration(entity: Any) -> AlterReassignmentsRequest:
     return AlterReassignmentsRequest(
         reassignments=tuple(
             Reassignment(
-                partition=NamedPartition(topic=topic.name, index=each.partition_index),
+                partition=NamedPartition(topic=topic.name, index=each.partition_index, entry=entry),
                 replicas=None if each.replicas is None else tuple(map(NodeId, each.replicas)),
             )
-            for topic in entity.topics
+            for entry, topic in enumerate(entity.topics)
             for each in topic.partitions
         ),
         may_resize=getattr(entity, "allow_replication_factor_change", True),
@@ -95,9 +95,9 @@ def _read_alteration_response(entity: Any) -> AlterReassignmentsResponse:
 
 
 def _write_alteration_response(message: AlterReassignmentsResponse, kio: SimpleNamespace) -> Any:
-    by_topic: dict[str, list[Any]] = {}
+    by_topic: dict[tuple[int, str], list[Any]] = {}
     for each in message.results:
-        by_topic.setdefault(each.partition.topic, []).append(
+        by_topic.setdefault((each.partition.entry, each.partition.topic), []).append(
             kio.ReassignablePartitionResponse(
                 partition_index=each.partition.index,
                 error_code=each.error,
@@ -106,7 +106,7 @@ def _write_alteration_response(message: AlterReassignmentsResponse, kio: SimpleN
         )
     responses = tuple(
         kio.ReassignableTopicResponse(name=topic, partitions=tuple(partitions))
-        for topic, partitions in by_topic.items()
+        for (_, topic), partitions in by_topic.items()
     )
     return kio.AlterPartitionReassignmentsResponse(
         throttle_time=NO_THROTTLE,

@@ -1,7 +1,7 @@
 """Partitions of topics in messages of the data plane, which name topics or have their ids."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -13,24 +13,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPartition:
-    """Of the topic, what the version of the message says: its name, its id, or both."""
+    """Of the topic, what the version of the message says: its name, its id, or both. `entry`: which
+    one of a request's topics names it, where answers keep apart what two of them name."""
 
     name: str = ""
     id: UUID = ZERO_UUID
     index: int
+    entry: int = field(default=0, compare=False)
 
 
-def read_partition(topic: Any, index: int) -> TopicPartition:
+def read_partition(topic: Any, index: int, entry: int = 0) -> TopicPartition:
     name = getattr(topic, "topic", None) or getattr(topic, "name", None) or ""
-    return TopicPartition(name=name, id=some_uuid(getattr(topic, "topic_id", None)), index=index)
+    id_ = some_uuid(getattr(topic, "topic_id", None))
+    return TopicPartition(name=name, id=id_, index=index, entry=entry)
 
 
 def by_topic(
     items: Iterable[T], partition_of: Callable[[T], TopicPartition]
 ) -> list[tuple[TopicPartition, list[T]]]:
     """One of each topic's partitions, and all items of that topic; both in their order."""
-    found: dict[tuple[str, UUID], tuple[TopicPartition, list[T]]] = {}
+    found: dict[tuple[int, str, UUID], tuple[TopicPartition, list[T]]] = {}
     for item in items:
         at = partition_of(item)
-        found.setdefault((at.name, at.id), (at, []))[1].append(item)
+        found.setdefault((at.entry, at.name, at.id), (at, []))[1].append(item)
     return list(found.values())

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from node.config import BrokerSettings
 from node.controller.decision import Situation
+from node.controller.effective_configs import Own
 from node.controller.heartbeats import fence
 from node.controller.image import Image, Partition
 from node.controller.sessions import BrokerSessions
@@ -60,6 +61,7 @@ class Brokers:
         return Situation(
             image=self.image,
             settings=self.settings,
+            own=Own(),
             cluster_id=CLUSTER_ID,
             sessions=self.sessions,
             next_offset=self.offset,

@@ -117,7 +117,7 @@ class SteppedBroker:
         broker.lifecycle.state = LifeState.RUNNING
         broker.lifecycle.is_caught_up = True
         broker.replicas.follow(image, self.now_ns)
-        broker.groups.follow(self._now())
+        broker.groups.follow(image, self._now())
         self.step(TimeoutElapsed())
 
     def _now(self) -> Now:

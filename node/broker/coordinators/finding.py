@@ -22,8 +22,6 @@ def coordinators(
     for key in request.keys:
         if refusal is not ErrorCode.NONE:
             found.append(Coordinator(key=key, error=refusal))
-        elif key == "":
-            found.append(Coordinator(key=key, error=ErrorCode.INVALID_GROUP_ID))
         else:
             found.append(_coordinator(key, topic, image, brokers))
     return tuple(found)

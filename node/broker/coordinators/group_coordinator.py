@@ -64,6 +64,7 @@ class GroupCoordinator:
         self._waiting = Waiting[str](parking)
         self._led: dict[int, LedGroups] = {}  # by partition
         self._room = GroupRoom()
+        self._topics = Image().topics.ids()  # of the image that was followed last
 
     # --- requests ---
 
@@ -203,7 +204,7 @@ class GroupCoordinator:
     ) -> DescribeGroupsResponse:
         described = []
         for name in request.groups:
-            led, error = self._find(name, image, now)
+            led, error = self._find(name, image, now, may_be_unnamed=True)
             group = None if led is None else led.find(name)
             if error is not ErrorCode.NONE:
                 described.append(DescribedGroup(id=name, error=error))
@@ -217,8 +218,11 @@ class GroupCoordinator:
 
     # --- what is due ---
 
-    def follow(self, now: Now) -> None:
-        """Replicas were told what they lead."""
+    def follow(self, image: Image, now: Now) -> None:
+        """Replicas were told what they lead. What was committed goes with its topic
+        (`GroupCoordinatorService.onPartitionsDeleted`)."""
+        before, self._topics = self._topics, image.topics.ids()
+        gone = {name for name, topic in before.items() if self._topics.get(name) != topic}
         for index, led in list(self._led.items()):
             if not led.log.is_led:
                 del self._led[index]
@@ -228,6 +232,9 @@ class GroupCoordinator:
             is_mine = held.name == OFFSETS_TOPIC and held.replica.leading is not None
             if is_mine and index not in self._led:
                 self._led[index] = self._new(held)
+        if gone:
+            for led in self._led.values():
+                led.forget(gone, now)
 
     def poll(self, now: Now) -> None:
         for led in self._led.values():

@@ -1,7 +1,7 @@
 """The groups of one partition of `__consumer_offsets`, while this broker leads it, and what was
 written to it and is not committed yet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from random import Random
 
@@ -14,7 +14,7 @@ from node.config import GroupSettings
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Now, Offset
 from node.parking import Waiting
-from node.records.group_records import GroupMetadataKey
+from node.records.group_records import GroupMetadataKey, OffsetCommitKey
 from node.wire.apis import Response
 
 Written = Callable[[ErrorCode, Now], None]
@@ -131,6 +131,19 @@ class LedGroups:
     def _measure(self, group: Group) -> None:
         self._room.hold(_MEMBERS, group.id, group.held_bytes())
 
+    def forget(self, topics: Set[str], now: Now) -> None:
+        """What is committed of these, which are deleted; where that cannot be written, it stays."""
+        if self.refusal() is not ErrorCode.NONE:
+            return
+        for group, offsets in list(self.log.offsets.items()):
+            records: list[GroupRecord] = [
+                (OffsetCommitKey(group=group, topic=topic, partition=partition), None)
+                for topic, partition in offsets
+                if topic in topics
+            ]
+            if records:
+                self.write(records, now, _nobody_waits)
+
     def drop(self, now: Now) -> None:
         """Another broker leads it, or this one in another epoch."""
         self._settle(now)
@@ -177,6 +190,10 @@ class LedGroups:
             self.touched(group.id)
 
         self.write([record], now, written)
+
+
+def _nobody_waits(error: ErrorCode, now: Now) -> None:
+    """For what becomes of a write."""
 
 
 def _told(error: ErrorCode) -> ErrorCode:

@@ -8,6 +8,7 @@ from node.controller.image.configurations import CLUSTER, TOPIC, Configs, Resour
 from node.controller.image.digest import Digest, Postponed
 from node.controller.image.features import Features
 from node.controller.image.topics import Topics
+from node.controller.topic_synonyms import broker_key
 from node.endpoint import Endpoint
 from node.ids import NodeId
 from node.records.metadata import (
@@ -102,7 +103,7 @@ class Image:
     def topic_config(self, topic: str, key: str) -> str | None:
         """What holds for a topic: its own, or the cluster's; None where neither was set."""
         own = self.configs.of((TOPIC, topic)).get(key)
-        return self.configs.of(CLUSTER).get(key) if own is None else own
+        return self.configs.of(CLUSTER).get(broker_key(key)) if own is None else own
 
     def feature_level(self, name: str) -> int:
         return self.features.level(name)

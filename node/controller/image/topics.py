@@ -70,6 +70,10 @@ class Topics:
         """The topic that metrics could not tell from one of that name: there "." is "_"."""
         return self._plain.get(_plain(name))
 
+    def ids(self) -> dict[str, UUID]:
+        """By name."""
+        return dict(self._ids)
+
     def all(self) -> list[Topic]:
         """By name."""
         return [self._by_id[self._ids[name]] for name in sorted(self._ids)]

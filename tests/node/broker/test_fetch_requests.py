@@ -8,7 +8,8 @@ import pytest
 from node import limits
 from node.effects import SendResponse
 from node.errors import ErrorCode
-from node.ids import ConnectionId, NodeId
+from node.ids import ConnectionId, NodeId, Offset
+from node.records.batch import read_header
 from node.records.metadata import MetadataRecord, TopicRecord
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.group_members import HeartbeatRequest, HeartbeatResponse
@@ -34,6 +35,7 @@ from tests.support.stepped_broker import (
 FOLLOWER = NodeId(5)
 MOST = 2**31 - 1
 AT = TopicPartition(name="t", id=FIRST_TOPIC, index=0)
+FOLLOWED = TopicPartition(name="t", id=FIRST_TOPIC, index=1)
 OFFSETS = TopicPartition(name="__consumer_offsets", id=OFFSETS_TOPIC_ID, index=0)
 VERSION = 12  # the last one that names topics
 
@@ -44,6 +46,7 @@ def followed() -> Iterator[MetadataRecord]:
     for at in (AT, OFFSETS):
         yield TopicRecord(name=at.name, topic_id=at.id)
         yield partition_of(at.id, 0, (ME, FOLLOWER))
+    yield partition_of(AT.id, 1, (FOLLOWER, ME))
 
 
 class Client:
@@ -56,17 +59,23 @@ class Client:
         offset: int = 0,
         replica: NodeId = CONSUMER,
         max_bytes: int = MOST,
+        in_all: int = MOST,
+        last_epoch: int = -1,
+        version: int = VERSION,
     ) -> PartitionsFetchResponse:
         request = PartitionsFetchRequest(
             replica=replica,
             max_wait_ms=0,
             min_bytes=1,
-            max_bytes=MOST,
+            max_bytes=in_all,
             partitions=tuple(
-                FetchedPartition(partition=each, offset=offset, max_bytes=max_bytes) for each in at
+                FetchedPartition(
+                    partition=each, offset=offset, last_epoch=last_epoch, max_bytes=max_bytes
+                )
+                for each in at
             ),
         )
-        header, frame = encode_request(request, correlation_id=1, client_id="c", version=VERSION)
+        header, frame = encode_request(request, correlation_id=1, client_id="c", version=version)
         answer = decode_response(header, self._serve(frame))
         assert isinstance(answer, PartitionsFetchResponse)
         return answer
@@ -126,6 +135,48 @@ def test_consumers_get_whole_batches_below_the_high_watermark() -> None:
     client.fetch(AT, offset=3, replica=FOLLOWER)
     (told,) = client.fetch(AT).partitions
     assert (told.high_watermark, len(told.records)) == (3, len(batch))
+
+
+def test_the_first_batch_is_returned_whatever_the_limits_are() -> None:
+    client = Client()
+    batch = timed_batch(100, 200)
+    for _ in range(2):
+        client.produce(batch)
+    client.fetch(AT, offset=4, replica=FOLLOWER)
+    first, second = client.fetch(AT, AT, in_all=0).partitions
+    assert (len(first.records), second.records) == (len(batch), b"")
+
+
+def test_nothing_is_known_of_an_epoch_above_the_leaders() -> None:
+    client = Client()
+    client.produce(timed_batch(100))
+    client.fetch(AT, offset=1, replica=FOLLOWER)
+    for epoch, error in ((0, ErrorCode.NONE), (1, ErrorCode.OFFSET_OUT_OF_RANGE)):
+        assert client.fetch(AT, last_epoch=epoch).partitions[0].error is error
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(10, ErrorCode.NOT_LEADER_OR_FOLLOWER), (11, ErrorCode.NONE)]
+)
+def test_consumers_fetch_from_followers_what_these_know_to_be_committed(
+    version: int, error: ErrorCode
+) -> None:
+    client = Client()
+    replicas = client.broker.node.core.role.replicas
+    held = replicas.find(FOLLOWED)
+    for base in range(2):
+        batch = _in_log(timed_batch(100), base)
+        replicas.append(held, batch, [read_header(batch)], 0)
+    held.replica.told_high_watermark(Offset(1))
+    client.broker.elapse()
+    (told,) = client.fetch(FOLLOWED, version=version).partitions
+    is_given = error is ErrorCode.NONE
+    assert (told.error, len(told.records)) == (error, len(batch) if is_given else 0)
+
+
+def _in_log(batch: bytes, base: int) -> bytes:
+    """With an offset, and epoch 0, which the CRC does not cover."""
+    return base.to_bytes(8) + batch[8:12] + bytes(4) + batch[16:]
 
 
 def test_a_high_watermark_within_a_batch_of_groups_is_waited_out() -> None:

@@ -2,14 +2,15 @@
 
 from node.effects import SendResponse
 from node.errors import ErrorCode
-from node.ids import MS, LogId, Offset
+from node.ids import MS, LogId, Now, Offset
+from node.records.metadata import RemoveTopicRecord
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest, OffsetCommitResponse
 from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
 from node.wire.topic_partitions import TopicPartition
-from tests.support.stepped_broker import SteppedBroker
+from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker
 
 LOG = LogId("__consumer_offsets-0")
 AT = TopicPartition(name="topic-0", index=0)
@@ -47,6 +48,16 @@ def test_what_was_deleted_before_it_led_is_not_waited_for() -> None:
     broker = SteppedBroker(partitions=1, disk=before.disk)
     assert [committed(broker, f"g{number}") for number in range(3)] == [-1, -1, 2]
     assert broker.node.next_deadline_ns() > broker.now_ns
+
+
+def test_what_was_committed_goes_with_its_topic() -> None:
+    broker = SteppedBroker(partitions=1)
+    commit(broker, "g", 5)
+    role = broker.node.core.role
+    role.follower.image.replay(RemoveTopicRecord(topic_id=FIRST_TOPIC))
+    role.groups.follow(role.follower.image, Now(broker.now_ns, broker.now_ns))
+    broker.elapse()
+    assert committed(broker, "g") == -1
 
 
 def test_an_id_is_not_waited_for_without_end() -> None:

@@ -8,12 +8,19 @@ import pytest
 
 from node.effects import CloseConnection, NoResponse, SendResponse
 from node.errors import ErrorCode
-from node.ids import NodeId
+from node.ids import ConnectionId, NodeId
 from node.records.batch import HEADER, BatchHeader
 from node.records.metadata import MetadataRecord, TopicRecord
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
+from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from node.wire.list_offsets import LATEST, ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
+from node.wire.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    SoughtEpoch,
+)
 from node.wire.partition_fetch import (
     FetchedPartition,
     PartitionsFetchRequest,
@@ -138,11 +145,15 @@ def fetch_in_session(epoch: int) -> PartitionsFetchResponse:
 
 
 def test_a_batch_of_a_producer_has_a_sequence() -> None:
-    batch = timed_batch(10)
-    fields = BatchHeader._make(HEADER.unpack_from(batch))._replace(producer_id=7, producer_epoch=0)
-    covered = (HEADER.pack(*fields) + batch[HEADER.size :])[CRC_END:]
-    records = HEADER.pack(*fields._replace(crc=crc32c.crc32c(covered)))[:CRC_END] + covered
+    records = changed(timed_batch(10), producer_id=7, producer_epoch=0)
     assert produced(records) is ErrorCode.INVALID_RECORD
+
+
+def changed(batch: bytes, **fields: int) -> bytes:
+    """Another header, and a sound CRC."""
+    header = BatchHeader._make(HEADER.unpack_from(batch))._replace(**fields)  # type: ignore[arg-type]
+    covered = (HEADER.pack(*header) + batch[HEADER.size :])[CRC_END:]
+    return HEADER.pack(*header._replace(crc=crc32c.crc32c(covered)))[:CRC_END] + covered
 
 
 @pytest.mark.parametrize("size", [0, 10, 61, -1])
@@ -150,6 +161,45 @@ def test_without_a_whole_batch_a_record_is_invalid_and_not_corrupt(size: int) ->
     batch = timed_batch(10)
     assert produced(batch[:size]) is ErrorCode.INVALID_RECORD
     assert produced(batch[:-1] + bytes([batch[-1] ^ 1])) is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize("count", [0, 2, -1])
+def test_a_wrong_count_of_records_is_no_damage(count: int) -> None:
+    assert produced(changed(timed_batch(10), record_count=count)) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize(
+    ("producer_id", "epoch", "error"),
+    [
+        (-1, 0, ErrorCode.INVALID_REQUEST),
+        (7, -1, ErrorCode.INVALID_REQUEST),
+        (7, 0, None),  # it waits for a block of ids
+    ],
+)
+def test_a_producer_that_goes_on_names_its_id_and_its_epoch(
+    producer_id: int, epoch: int, error: ErrorCode | None
+) -> None:
+    request = InitProducerIdRequest(producer_id=producer_id, producer_epoch=epoch)
+    header, frame = encode_request(request, correlation_id=1, client_id="c")
+    found = SteppedBroker(told=told()).ask(ConnectionId(7), frame)
+    frames = [each.frame for each in found if isinstance(each, SendResponse)]
+    assert [decode_response(header, each) for each in frames] == (
+        [] if error is None else [InitProducerIdResponse(error=error)]
+    )
+
+
+@pytest.mark.parametrize(("sought", "epoch"), [(0, 0), (1, -1), (-1, -1)])
+def test_of_an_epoch_that_the_leader_does_not_know_no_end_is_told(sought: int, epoch: int) -> None:
+    asked = (SoughtEpoch(partition=MINE, sought=sought),)
+    found = answer(OffsetForLeaderEpochRequest(partitions=asked))
+    assert isinstance(found, OffsetForLeaderEpochResponse)
+    assert [each.epoch for each in found.partitions] == [epoch]
+
+
+def test_a_group_without_a_name_may_be_looked_for() -> None:
+    found = answer(FindCoordinatorRequest(key_type=0, keys=("",)))
+    assert isinstance(found, FindCoordinatorResponse)
+    assert [each.error for each in found.coordinators] == [ErrorCode.NONE]
 
 
 def produced(records: bytes) -> ErrorCode:

@@ -252,6 +252,24 @@ def test_the_preferred_leader_is_elected_where_it_may_lead() -> None:
     assert brokers.partition().leader == 1
 
 
+def test_a_partition_that_is_named_twice_is_answered_twice() -> None:
+    brokers = three_of_two()
+    asked = NamedPartition(topic="t", index=0)
+    for kind, overall, error in (
+        (0, ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED),
+        (7, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST),  # there is no such election
+    ):
+        answer = brokers.ask(ElectLeadersRequest(kind=kind, partitions=(asked, asked)))
+        assert isinstance(answer, ElectLeadersResponse)
+        assert (answer.error, [each.error for each in answer.results]) == (overall, [error] * 2)
+
+
+def test_where_all_are_asked_for_topics_that_need_none_are_told_without_partitions() -> None:
+    answer = three_of_two().ask(ElectLeadersRequest(kind=0, partitions=None))
+    assert isinstance(answer, ElectLeadersResponse)
+    assert (answer.topics, answer.results) == (("t",), ())
+
+
 def altered(brokers: Brokers, kind: int, name: str, value: str | None) -> None:
     change = ConfigChange(name="min.insync.replicas", operation=0, value=value)
     resource = ResourceChange(type=kind, name=name, changes=(change,))

@@ -7,6 +7,7 @@ import pytest
 from node.controller import reassigning
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.records.metadata import PartitionChangeRecord
 from node.wire.elect_leaders import NamedPartition
 from node.wire.reassignments import (
     AlterReassignmentsRequest,
@@ -188,13 +189,18 @@ def test_what_is_not_there_is_not_reassigned(partition: NamedPartition) -> None:
     assert error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_one_partition_is_reassigned_once_in_a_request() -> None:
+def test_one_partition_is_reassigned_once_in_a_request_as_it_is_said_last() -> None:
     brokers = five_with_three()
-    one = Reassignment(partition=T0, replicas=(NodeId(4), NodeId(5)))
-    answer = brokers.ask(AlterReassignmentsRequest(reassignments=(one, one)))
+    first, last = (
+        Reassignment(partition=T0, replicas=(NodeId(one), NodeId(other)))
+        for one, other in ((4, 5), (5, 4))
+    )
+    answer = brokers.ask(AlterReassignmentsRequest(reassignments=(first, last)))
     assert isinstance(answer, AlterReassignmentsResponse)
-    assert [each.error for each in answer.results] == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
-    assert len(brokers.records) == 1
+    assert [each.error for each in answer.results] == [ErrorCode.NONE] * 2
+    (record,) = brokers.records
+    assert isinstance(record, PartitionChangeRecord)
+    assert (record.replicas or ())[:2] == (5, 4)
 
 
 @pytest.mark.parametrize("asked", [None, (T0, replace(T0, index=1), replace(T0, index=9))])

@@ -1,17 +1,28 @@
 """What may be set on a CLIENT_METRICS resource, and what is refused with which error."""
 
+from dataclasses import replace
 from time import process_time
+from uuid import UUID
 
 import pytest
 
 from node import limits
+from node.controller.effective_configs import Own
 from node.controller.image import Image
 from node.controller.resource_configs import alter, alter_all, describe, describe_all
 from node.errors import ErrorCode
-from node.records.metadata import ConfigRecord
-from node.wire.configs import ConfigChange, ResourceChange, ResourceQuery
+from node.ids import NodeId
+from node.records.metadata import ConfigRecord, TopicRecord
+from node.wire.configs import (
+    ConfigChange,
+    ConfigSource,
+    ConfigType,
+    ResourceChange,
+    ResourceQuery,
+)
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
+OWN = Own(node=NodeId(4), started_with={"log.retention.ms": "5", "node.id": "4"})
 
 
 def change(
@@ -100,18 +111,58 @@ def test_lists_are_appended_to_and_subtracted_from(
 
 def test_description_tells_what_is_set_and_what_is_default() -> None:
     image = image_with("interval.ms", "1000")
-    everything = describe(image, ResourceQuery(type=16, name="r", keys=None))
+    everything = describe(image, ResourceQuery(type=16, name="r", keys=None), OWN)
     assert [(e.name, e.value, e.is_default) for e in everything.entries] == [
         ("interval.ms", "1000", False),
         ("match", "", True),
         ("metrics", "", True),
     ]
-    one = describe(image, ResourceQuery(type=16, name="other", keys=("interval.ms", "x")))
+    one = describe(image, ResourceQuery(type=16, name="other", keys=("interval.ms", "x")), OWN)
     assert [(e.name, e.value, e.is_default) for e in one.entries] == [
         ("interval.ms", "300000", True)
     ]
-    refused = describe(image, ResourceQuery(type=2, name="t", keys=None))
+    refused = describe(image, ResourceQuery(type=2, name="t", keys=None), OWN)
     assert refused.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_topic_is_described_by_the_first_who_says_anything() -> None:
+    image = Image()
+    image.replay(TopicRecord(name="t", topic_id=UUID(int=1)))
+    asked = ResourceQuery(type=2, name="t", keys=("retention.ms",))
+
+    def told() -> tuple[str | None, ConfigSource, ConfigType]:
+        (entry,) = describe(image, asked, OWN).entries
+        return entry.value, entry.source, entry.type
+
+    assert told() == ("5", ConfigSource.STARTED_WITH, ConfigType.LONG)
+    for kind, name, key, source in (
+        (4, "", "log.retention.ms", ConfigSource.CLUSTER),
+        (2, "t", "retention.ms", ConfigSource.TOPIC),
+    ):
+        image.replay(ConfigRecord(resource_type=kind, resource_name=name, name=key, value="7"))
+        assert told() == ("7", source, ConfigType.LONG)
+    (default,) = describe(image, replace(asked, keys=("cleanup.policy",)), OWN).entries
+    assert (default.value, default.is_default, default.type) == ("delete", True, ConfigType.LIST)
+
+
+def test_a_node_tells_of_itself_alone_and_of_what_it_was_started_with() -> None:
+    for name, error in (("4", ErrorCode.NONE), ("5", ErrorCode.INVALID_REQUEST)):
+        asked = ResourceQuery(type=4, name=name, keys=None)
+        assert describe(Image(), asked, OWN).error is error
+    own = ResourceQuery(type=4, name="4", keys=("node.id", "min.insync.replicas"))
+    assert [(e.value, e.source) for e in describe(Image(), own, OWN).entries] == [
+        ("4", ConfigSource.STARTED_WITH),
+        ("1", ConfigSource.DEFAULT),
+    ]
+
+
+def test_what_is_not_set_is_deleted_whether_it_is_known_or_not() -> None:
+    image = Image()
+    image.replay(TopicRecord(name="t", topic_id=UUID(int=1)))
+    for operation, error in ((DELETE, ErrorCode.NONE), (SET, ErrorCode.INVALID_CONFIG)):
+        changes = (ConfigChange(name="x", operation=operation, value="1"),)
+        _, result = alter(image, ResourceChange(type=2, name="t", changes=changes))
+        assert result.error is error
 
 
 def test_deleting_the_last_key_leaves_nothing_behind() -> None:
@@ -229,7 +280,7 @@ def test_a_long_list_is_altered_in_little_time() -> None:
 
 def test_an_answer_that_is_full_says_so() -> None:
     image = image_with("metrics", LONGEST)
-    results = describe_all(image, [ResourceQuery(type=16, name="r", keys=None)] * 300)
+    results = describe_all(image, [ResourceQuery(type=16, name="r", keys=None)] * 300, OWN)
     errors = [result.error for result in results]
     assert errors == [ErrorCode.NONE] * 256 + [ErrorCode.MESSAGE_TOO_LARGE] * 44
     assert results[-1].entries == ()
@@ -279,9 +330,9 @@ def test_a_resource_has_so_many_keys_and_no_more() -> None:
 def test_a_broker_is_told_of_what_was_set_or_of_the_keys_that_are_asked_for() -> None:
     image = image_of(of_cluster("a", "b", "c"))
     asked = ResourceQuery(type=4, name="", keys=("c", "x", "a", "c"))
-    assert [each.name for each in describe(image, asked).entries] == ["c", "a"]
+    assert [each.name for each in describe(image, asked, OWN).entries] == ["c", "a"]
     every = ResourceQuery(type=4, name="", keys=None)
-    assert [each.name for each in describe(image, every).entries] == ["a", "b", "c"]
+    assert [each.name for each in describe(image, every, OWN).entries] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("keys", [None, (), ("7",)])
@@ -289,7 +340,7 @@ def test_an_answer_has_so_many_configs_and_takes_little_time(keys: tuple[str, ..
     image = image_of(of_cluster(*map(str, range(MOST))))
     queries = [ResourceQuery(type=4, name="", keys=keys)] * limits.MAX_ELEMENTS
     began = process_time()
-    results = describe_all(image, queries)
+    results = describe_all(image, queries, OWN)
     assert process_time() - began < 5.0  # some twenty times as long as it takes
     told = sum(len(each.entries) for each in results)
     assert told <= limits.MAX_DESCRIBED_CONFIGS

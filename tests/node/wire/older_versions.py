@@ -8,6 +8,7 @@ from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api_versions import ApiVersionsResponse
 from node.wire.apis import Request, Response
 from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
+from node.wire.configs import ConfigType, DescribeConfigsResponse
 from node.wire.create_topics import CreateTopicsResponse
 from node.wire.delete_topics import DeleteTopicsResponse
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -15,6 +16,7 @@ from node.wire.describe_quorum import DescribeQuorumResponse, ReplicaStatus
 from node.wire.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from node.wire.partition_fetch import PartitionsFetchRequest
 from node.wire.quorum_epoch import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -76,6 +78,8 @@ def _older_broker_request(message: Request, version: int) -> Request:
             return replace(message, may_resize=True)
         case UpdateFeaturesRequest() if version == 0:
             return replace(message, validate_only=False)
+        case PartitionsFetchRequest() if version < 11:
+            return replace(message, may_be_from_follower=False)
         case _:
             return message
 
@@ -108,7 +112,7 @@ def _older_topics_response(message: Response, version: int) -> Response:
         case CreateTopicsResponse() if version < 7:
             made = (replace(each, id=ZERO_UUID) for each in message.results)
             if version < 5:
-                made = (replace(each, partitions=-1, replication=-1) for each in made)
+                made = (replace(each, partitions=-1, replication=-1, configs=()) for each in made)
             return CreateTopicsResponse(results=tuple(made))
         case DeleteTopicsResponse() if version < 6:
             gone = (replace(each, id=ZERO_UUID) for each in message.results)
@@ -117,10 +121,20 @@ def _older_topics_response(message: Response, version: int) -> Response:
             return DeleteTopicsResponse(results=tuple(gone))
         case ElectLeadersResponse() if version == 0:
             return replace(message, error=ErrorCode.NONE)
+        case DescribeConfigsResponse() if version < 3:
+            return _without_types(message)
         case UpdateFeaturesResponse() if version >= 2:
             return replace(message, features=())
         case _:
             return message
+
+
+def _without_types(message: DescribeConfigsResponse) -> DescribeConfigsResponse:
+    results = (
+        replace(each, entries=tuple(replace(e, type=ConfigType.UNKNOWN) for e in each.entries))
+        for each in message.results
+    )
+    return DescribeConfigsResponse(results=tuple(results))
 
 
 def _older_description(message: DescribeQuorumResponse, version: int) -> DescribeQuorumResponse:

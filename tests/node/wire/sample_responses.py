@@ -21,6 +21,8 @@ from node.wire.broker_lifecycle import (
 from node.wire.configs import (
     AlterConfigsResponse,
     ConfigEntry,
+    ConfigSource,
+    ConfigType,
     DescribeConfigsResponse,
     ResourceDescription,
     ResourceResult,
@@ -229,7 +231,13 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
     19: (
         CreateTopicsResponse(
             results=(
-                TopicResult(name="b", id=OTHER, partitions=3, replication=2),
+                TopicResult(
+                    name="b",
+                    id=OTHER,
+                    partitions=3,
+                    replication=2,
+                    configs=(ConfigEntry(name="segment.ms", value="7", source=ConfigSource.TOPIC),),
+                ),
                 TopicResult(
                     name="a", error=ErrorCode.INVALID_REPLICATION_FACTOR, message="no brokers"
                 ),
@@ -243,8 +251,13 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
                     type=16,
                     name="r-1",
                     entries=(
-                        ConfigEntry(name="interval.ms", value="1234", is_default=False),
-                        ConfigEntry(name="metrics", value=None, is_default=True),
+                        ConfigEntry(
+                            name="interval.ms",
+                            value="1234",
+                            source=ConfigSource.METRICS,
+                            type=ConfigType.INT,
+                        ),
+                        ConfigEntry(name="metrics", value=None, source=ConfigSource.DEFAULT),
                     ),
                 ),
                 ResourceDescription(

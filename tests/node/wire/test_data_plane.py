@@ -116,6 +116,7 @@ REQUESTS: tuple[DataRequest, ...] = (
     MetadataRequest(topics=(SoughtTopic(name="orders"), SoughtTopic(name="bills"))),
     MetadataRequest(),
     InitProducerIdRequest(transactional_id="t"),
+    InitProducerIdRequest(producer_id=7, producer_epoch=3),
     OffsetForLeaderEpochRequest(
         replica=NodeId(4), partitions=(SoughtEpoch(partition=TWO, epoch=5, sought=3),)
     ),

@@ -55,12 +55,15 @@ def test_a_class_that_no_version_knows_is_a_mistake() -> None:
 
 
 def flattened(value: Any) -> Iterator[tuple[str, str, Any]]:
-    """Each field of each message in a value: its class, its name, what it holds."""
+    """Each field of each message in a value: its class, its name, what it holds. What is not
+    compared is of one request and the answer to it alone."""
     if isinstance(value, tuple):
         for each in value:
             yield from flattened(each)
     elif is_dataclass(value):
         for field in fields(value):
+            if not field.compare:
+                continue
             held = getattr(value, field.name)
             yield type(value).__name__, field.name, held
             yield from flattened(held)
