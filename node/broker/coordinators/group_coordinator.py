@@ -232,9 +232,8 @@ class GroupCoordinator:
             is_mine = held.name == OFFSETS_TOPIC and held.replica.leading is not None
             if is_mine and index not in self._led:
                 self._led[index] = self._new(held)
-        if gone:
-            for led in self._led.values():
-                led.forget(gone, now)
+        for led in self._led.values():
+            led.forget(gone)
 
     def poll(self, now: Now) -> None:
         for led in self._led.values():

@@ -57,6 +57,7 @@ class LedGroups:
         self._writes: list[_Write] = []
         self._groups: dict[str, Group] = {}
         self._is_loaded = False
+        self._gone: set[str] = set()  # topics that were deleted
         self.due_ns = NEVER_NS  # of groups: nothing is due before
         group_bytes = message_bytes // _ROOM_OF_A_RECORD
         self.rebalancing = Rebalancing(settings, group_bytes, random, self)
@@ -97,6 +98,8 @@ class LedGroups:
                 group = self._groups[name] = recorded_group(name, value, now.mono_ns)
                 self._measure(group)
             self.due_ns = now.mono_ns
+        if self._gone and self.refusal() is ErrorCode.NONE:
+            self._forget_gone(now)
         self._settle(now)
         if now.mono_ns >= self.due_ns:
             self._elapse(now)
@@ -131,15 +134,18 @@ class LedGroups:
     def _measure(self, group: Group) -> None:
         self._room.hold(_MEMBERS, group.id, group.held_bytes())
 
-    def forget(self, topics: Set[str], now: Now) -> None:
-        """What is committed of these, which are deleted; where that cannot be written, it stays."""
-        if self.refusal() is not ErrorCode.NONE:
-            return
+    def forget(self, topics: Set[str]) -> None:
+        """What is committed of these, which are deleted, once all that is committed is known."""
+        self._gone |= topics
+
+    def _forget_gone(self, now: Now) -> None:
+        """Where that cannot be written, it stays."""
+        gone, self._gone = self._gone, set()
         for group, offsets in list(self.log.offsets.items()):
             records: list[GroupRecord] = [
                 (OffsetCommitKey(group=group, topic=topic, partition=partition), None)
                 for topic, partition in offsets
-                if topic in topics
+                if topic in gone
             ]
             if records:
                 self.write(records, now, _nobody_waits)

@@ -164,6 +164,7 @@ def test_consumers_fetch_from_followers_what_these_know_to_be_committed(
     client = Client()
     replicas = client.broker.node.core.role.replicas
     held = replicas.find(FOLLOWED)
+    assert held is not None
     for base in range(2):
         batch = _in_log(timed_batch(100), base)
         replicas.append(held, batch, [read_header(batch)], 0)
