@@ -63,6 +63,8 @@ def _why_not(situation: Situation, update: FeatureUpdate) -> str:
         return "The controller does not support the given upgrade type."
     if update.name == "kraft.version":
         return _why_not_by_voters(situation.voters_without(update.level))
+    if update.name not in _OURS and not now:
+        return "There is no such feature."  # also not to be set to 0, where it is
     for who, low, high in _supported(image, update.name):
         if not low <= update.level <= high:
             return f"{who} only supports versions {low}-{high}"

@@ -21,7 +21,9 @@ def main() -> int:
     for each in tally.unknown:
         print(each.told(options.seed), file=sys.stderr)
     print(f"seed {options.seed}: {tally}; {time.monotonic() - began:.1f} s")
-    return 1 if tally.unknown else 0
+    if tally.unknown:
+        return 1
+    return 3 if tally.never_done else 0
 
 
 async def compare(seed: int, count: int, most_unknown: int = 1) -> Tally:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 from tests.differential.comparison import Difference, differences, normal, refuses
+from tests.differential.kinds import KINDS
+from tests.differential.model import SILENCE, Model
 from tests.differential.requests import Asked, draw
 from tests.differential.settled import Settled, settled
-from tests.differential.side import PAUSE_S, SILENCE, Side
+from tests.differential.side import PAUSE_S, Side
 
 # For so long a read may be answered by what one of the two has not heard of yet.
 CATCHES_UP_S = 5.0
@@ -50,8 +52,13 @@ class Tally:
     settled: Counter[Settled] = field(default_factory=Counter)
     unknown: list[Unknown] = field(default_factory=list)
 
+    @property
+    def never_done(self) -> list[str]:
+        """Kinds of which refusals alone were compared, if that."""
+        return sorted(kind.name for kind in KINDS if not self.done[kind.name])
+
     def __str__(self) -> str:
-        refused = sorted(kind for kind in self.asked if not self.done[kind])
+        refused = self.never_done
         return (
             f"{self.asked.total():,} requests of {len(self.asked)} kinds, {self.done.total():,} of"
             f" them done by both sides; {self.settled.total():,} fields differ as is settled,"
@@ -63,6 +70,7 @@ class Asking:
     def __init__(self, seed: int, kafka: Side, node: Side) -> None:
         self._seed = seed
         self._sides = (kafka, node)
+        self._model = Model()
         self.tally = Tally()
 
     async def ask(self, count: int, most_unknown: int) -> Tally:
@@ -76,7 +84,7 @@ class Asking:
         return self.tally
 
     async def _one(self, number: int) -> None:
-        asked = [draw(self._seed, number, side.known) for side in self._sides]
+        asked = [draw(self._seed, number, self._model, side.known) for side in self._sides]
         kind = asked[0].kind
         deadline_s = time.monotonic() + (CATCHES_UP_S if kind.reads else 0.0)
         while True:
@@ -96,10 +104,18 @@ class Asking:
         for side, each, answer in zip(self._sides, asked, answers, strict=True):
             if is_dataclass(answer):
                 await side.settle(each, answer)
+        self._learn(asked[0], answers)
+
+    def _learn(self, asked: Asked, answers: list[Any]) -> None:
+        """Of answers; where there is none, all that may be known is that nobody said no."""
+        known = [side.known for side in self._sides]
+        if all(is_dataclass(each) or each == SILENCE for each in answers):
+            self._model.learn(asked.request, asked.kind.api, known, answers)
+        self._model.see_topics(known)
 
     def _compare(self, asked: Asked, answers: list[Any]) -> tuple[list[Difference], list[Settled]]:
         kafka, node = (
-            normal(answer, side.topic_names) if is_dataclass(answer) else answer
+            normal(answer, side.known.names) if is_dataclass(answer) else answer
             for side, answer in zip(self._sides, answers, strict=True)
         )
         unknown, known = [], []

@@ -10,6 +10,8 @@ from random import Random
 import crc32c
 
 from node.records.batch import HEADER, BatchHeader
+from tests.differential.model import PRODUCER
+from tests.fuzz.drawing import Draw
 from tests.support.batches import timed_batch
 
 _TIME_MS = 1_700_000_000_000
@@ -43,6 +45,17 @@ def sent(rng: Random) -> bytes:
             return _idempotent(rng, batch)
         case _:
             return batch
+
+
+def plain(rng: Random) -> bytes:
+    """A sound batch."""
+    return timed_batch(*[_TIME_MS + rng.randrange(5) * 1000] * rng.choice((1, 1, 2, 5)))
+
+
+def of_producer(sequence: int) -> Draw:
+    """A sound one, that follows what PRODUCER has sent."""
+    numbered = {"producer_id": PRODUCER, "producer_epoch": 0, "base_sequence": sequence}
+    return lambda rng: _changed(plain(rng), **numbered)
 
 
 def _idempotent(rng: Random, batch: bytes) -> bytes:

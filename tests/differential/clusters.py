@@ -10,11 +10,11 @@ from chaos.cluster.interface import NodeId
 from chaos.cluster.targets.named import NODE, layout
 from chaos.installation import prepare
 from chaos.releases import KAFKA, NEWEST
-from tests.differential.requests import BROKERS
 from tests.differential.side import Side
+from tests.differential.topics import BROKERS
 
 # Nobody leaves an ISR or is fenced because a machine is busy, old records are kept, and groups have
-# one coordinator.
+# one coordinator, which does not wait for more members.
 SETTINGS = {
     "brokers": str(len(BROKERS)),
     "controllers": "1",
@@ -26,6 +26,7 @@ SETTINGS = {
     "leader.imbalance.check.interval.seconds": "86400",
     "log.retention.ms": "-1",
     "offsets.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
 }
 
 

@@ -18,6 +18,7 @@ from uuid import UUID
 
 # A struct, by what it holds; leaves are numbers and strings.
 Tree = Mapping[str, Any]
+Names = Mapping[UUID | str, str]
 
 NOT_COMPARED = {
     "throttle_time",
@@ -37,6 +38,7 @@ PRESENCE = {
     "cluster_id",
     "controller_id",
     "coordinator",
+    "leader",
     "leader_id",
     "member_id",
     "node_id",
@@ -78,8 +80,8 @@ class Difference:
         return f"{self.path}: Apache Kafka {self.kafka!r}, our node {self.node!r}"
 
 
-def normal(answer: Any, names: Mapping[UUID, str]) -> Tree:
-    """An answer of kio's without what may differ; topics by their names, which `names` tells."""
+def normal(answer: Any, names: Names) -> Tree:
+    """An answer of kio's without what may differ; topics and members by what `names` tells."""
     found: dict[str, Any] = {}
     for field in fields(answer):
         value = getattr(answer, field.name)
@@ -92,7 +94,7 @@ def normal(answer: Any, names: Mapping[UUID, str]) -> Tree:
     return found
 
 
-def _normal_value(value: Any, names: Mapping[UUID, str]) -> Any:
+def _normal_value(value: Any, names: Names) -> Any:
     if is_dataclass(value):
         return normal(value, names)
     if value is None or value in ((), b"", ""):
@@ -101,6 +103,8 @@ def _normal_value(value: Any, names: Mapping[UUID, str]) -> Any:
         return _normal_array(value, names)
     if isinstance(value, UUID):
         return names.get(value, "a topic that nobody has")
+    if isinstance(value, str):
+        return names.get(value, value)
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, timedelta):
@@ -108,7 +112,7 @@ def _normal_value(value: Any, names: Mapping[UUID, str]) -> Any:
     return value
 
 
-def _normal_array(array: tuple[Any, ...], names: Mapping[UUID, str]) -> Any:
+def _normal_array(array: tuple[Any, ...], names: Names) -> Any:
     elements = [_normal_value(value, names) for value in array]
     if not all(isinstance(each, dict) for each in elements):
         return sorted(elements, key=repr)

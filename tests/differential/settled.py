@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.differential.clusters import SETTINGS
 from tests.differential.comparison import NOTHING, Difference
 from tests.differential.requests import Asked
 from tests.differential.several_faults import SEVERAL_FAULTS, Told
@@ -81,13 +80,6 @@ _TWICE = "what is named twice is answered once, by the last; ours answers or ref
 _NEVER_JOINED = "a group that nobody joined and that holds no offset: Apache Kafka keeps its name"
 
 SETTLED: tuple[Settled, ...] = (
-    _not_mended(
-        "Produce",
-        "responses.partition_responses.error_code",
-        "a count of records that its offsets contradict is wrong, and no damage: the CRC holds",
-        _is("invalid_record"),
-        _is("corrupt_message"),
-    ),
     *(
         each
         for (kind, path), told in SEVERAL_FAULTS.items()
@@ -144,92 +136,6 @@ SETTLED: tuple[Settled, ...] = (
             "limit is an exception in Apache Kafka, which is no answer"
         ),
     ),
-    _not_mended(
-        "Fetch",
-        "responses.partitions.error_code",
-        "KIP-392: consumers may fetch from followers; ours sends them to the leader",
-        _is_anything,
-        _is("not_leader_or_follower"),
-    ),
-    _not_mended(
-        "Fetch",
-        "responses.partitions.error_code",
-        "KIP-101: nothing is known of an epoch above the leader's; ours tells of the one below",
-        _is("offset_out_of_range"),
-        _is("none"),
-    ),
-    _not_mended(
-        "Fetch",
-        "responses.partitions.records",
-        "KIP-74: the first batch is returned even if max_bytes is less; of 0 bytes ours gives none",
-        _is_anything,
-        _is("nothing"),
-    ),
-    *(
-        _not_mended(
-            "OffsetForLeaderEpoch",
-            f"topics.partitions.{field}",
-            "KIP-101: of an epoch that the leader does not know, -1 is told",
-            _is(-1),
-            lambda told: isinstance(told, int) and told >= 0,
-        )
-        for field in ("end_offset", "leader_epoch")
-    ),
-    _not_mended(
-        "InitProducerId",
-        "error_code",
-        "KIP-360: producer id and epoch are given both or neither",
-        _is("invalid_request"),
-        _is("none"),
-    ),
-    _not_mended(
-        "CreateTopics",
-        "topics.configs",
-        "KIP-525: what a topic is configured as is told; ours tells nothing of it",
-        _is_anything,
-        _is("nothing"),
-    ),
-    _not_mended(
-        "DescribeConfigs",
-        "results.configs.config_type",
-        "KIP-569: ours tells of no type what it is, which is 0, UNKNOWN",
-        _is_anything,
-        _is(0),
-    ),
-    *(
-        _not_mended(
-            kind,
-            path,
-            "a group without a name may be looked for: only who joins it is refused",
-            _is_anything,
-            _is("invalid_group_id"),
-        )
-        for kind, path in (
-            ("FindCoordinator", "error_code"),
-            ("FindCoordinator", "coordinators.error_code"),
-            ("DescribeGroups", "groups.error_code"),
-        )
-    ),
-    *(
-        _not_mended(kind, path, _TWICE, _is_anything, _is_anything)
-        for kind, path in (
-            ("AlterPartitionReassignments", "responses"),
-            ("AlterPartitionReassignments", "responses.partitions"),
-            ("CreatePartitions", "results"),
-            ("ElectLeaders", "replica_election_results"),
-            ("OffsetFetch", "groups.topics"),
-            ("OffsetFetch", "groups.topics.partitions"),
-            ("OffsetFetch", "topics"),
-            ("OffsetFetch", "topics.partitions"),
-        )
-    ),
-    _not_mended(
-        "DescribeConfigs",
-        "results.configs.config_source",
-        "KIP-226: what is set for the whole cluster is no default; ours says that it is one",
-        _is_anything,
-        _is(5),
-    ),
     *(
         Settled(
             kind="ListOffsets of the latest time",
@@ -240,38 +146,6 @@ SETTLED: tuple[Settled, ...] = (
             words="KIP-107: what was deleted is not there; Apache Kafka tells of such a record",
         )
         for field in ("offset", "timestamp", "leader_epoch")
-    ),
-    _not_mended(
-        "ElectLeaders",
-        "replica_election_results",
-        "an election type that there is not is refused for each partition; ours does so for all",
-        _is_anything,
-        _is("nothing"),
-    ),
-    _not_mended(
-        "IncrementalAlterConfigs",
-        "responses.error_code",
-        "what is not set may be deleted, known or not; ours refuses what it does not know",
-        _is("none"),
-        _is("invalid_config"),
-    ),
-    _not_mended(
-        "DescribeConfigs",
-        "results.configs.value",
-        "what is not set for a topic is as its broker has it; ours tells Apache Kafka's default",
-        _is(SETTINGS["log.retention.ms"]),
-        _is("604800000"),
-    ),
-    *(
-        _not_mended(
-            "OffsetFetch",
-            f"{topics}.partitions.{field}",
-            "offsets that were committed go with their topic; ours are kept",
-            _is(-1, "nothing"),
-            _is_anything,
-        )
-        for topics in ("topics", "groups.topics")
-        for field in ("committed_offset", "committed_leader_epoch", "metadata")
     ),
     Settled(
         kind="DescribeCluster",

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from chaos.cluster.interface import Address
 from node.errors import ErrorCode
@@ -27,6 +26,7 @@ from node.wire.list_offsets import (
     SoughtOffset,
 )
 from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
+from node.wire.reassignments import ListReassignmentsRequest, ListReassignmentsResponse
 from node.wire.topic_metadata import (
     DescribedPartition,
     DescribedTopic,
@@ -34,17 +34,17 @@ from node.wire.topic_metadata import (
     MetadataResponse,
 )
 from node.wire.topic_partitions import TopicPartition
-from tests.differential.requests import BROKERS, KEPT, OFFSETS, Asked, Known
+from tests.differential.model import SILENCE, Known, reassigned
+from tests.differential.requests import Asked
+from tests.differential.topics import BROKERS, KEPT, MOVED, OFFSETS, OFFSETS_LED_BY
 from tests.fuzz.callers import NoAnswer
 from tests.fuzz.drawing import read_answer
 from tests.support.assigned_topic import assigned_topic
 
 PATIENCE_S = 40.0  # of one that answers late, on a machine that others use too
 PAUSE_S = 0.02  # between two looks
-# What is no answer: SILENCE, where the next request is answered, is as it should be with acks=0.
-HUNG_UP, SILENCE, NO_ANSWER = "the connection was closed", "silence", "no answer in time"
+HUNG_UP, NO_ANSWER = "the connection was closed", "no answer in time"
 _ABSENT = 0
-OFFSETS_LED_BY = 1
 _BY_NAME, _ONE_GROUP = 7, 7  # versions of ListOffsets and OffsetFetch
 # A topic's configuration, where it is not the cluster's.
 _CONFIGURED: Mapping[str, Mapping[str, str]] = {
@@ -69,10 +69,6 @@ class Side:
     known: Known = field(default_factory=Known)
     _connections: dict[int, Connection] = field(default_factory=dict)
 
-    @property
-    def topic_names(self) -> dict[UUID, str]:
-        return {topic: name for name, topic in self.known.topics.items()}
-
     async def ask(self, asked: Asked) -> Any:
         """kio's answer, or one of the three that are none."""
         frames = [asked.drawn.frame]
@@ -92,10 +88,15 @@ class Side:
         expected = _done_to_topics(asked.request, answer, asked.kind.api)
         if expected:
             await self._until_told(expected)
+        if asked.kind.api == "AlterPartitionReassignments":
+            for name, index in sorted(reassigned(answer)):
+                await self._until(partial(self._has_moved, name, index), f"{name} {index}: moved")
+        if asked.kind.api in ("AlterPartitionReassignments", "ElectLeaders"):
+            await self._until_told(dict.fromkeys(MOVED))
 
     async def make_kept_topics(self) -> None:
         """And the one in which groups keep what they committed."""
-        kept = {**KEPT, OFFSETS: ((OFFSETS_LED_BY, 2, 3),)}
+        kept = {**KEPT, **MOVED, OFFSETS: ((OFFSETS_LED_BY, 2, 3),)}
         topics = [assigned_topic(name, at, _CONFIGURED.get(name, {})) for name, at in kept.items()]
         answer = await self._ask(1, CreateTopicsRequest(topics=tuple(topics)))
         assert isinstance(answer, CreateTopicsResponse)
@@ -114,6 +115,7 @@ class Side:
             await self._until(partial(self._is_told, broker, expected), f"{broker}: {expected}")
         topics = await self._topics(BROKERS[0])
         self.known.topics = {name: topic.id for name, topic in topics.items()}
+        self.known.partitions = {name: len(topic.partitions) for name, topic in topics.items()}
         for name in expected.keys() & topics.keys():
             for at in topics[name].partitions:
                 await self._until(partial(self._leads, name, at), f"{name}: {at}")
@@ -137,6 +139,17 @@ class Side:
         answer = await self._ask(partition.leader, request, _BY_NAME)
         assert isinstance(answer, ListOffsetsResponse)
         return all(each.error is ErrorCode.NONE for each in answer.partitions)
+
+    async def _has_moved(self, name: str, index: int) -> bool:
+        """To where it was to be: nobody adds or removes a replica any more, and all are in sync."""
+        answer = await self._ask(BROKERS[0], ListReassignmentsRequest(partitions=None))
+        assert isinstance(answer, ListReassignmentsResponse)
+        for broker in BROKERS:
+            topic = (await self._topics(broker))[name]
+            (found,) = (each for each in topic.partitions if each.index == index)
+            if sorted(found.isr) != sorted(found.replicas):
+                return False
+        return not answer.ongoing
 
     async def _coordinates(self) -> bool:
         """The leader of the offsets has loaded them."""

@@ -1,15 +1,23 @@
 """What counts as a difference between two answers, and that both clusters are asked the same."""
 
+from datetime import timedelta
 from uuid import UUID
 
+import pytest
 from kio.schema.delete_topics.v6.response import DeletableTopicResult
 from kio.schema.errors import ErrorCode
 from kio.schema.fetch.v17.response import PartitionData
-from kio.schema.types import TopicName
+from kio.schema.join_group.v9.request import JoinGroupRequest
+from kio.schema.join_group.v9.response import JoinGroupResponse
+from kio.schema.types import GroupId, TopicName
+from kio.static.primitive import i32, i32Timedelta
 
 from node.wire.broker_frames import decode_request
 from tests.differential.comparison import Difference, differences, normal, refuses
-from tests.differential.requests import CHURNED, KEPT, KINDS, Known, draw
+from tests.differential.kinds import KINDS
+from tests.differential.model import Known, Member, Model
+from tests.differential.requests import draw
+from tests.differential.topics import CHURNED, KEPT, MOVED
 
 KAFKAS, OURS = UUID(int=1), UUID(int=2)
 COUNT = 2000
@@ -57,15 +65,74 @@ def test_records_are_compared_to_the_byte() -> None:
     assert [each.path for each in found] == ["records"]
 
 
-def test_both_are_asked_the_same_but_for_ids_and_each_request_can_be_read() -> None:
-    kafka, ours = Known(), Known()
-    for at, name in enumerate((*KEPT, *CHURNED)):
-        kafka.topics[name], ours.topics[name] = UUID(int=100 + at), UUID(int=200 + at)
-    seen = set()
+def both() -> tuple[Known, Known]:
+    """Who know the same, by other ids."""
+    sides = Known(), Known()
+    for side, first in zip(sides, (100, 200), strict=True):
+        for at, name in enumerate((*KEPT, *MOVED, *CHURNED)):
+            side.topics[name] = UUID(int=first + at)
+        side.members = {"j": f"j-{first}", "k": f"k-{first}"}
+    return sides
+
+
+MODELS = (
+    Model(),
+    Model(
+        topics={"a": 1, "b": 6},
+        ends={("one", 0): 3},
+        members={"j": Member(generation=1, has_share=True), "k": Member()},
+        committed={"g"},
+    ),
+)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["at first", "later"])
+def test_both_are_asked_the_same_but_for_ids_and_each_request_can_be_read(model: Model) -> None:
+    sides, seen = both(), set()
     for number in range(COUNT):
-        one, other = draw(1, number, kafka), draw(1, number, ours)
-        names = [{id_: name for name, id_ in known.topics.items()} for known in (kafka, ours)]
-        assert normal(one.request, names[0]) == normal(other.request, names[1])
-        decode_request(one.drawn.frame)
-        seen.add(one.kind.name)
+        asked = [draw(1, number, model, side) for side in sides]
+        one, other = (
+            normal(each.request, side.names) for each, side in zip(asked, sides, strict=True)
+        )
+        assert one == other
+        decode_request(asked[0].drawn.frame)
+        seen.add(asked[0].kind.name)
     assert seen == {kind.name for kind in KINDS}
+
+
+def test_a_member_is_known_by_what_both_call_it_once_it_has_an_id() -> None:
+    model, sides = Model(), (Known(), Known())
+    request = JoinGroupRequest(
+        group_id=GroupId("j"),
+        session_timeout=i32Timedelta.parse(timedelta(seconds=6)),
+        rebalance_timeout=i32Timedelta.parse(timedelta(seconds=6)),
+        member_id="",
+        group_instance_id=None,
+        protocol_type="consumer",
+        protocols=(),
+        reason=None,
+    )
+    for error, generation, expected in (
+        (ErrorCode.member_id_required, -1, Member()),
+        (ErrorCode.none, 1, Member(generation=1)),
+    ):
+        answers = [joined(name, error, generation) for name in ("x", "y")]
+        model.learn(request, "JoinGroup", sides, answers)
+        assert model.members == {"j": expected}
+        assert [side.members["j"] for side in sides] == ["x", "y"]
+    one, other = (normal(answer, side.names) for answer, side in zip(answers, sides, strict=True))
+    assert one == other
+
+
+def joined(member: str, error: ErrorCode, generation: int) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        throttle_time=i32Timedelta.parse(timedelta(0)),
+        error_code=error,
+        generation_id=i32(generation),
+        protocol_type="consumer",
+        protocol_name="range",
+        leader=member,
+        skip_assignment=False,
+        member_id=member,
+        members=(),
+    )

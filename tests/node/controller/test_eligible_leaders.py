@@ -16,7 +16,11 @@ from node.records.metadata import (
 from node.wire.alter_partition import PartitionResult
 from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange
 from node.wire.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, NamedPartition
-from node.wire.update_features import FeatureUpdate, UpdateFeaturesRequest
+from node.wire.update_features import (
+    FeatureUpdate,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from tests.support.brokers import Brokers
 
 NONE = -1
@@ -314,3 +318,11 @@ def test_turning_it_off_leaves_no_elr() -> None:
     brokers.ask(UpdateFeaturesRequest(updates=(replace(update, kind=2),)))
     assert brokers.state() == ((1,), (), 1)
     assert not brokers.image.has_elr
+
+
+def test_a_feature_that_there_is_not_is_refused_at_level_0_too() -> None:
+    brokers = three_of_two()
+    update = FeatureUpdate(name="x", level=0)
+    answer = brokers.ask(UpdateFeaturesRequest(updates=(update,)))
+    assert isinstance(answer, UpdateFeaturesResponse)
+    assert answer.error is ErrorCode.INVALID_UPDATE_VERSION
