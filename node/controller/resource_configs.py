@@ -42,6 +42,7 @@ _SCHEMAS = {
     TOPIC: TOPIC_DEFINITIONS,
 }
 _ANYTHING = Definition(default="", type=ConfigType.UNKNOWN, fault=no_fault)
+_KNOWN_TYPES = (TOPIC, BROKER, 8, CLIENT_METRICS, 32)  # `ConfigResource.Type`
 _LONGEST_ID = 9  # of a broker, in digits
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
@@ -106,7 +107,11 @@ def refuse_alteration(
 def describe_all(
     image: Image, queries: Sequence[ResourceQuery], own: Own
 ) -> tuple[ResourceDescription, ...]:
-    """A result for each resource; once the answer is full, that there is no more room in it."""
+    """A result for each resource; once the answer is full, that there is no more room in it. What
+    is no type of a resource is refused with all that is asked for beside it."""
+    if any(query.type not in _KNOWN_TYPES for query in queries):
+        why = "Unexpected resource type"
+        return tuple(refuse_description(queries, ErrorCode.INVALID_REQUEST, why))
     results: list[ResourceDescription] = []
     configs, characters = limits.MAX_DESCRIBED_CONFIGS, limits.MAX_DESCRIBED_CHARACTERS
     for query in queries:

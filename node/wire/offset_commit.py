@@ -52,12 +52,12 @@ def _read_request(entity: Any) -> OffsetCommitRequest:
         instance=getattr(entity, "group_instance_id", None),
         offsets=tuple(
             CommittedOffset(
-                partition=read_partition(topic, each.partition_index),
+                partition=read_partition(topic, each.partition_index, entry),
                 offset=each.committed_offset,
                 epoch=getattr(each, "committed_leader_epoch", -1),
                 metadata=each.committed_metadata,
             )
-            for topic in entity.topics
+            for entry, topic in enumerate(entity.topics)
             for each in topic.partitions
         ),
     )

@@ -1,6 +1,11 @@
 """The same requests to a cluster of Apache Kafka and to one of our node, and answers compared.
 
-    requests     kinds of requests to brokers, sound ones and ones at the limits, drawn by number
+    kinds        kinds of requests to brokers, and how often each is asked
+    topics       the topics that they speak of
+    values       what their fields may hold: values at the limits, and beyond
+    model        what both clusters have done so far, as their answers tell
+    sound        values by which both do what is asked, after all that
+    requests     a request, drawn by its number
     side         one of the clusters: asked one request at a time, and waited for
     comparison   an answer without what may differ, and in what two of them differ
     batches      records as clients send them, some wrong in one way
@@ -11,5 +16,6 @@
     python -m tests.differential --requests 5000 --seed 1
 
 An answer that differs, and is not settled, ends with exit code 1 and the line that shows it again:
-each request depends on what those before it left, so that it is all of them up to that number.
+each request depends on what those before it left, so that it is all of them up to that number. A
+run in which some kind of request was never done by both ends with 3: it says nothing of that kind.
 """

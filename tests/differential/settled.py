@@ -35,7 +35,9 @@ class Settled:
         )
 
 
-KAFKA, NODE, BOTH = "Apache Kafka", "our node", "both"
+NODE, BOTH = "our node", "both"
+_MIN_ISR = "min.insync.replicas"
+_OF_CLUSTER, _STARTED_WITH = 3, 4  # `DescribeConfigsResponse.ConfigSource`
 
 
 def _is(*values: Any) -> Says:
@@ -70,14 +72,12 @@ def _not_told(kind: str, path: str) -> Settled:
     )
 
 
-def _not_mended(kind: str, path: str, words: str, kafka: Says, node: Says) -> Settled:
-    """Apache Kafka is right, and our node answers otherwise still."""
-    return Settled(kind=kind, path=path, kafka=kafka, node=node, right=KAFKA, words=words)
-
-
-_TWICE = "what is named twice is answered once, by the last; ours answers or refuses each"
-
 _NEVER_JOINED = "a group that nobody joined and that holds no offset: Apache Kafka keeps its name"
+
+_MIN_ISR_OF_ALL = (
+    "with eligible leader replicas Apache Kafka's first controller sets min.insync.replicas for "
+    "all brokers; ours goes by what they were started with until somebody sets it: it is the same"
+)
 
 SETTLED: tuple[Settled, ...] = (
     *(
@@ -88,7 +88,7 @@ SETTLED: tuple[Settled, ...] = (
     Settled(
         kind="ListGroups",
         path="groups",
-        kafka=lambda group: isinstance(group, dict) and group["group_id"] in ("nobody", NOTHING),
+        kafka=lambda group: isinstance(group, dict) and group["protocol_type"] == NOTHING,
         node=_is(None),
         right=BOTH,
         words=_NEVER_JOINED,
@@ -154,6 +154,39 @@ SETTLED: tuple[Settled, ...] = (
         node=_is(2, 3),
         right=BOTH,
         words="KIP-919: of an endpoint type that there is not the error code tells",
+    ),
+    Settled(
+        kind="JoinGroup",
+        path="error_code",
+        kafka=_is("unknown_server_error"),
+        node=_is("invalid_request"),
+        right=NODE,
+        words=(
+            "a client's name that leaves no room for a member's is an exception in Apache Kafka, "
+            "which is no answer"
+        ),
+    ),
+    *(
+        Settled(
+            kind=kind,
+            path=f"{configs}.config_source",
+            kafka=_is(_OF_CLUSTER),
+            node=_is(_STARTED_WITH),
+            right=BOTH,
+            words=_MIN_ISR_OF_ALL,
+        )
+        for kind, configs in (
+            ("CreateTopics", "topics.configs"),
+            ("DescribeConfigs", "results.configs"),
+        )
+    ),
+    Settled(
+        kind="DescribeConfigs",
+        path="results.configs",
+        kafka=lambda config: isinstance(config, dict) and config["name"] == _MIN_ISR,
+        node=_is(None, NOTHING),
+        right=BOTH,
+        words=_MIN_ISR_OF_ALL,
     ),
     Settled(
         kind="JoinGroup",

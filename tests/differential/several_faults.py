@@ -82,6 +82,7 @@ SEVERAL_FAULTS: Mapping[tuple[str, str], Told] = {
     ("SyncGroup", "error_code"): {
         "inconsistent_group_protocol": (
             "invalid_group_id",
+            "not_coordinator",
             "unknown_member_id",
         ),
     },

@@ -156,6 +156,12 @@ def test_a_node_tells_of_itself_alone_and_of_what_it_was_started_with() -> None:
     ]
 
 
+def test_what_is_no_type_of_a_resource_is_refused_with_all_that_stands_beside_it() -> None:
+    queries = [ResourceQuery(type=each, name="r", keys=None) for each in (16, 3)]
+    found = describe_all(Image(), queries, OWN)
+    assert [each.error for each in found] == [ErrorCode.INVALID_REQUEST] * 2
+
+
 def test_what_is_not_set_is_deleted_whether_it_is_known_or_not() -> None:
     image = Image()
     image.replay(TopicRecord(name="t", topic_id=UUID(int=1)))

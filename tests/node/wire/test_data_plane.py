@@ -47,6 +47,7 @@ from node.wire.list_offsets import (
     SoughtOffset,
 )
 from node.wire.malformed_frame import MalformedFrame
+from node.wire.offset_fetch import OffsetFetchRequest, SoughtOffsets
 from node.wire.offset_for_leader_epoch import (
     EpochEnd,
     OffsetForLeaderEpochRequest,
@@ -321,6 +322,17 @@ def test_responses_are_what_kio_reads(key: int, message: Response, version: int)
     entity, size = entity_reader(response_class)(frame, at)
     assert at + size == len(frame)
     assert kio_bytes(kio_header) + kio_bytes(entity) == frame
+
+
+def test_what_two_topics_of_a_request_name_is_told_apart() -> None:
+    """Also where both are the same one."""
+    twice = tuple(TopicPartition(name="a", index=0, entry=entry) for entry in range(2))
+    sought = SoughtOffsets(group="g", partitions=twice)
+    _, frame = encode_request(OffsetFetchRequest(groups=(sought,)), correlation_id=5, client_id="c")
+    _, read = broker_frames.decode_request(frame)
+    assert isinstance(read, OffsetFetchRequest)
+    (group,) = read.groups
+    assert [each.entry for each in group.partitions or ()] == [0, 1]
 
 
 def test_no_topics_are_all_of_them_before_version_1() -> None:
