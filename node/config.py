@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from node.endpoint import Endpoint
-from node.ids import NodeId
+from node.ids import NO_NODE, NodeId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +97,14 @@ class ConnectionLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """What a node tells of itself: who it is, and the keys of the file that it was started with."""
+
+    node: NodeId = NO_NODE
+    started_with: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeConfig:
     """One node: who it is, where it listens, and how others reach it. A controller, unless it has
     a `role`.
@@ -121,3 +129,7 @@ class NodeConfig:
     role: BrokerRole | None = None
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes
     started_with: Mapping[str, str] = field(default_factory=dict)  # the file's keys, as they are
+
+    @property
+    def own(self) -> Own:
+        return Own(node=self.node_id, started_with=self.started_with)

@@ -27,7 +27,6 @@ from node.broker.retention import Retention
 from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
-from node.controller.effective_configs import Own
 from node.effects import CloseConnection, FlushLog, SaveCleanShutdown
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
 from node.outbox import Outbox
@@ -68,7 +67,7 @@ class Broker:
     ) -> None:
         me = config.node_id
         self._me = me
-        self._own = Own(node=me, started_with=config.started_with)
+        self._own = config.own
         self._cluster_id = cluster_id
         self._listener = config.advertised[0].name  # by which brokers reach each other
         self._raft = raft

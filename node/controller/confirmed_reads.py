@@ -5,8 +5,8 @@ Then the committed image answers (Raft thesis 6.4, `node.raft.read_index`).
 
 from dataclasses import dataclass
 
+from node.config import Own
 from node.controller import reads
-from node.controller.effective_configs import Own
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Now, Ticket, uuid_text

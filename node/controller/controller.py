@@ -17,7 +17,6 @@ from node.controller.accumulator import (
 from node.controller.claim import Claim, claim_of
 from node.controller.confirmed_reads import ConfirmedReads
 from node.controller.decision import Situation
-from node.controller.effective_configs import Own
 from node.controller.image import Image
 from node.controller.image_loader import ImageLoader
 from node.controller.partition_gauges import partition_gauges
@@ -91,7 +90,7 @@ class Controller:
         self._claim: Claim | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._writes = Waiting[PendingWrite](parking)
-        self._own = Own(node=config.node_id, started_with=config.started_with)
+        self._own = config.own
         self._reads = ConfirmedReads(raft, self._own, parking, outbox)
         self._idle_deadline_ns = NEVER_NS
 

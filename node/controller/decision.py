@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from node import limits
-from node.config import BrokerSettings
-from node.controller.effective_configs import Own
+from node.config import BrokerSettings, Own
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import NodeId

@@ -6,26 +6,17 @@ other names than what is set for a topic.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from node.config import Own
 from node.controller.config_definition import Definition
 from node.controller.image import Image
 from node.controller.image.configurations import BROKER, CLUSTER
 from node.controller.topic_configs import TOPIC_DEFINITIONS
 from node.controller.topic_synonyms import broker_key
-from node.ids import NO_NODE, NodeId
 from node.wire.configs import ConfigEntry, ConfigSource, ConfigType
 
 # What is known of a node's own keys: those that are a topic's as well.
 _OF_NODES = {broker_key(key): definition for key, definition in TOPIC_DEFINITIONS.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
-    """The node that answers, and the keys of the file that it was started with."""
-
-    node: NodeId = NO_NODE
-    started_with: Mapping[str, str] = field(default_factory=dict)
 
 
 def of_topic(own: Own, image: Image, key: str, entries: Mapping[str, str]) -> ConfigEntry:

@@ -2,8 +2,8 @@
 
 from typing import assert_never
 
-from node.controller import reassigning, resource_configs
-from node.controller.effective_configs import Own
+from node.config import Own
+from node.controller import config_descriptions, reassigning
 from node.controller.image import Image
 from node.wire.apis import ReadRequest, Response
 from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse
@@ -13,7 +13,7 @@ from node.wire.reassignments import ListReassignmentsRequest
 def answer(image: Image, request: ReadRequest, own: Own) -> Response:
     match request:
         case DescribeConfigsRequest(resources=resources):
-            results = resource_configs.describe_all(image, resources, own)
+            results = config_descriptions.describe_all(image, resources, own)
             return DescribeConfigsResponse(results=results)
         case ListReassignmentsRequest():
             return reassigning.ongoing(image, request)

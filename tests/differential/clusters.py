@@ -25,7 +25,6 @@ SETTINGS = {
     "controller.quorum.fetch.timeout.ms": "30000",
     "leader.imbalance.check.interval.seconds": "86400",
     "log.retention.ms": "-1",
-    "log.index.size.max.bytes": "1048576",  # of Apache Kafka's in our containers; ours tells of it
     "offsets.topic.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
 }

@@ -37,7 +37,7 @@ class Settled:
 
 NODE, BOTH = "our node", "both"
 _MIN_ISR = "min.insync.replicas"
-_OF_CLUSTER, _STARTED_WITH = 3, 4  # `DescribeConfigsResponse.ConfigSource`
+_OF_CLUSTER, _STARTED_WITH, _DEFAULT = 3, 4, 5  # `DescribeConfigsResponse.ConfigSource`
 
 
 def _is(*values: Any) -> Says:
@@ -77,6 +77,11 @@ _NEVER_JOINED = "a group that nobody joined and that holds no offset: Apache Kaf
 _MIN_ISR_OF_ALL = (
     "with eligible leader replicas Apache Kafka's first controller sets min.insync.replicas for "
     "all brokers; ours goes by what they were started with until somebody sets it: it is the same"
+)
+
+_SMALL_INDEXES = (
+    "segment.index.bytes: in our containers Apache Kafka is started with log.index.size.max.bytes, "
+    "and our node, which has no such index, is not"
 )
 
 SETTLED: tuple[Settled, ...] = (
@@ -169,15 +174,20 @@ SETTLED: tuple[Settled, ...] = (
     *(
         Settled(
             kind=kind,
-            path=f"{configs}.config_source",
-            kafka=_is(_OF_CLUSTER),
-            node=_is(_STARTED_WITH),
+            path=f"{configs}.{field}",
+            kafka=_is(kafka),
+            node=_is(node),
             right=BOTH,
-            words=_MIN_ISR_OF_ALL,
+            words=words,
         )
         for kind, configs in (
             ("CreateTopics", "topics.configs"),
             ("DescribeConfigs", "results.configs"),
+        )
+        for field, kafka, node, words in (
+            ("config_source", _OF_CLUSTER, _STARTED_WITH, _MIN_ISR_OF_ALL),
+            ("config_source", _STARTED_WITH, _DEFAULT, _SMALL_INDEXES),
+            ("value", "1048576", "10485760", _SMALL_INDEXES),
         )
     ),
     Settled(

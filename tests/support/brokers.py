@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from node.config import BrokerSettings
+from node.config import BrokerSettings, Own
 from node.controller.decision import Situation
-from node.controller.effective_configs import Own
 from node.controller.heartbeats import fence
 from node.controller.image import Image, Partition
 from node.controller.sessions import BrokerSessions
