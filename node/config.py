@@ -128,7 +128,8 @@ class NodeConfig:
     groups: GroupSettings = GroupSettings()
     role: BrokerRole | None = None
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes
-    started_with: Mapping[str, str] = field(default_factory=dict)  # the file's keys, as they are
+    # The file's keys, as they are: what they mean is said above.
+    started_with: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def own(self) -> Own:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from node import limits
 from node.broker.held_replicas import Held, HeldReplicas, ReplicaLog
 from node.errors import ErrorCode
-from node.ids import Epoch
+from node.ids import NO_EPOCH, Epoch
 from node.records.batch import BatchHeader, DamagedBatch, Record, split_batches
 from node.wire.list_offsets import (
     EARLIEST,
@@ -134,9 +134,10 @@ def _is_known(timestamp_ms: int, version: int) -> bool:
 
 
 def _earliest(held: Held, sought: SoughtOffset) -> ListedOffset:
-    """With the epoch of its record, if there is one."""
-    replica = held.replica
-    return ListedOffset(partition=sought.partition, offset=replica.start, epoch=replica.first_epoch)
+    """With the epoch of its record, or of the one that will be there."""
+    replica, known = held.replica, held.replica.first_epoch
+    epoch = replica.leader_epoch if known == NO_EPOCH else known
+    return ListedOffset(partition=sought.partition, offset=replica.start, epoch=epoch)
 
 
 def _not_available(sought: SoughtOffset) -> ListedOffset:

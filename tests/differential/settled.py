@@ -193,7 +193,7 @@ SETTLED: tuple[Settled, ...] = (
     Settled(
         kind="DescribeConfigs",
         path="results.configs",
-        kafka=lambda config: isinstance(config, dict) and config["name"] == _MIN_ISR,
+        kafka=lambda config: isinstance(config, dict) and config.get("name") == _MIN_ISR,
         node=_is(None, NOTHING),
         right=BOTH,
         words=_MIN_ISR_OF_ALL,

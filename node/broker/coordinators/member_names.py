@@ -19,11 +19,13 @@ def new_member_id(request: JoinGroupRequest, random: Random) -> str:
 
 
 def have_room(request: JoinGroupRequest) -> bool:
-    """In every version of every answer that tells of the group, and in its record."""
+    """In every version of every answer that tells of the group, and in its record. Who has an id is
+    given no other one."""
     protocols = (each.name for each in request.protocols)
     names = (request.group, request.protocol_type, *protocols)
     fit = all(len(name.encode()) <= limits.MAX_STRING_BYTES for name in names)
-    return fit and len(_prefix(request).encode()) + _NUMBER_BYTES <= limits.MAX_STRING_BYTES
+    number = 0 if request.member else _NUMBER_BYTES
+    return fit and len(_prefix(request).encode()) + number <= limits.MAX_STRING_BYTES
 
 
 def _prefix(request: JoinGroupRequest) -> str:

@@ -220,6 +220,13 @@ def test_a_name_that_some_answer_has_no_room_for_is_refused(name: str, most: int
         assert world.leave(member) is ErrorCode.NONE
 
 
+@pytest.mark.parametrize(("size", "is_taken"), [(_LONGEST, True), (_LONGEST + 1, False)])
+def test_who_has_an_id_needs_no_room_for_another_one(size: int, is_taken: bool) -> None:
+    world = GroupMembers()
+    joining = world.join(world.new_id(), client_id="n" * size)
+    assert world.waits(joining) is is_taken  # for others; who is not taken is answered at once
+
+
 @pytest.mark.parametrize(
     ("length", "error"),
     [

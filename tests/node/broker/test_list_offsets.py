@@ -114,10 +114,10 @@ def test_what_was_deleted_is_of_no_time() -> None:
     assert log.at(0) == log.at(LATEST_TIME) == (-1, -1, -1)
 
 
-def test_an_empty_log_has_no_epoch_and_no_record_of_any_time() -> None:
+def test_an_empty_log_begins_in_its_leaders_epoch_and_has_no_record_of_any_time() -> None:
     log = Log()
     assert log.at(LATEST) == (0, -1, 0)
-    assert log.at(EARLIEST) == (0, -1, -1)
+    assert log.at(EARLIEST) == (0, -1, 0)
     assert log.at(0) == log.at(LATEST_TIME) == (-1, -1, -1)
 
 
