@@ -48,6 +48,12 @@ def _is_anything(_value: Any) -> bool:
     return True
 
 
+def _is_min_isr(config: Any) -> bool:
+    """Alone, or the only one of those that were asked for."""
+    only = next(iter(config.values()), None) if isinstance(config, dict) else None
+    return any(isinstance(each, dict) and each.get("name") == _MIN_ISR for each in (config, only))
+
+
 def _of_faults(kind: str, path: str, told: Told) -> Iterator[Settled]:
     """`told`: by the error of Apache Kafka, those of ours that were seen beside it."""
     for kafka, node in told.items():
@@ -193,7 +199,7 @@ SETTLED: tuple[Settled, ...] = (
     Settled(
         kind="DescribeConfigs",
         path="results.configs",
-        kafka=lambda config: isinstance(config, dict) and config.get("name") == _MIN_ISR,
+        kafka=_is_min_isr,
         node=_is(None, NOTHING),
         right=BOTH,
         words=_MIN_ISR_OF_ALL,
