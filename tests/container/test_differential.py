@@ -14,4 +14,4 @@ def test_our_node_answers_as_apache_kafka_does_or_it_is_known_why_not() -> None:
     tally = asyncio.run(compare(1, REQUESTS))
     assert not tally.unknown, "\n".join(each.told(1) for each in tally.unknown)
     assert tally.asked.total() == REQUESTS
-    assert tally.done.total() > REQUESTS / 10, f"{tally}"  # refusals that are alike say little
+    assert tally.done.total() > REQUESTS / 2, f"{tally}"  # refusals that are alike say little

@@ -62,7 +62,12 @@ def draw(seed: int, number: int, model: Model, known: Known) -> Asked:
     first = max(api.min_version, kind.since, found.since)
     likely = {**COMMON, **ids, **kind.values, **found.values}
     drawn = draw_request(
-        rng, number + 1, likely, (replace(api, min_version=first),), extremes=(0.0,)
+        rng,
+        number + 1,
+        likely,
+        (replace(api, min_version=first),),
+        extremes=(0.0,),
+        clients=kind.clients,
     )
     return Asked(number=number, kind=kind, broker=found.broker, drawn=drawn)
 

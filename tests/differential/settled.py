@@ -166,17 +166,6 @@ SETTLED: tuple[Settled, ...] = (
         right=BOTH,
         words="KIP-919: of an endpoint type that there is not the error code tells",
     ),
-    Settled(
-        kind="JoinGroup",
-        path="error_code",
-        kafka=_is("unknown_server_error"),
-        node=_is("invalid_request"),
-        right=NODE,
-        words=(
-            "a client's name that leaves no room for a member's is an exception in Apache Kafka, "
-            "which is no answer"
-        ),
-    ),
     *(
         Settled(
             kind=kind,

@@ -115,6 +115,7 @@ CONFIGS = (
     ("retention.bytes", "-1"),
     ("unclean.leader.election.enable", "true"),
 )
+ALTERED = one_of(*CHURNED, "none", "", "bad name", "7")
 # No operation that Kafka does not know: one such request unseats its controller (docs/findings.md,
 # 17).
 OF_CONFIGS: Mapping[str, Draw] = {

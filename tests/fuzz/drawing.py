@@ -34,6 +34,7 @@ RESOURCES = ("a", "b", "grün", "c" * 249)
 RARE = {"diverging_epoch", "snapshot_id"}
 # How often a field is at a limit; one of these for a whole message.
 EXTREMES = (0.0, 0.02, 0.12)
+CLIENTS = (None, "", "fuzz", "fuzz", "f" * 32_767)  # what they call themselves
 # Lengths at which an encoding changes, or somebody's patience ends; the last are for flexible
 # versions only.
 LENGTHS = (0, 1, 63, 126, 127, 128, 254, 255, 256, 16_383, 16_384, 32_766, 32_767)
@@ -131,16 +132,17 @@ def draw_request(
     likely: Mapping[str, Draw] = LIKELY,
     apis: Sequence[Api] = (),
     extremes: Sequence[float] = EXTREMES,
+    clients: Sequence[str | None] = CLIENTS,
 ) -> Drawn:
     """One of `apis`; of all, if none is named, and half of them alter configs then: what is
     written outlives its request. `likely` are values of fields by name, which a share of fields,
-    one of `extremes`, does not get."""
+    one of `extremes`, does not get; `clients` are who asks."""
     altering = not apis and rng.random() < 0.5
     api = BY_KEY[ClientApi.INCREMENTAL_ALTER_CONFIGS] if altering else rng.choice(apis or APIS)
     version = rng.randint(api.min_version, api.max_version)
     request_class = kio_class(api.package, api.name, version, "request")
     flexible = request_class.__flexible__
-    client = rng.choice((None, "", "fuzz", "fuzz", "f" * 32_767))
+    client = rng.choice(clients)
     header = RequestHeader(
         api_key=api.key, api_version=version, correlation_id=correlation_id, client_id=client
     )
