@@ -39,6 +39,7 @@ SEVERAL_FAULTS: Mapping[tuple[str, str], Told] = {
         "invalid_request": ("transactional_id_authorization_failed",),
     },
     ("JoinGroup", "error_code"): {
+        "inconsistent_group_protocol": ("unknown_member_id",),
         "invalid_session_timeout": (
             "invalid_request",
             "not_coordinator",

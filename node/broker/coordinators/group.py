@@ -150,7 +150,7 @@ class Group:
                     client_id=each.client_id,
                     client_host="",
                     metadata=each.metadata(self.protocol) if is_stable else b"",
-                    assignment=each.assignment if is_stable else b"",
+                    assignment=each.assignment,  # also of the generation before
                 )
                 for each in self.members.values()
             ),

@@ -220,6 +220,14 @@ def test_a_name_that_some_answer_has_no_room_for_is_refused(name: str, most: int
         assert world.leave(member) is ErrorCode.NONE
 
 
+def test_until_it_is_shared_out_anew_members_are_told_of_with_their_shares_of_before() -> None:
+    world = GroupMembers()
+    (member,) = world.stable(1)
+    world.join(member)
+    assert world.group.state is GroupState.COMPLETING
+    assert [each.assignment for each in world.group.described().members] == [member.encode()]
+
+
 @pytest.mark.parametrize(("size", "is_taken"), [(_LONGEST, True), (_LONGEST + 1, False)])
 def test_who_has_an_id_needs_no_room_for_another_one(size: int, is_taken: bool) -> None:
     world = GroupMembers()
