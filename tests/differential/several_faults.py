@@ -1,7 +1,7 @@
 """Of requests with several faults: which error Apache Kafka told, and which one our node did.
 
 By kind of request and by field. Nothing says which fault is told first; what was not seen beside
-each other in 10,000 requests, of seeds 1 and 2, is told as a difference.
+each other in runs of seeds 1, 2 and 3 is told as a difference.
 """
 
 from collections.abc import Mapping, Sequence
