@@ -55,6 +55,7 @@ class Forwarding:
         self._outbox = outbox
         self._waiting = Waiting[_Forwarded](parking)
         self._out: dict[ChannelId, _Out] = {}
+        self._used: dict[ChannelId, None] = {}  # a connection may be open
         self._at: Endpoint | None = None  # the active controller, as far as is known
         self._next_correlation_id = 0
 
@@ -74,7 +75,8 @@ class Forwarding:
         """Send what is due to the active controller, and give up what has waited for too long."""
         if at != self._at:
             self._at = at
-            for channel in list(self._out):
+            # Also where no answer is waited for: what is handed on next would go to who led before.
+            for channel in list(self._used):
                 self._hang_up(channel, mono_ns)
         for channel, out in list(self._out.items()):
             if mono_ns >= out.until_ns:
@@ -122,6 +124,7 @@ class Forwarding:
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
         """The connection failed."""
+        self._used.pop(channel, None)
         out = self._out.pop(channel, None)
         each = None if out is None else self._waiting.find(out.connection)
         if each is not None:
@@ -142,6 +145,7 @@ class Forwarding:
         number = self._next_correlation_id
         self._next_correlation_id = (number + 1) % 2**31
         each.is_out = True
+        self._used[channel] = None
         self._out[channel] = _Out(
             connection=connection,
             correlation_id=number,

@@ -125,6 +125,18 @@ def test_another_active_controller_is_asked_instead() -> None:
     assert world.answer(new, EnvelopeResponse(frame=b"new"))
 
 
+def test_what_is_handed_on_next_does_not_go_to_who_led_before() -> None:
+    """Over a connection that was left open, which still leads there."""
+    world = World()
+    old = world.asked(world.take(1))
+    assert world.answer(old, EnvelopeResponse(error=ErrorCode.NONE, frame=b"done"))
+    world.at = None
+    assert world.poll() == [DisconnectPeer(channel=old.channel)]
+    world.at = SECOND
+    assert world.poll() == []
+    assert world.asked(world.take(2)).endpoint == SECOND
+
+
 def test_a_silent_controller_is_given_up_with_the_request() -> None:
     world = World()
     ask = world.asked(world.take(1))
