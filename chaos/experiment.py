@@ -171,11 +171,18 @@ class Experiment:
         seconds = self._timeouts.whole_s
         if not await self._probe.wait_until_whole(seconds):
             await self._stuck(f"the quorum was not whole {seconds:g} s after the last cure")
-        if self._watch is not None and not await self._watch.wait_until_whole(seconds):
-            await self._stuck(f"not every replica was in sync {seconds:g} s after the last cure")
+        await self._replicas_become_whole()
         if not await self._another_write():
             within = f"{self._timeouts.write_s:g} s"
             await self._stuck(f"no write was acknowledged within {within} of being whole")
+        # While there was no active controller no ISR shrank, and all could seem in sync. A write
+        # that waits for the ISR ends that: all of it has the write, or it is another ISR by now.
+        await self._replicas_become_whole()
+
+    async def _replicas_become_whole(self) -> None:
+        seconds = self._timeouts.whole_s
+        if self._watch is not None and not await self._watch.wait_until_whole(seconds):
+            await self._stuck(f"not every replica was in sync {seconds:g} s after the last cure")
 
     async def _stuck(self, what: str) -> NoReturn:
         """Whose fault it is depends on whether all processes run; raises NeverBackError for one
