@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from chaos.cluster.interface import NodeId
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import (
     BROKERS,
@@ -16,6 +17,8 @@ from chaos.cluster.targets.named import (
     layout,
     left_to_no_seed,
 )
+from chaos.cluster.targets.own_brokers import COMBINED, ROLES
+from chaos.combined_roles import why_not_combined
 from chaos.controls import CONTROLS
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
@@ -87,6 +90,7 @@ def plan_of(choices: Choices) -> RunPlan:
     if plan.runtime != SIM:
         _require_quorum(plan.target, plan.nodes, plan.target_settings)
     _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
+    _require_apart(plan)
     return plan
 
 
@@ -240,6 +244,18 @@ def _require_made(target: str, nodes: int, settings: Mapping[str, str], mutation
         layout(target, nodes, settings, mutation=mutation)
     except SettingError as error:
         raise UsageError(f"{error}\n  try: kraft-chaos run --help") from error
+
+
+def _require_apart(plan: RunPlan) -> None:
+    """Raises UsageError for a script that does not make sense where brokers are controllers."""
+    script = plan.scenario.script_with(plan.target_settings)
+    if script is None or plan.target_settings.get(ROLES) != COMBINED:
+        return
+    made, count = layout(plan.target, plan.nodes, plan.target_settings)
+    roles = [made.roles(NodeId(number)) for number in range(1, count + 1)]
+    why = why_not_combined(script, sum(each.is_controller for each in roles))
+    if why:
+        raise UsageError(f"{plan.scenario.name} with {ROLES}={COMBINED}: {why}")
 
 
 def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> str:

@@ -1,4 +1,5 @@
-"""A KRaft node: the quorum of KIP-595 and a controller, or a broker, on top; in Kafka's protocol.
+"""A KRaft node: the quorum of KIP-595, and a controller, a broker or both on top, in Kafka's
+protocol.
 
 Everything it decides is plain synchronous code without I/O: an event goes in, effects come out,
 time and chance are arguments. What performs the effects, in the order of `turn.py`, is a shell:
@@ -22,7 +23,7 @@ no other package.
     broker/         keeps replicas of partitions, leads and follows
     core.py         one order of a step: the quorum, and a role on top of it, on messages
     node.py         the same on frames: the whole
-    controller_node.py, broker_node.py   the two that there are
+    controller_node.py, broker_node.py, combined_node.py   the three that there are
     turn.py         the one order of perform, send and flush, for every shell
     server/         the shell with sockets and disks, and `kraft-node`
 """

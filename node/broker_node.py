@@ -2,6 +2,7 @@
 
 from node.broker.broker import Broker
 from node.broker.held_replicas import ReplicaLogs
+from node.broker.image_follower import ImageFollower
 from node.config import BrokerRole, NodeConfig
 from node.core import Core, Life
 from node.endpoint import Endpoint
@@ -11,7 +12,6 @@ from node.parking import Parking
 from node.raft.client import RaftClient
 from node.raft.raft import Raft
 from node.wire import broker_frames
-from node.wire.apis import BROKER_API_RANGES
 
 BrokerNode = Node[Broker]
 
@@ -29,7 +29,7 @@ def broker_node(
 
     def broker(raft: Raft, outbox: Outbox, parking: Parking) -> Broker:
         return Broker(
-            RaftClient(raft),
+            ImageFollower(RaftClient(raft), config.snapshots, outbox),
             config,
             role,
             cluster_id=life.cluster_id,
@@ -41,8 +41,8 @@ def broker_node(
             parking=parking,
         )
 
-    own = config.advertised[0]
+    own = role.advertised[0]
     # It goes by the name of the controllers' listener; who observes is asked nothing there.
     observer = Endpoint(name=role.controller_listener, host=own.host, port=own.port)
-    core = Core(config, life, (observer,), broker, BROKER_API_RANGES)
+    core = Core(config, life, (observer,), broker)
     return Node(core, broker_frames, f"broker-{life.key.id}")

@@ -49,9 +49,11 @@ class BrokerSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRole:
     """What a broker itself goes by. `controller_listener` is the name of the controllers' own
-    listener, by which it reaches them; its own listeners are all alike."""
+    listener, by which it reaches them. `advertised` is by listener name; the first one is that by
+    which other brokers reach this one, and otherwise they are all alike."""
 
     controller_listener: str
+    advertised: tuple[Endpoint, ...]
     heartbeat_ms: int = 2000  # broker.heartbeat.interval.ms
     lag_ms: int = 30_000  # replica.lag.time.max.ms
     fetch_wait_ms: int = 500  # replica.fetch.wait.max.ms
@@ -106,11 +108,10 @@ class Own:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeConfig:
-    """One node: who it is, where it listens, and how others reach it. A controller, unless it has
-    a `role`.
+    """One node: who it is, where it listens, and how others reach it. A broker, if it has a `role`.
 
-    `advertised` is by listener name; the first one is the controllers' own (inner) listener, by
-    which other voters reach this node.
+    `advertised` is of a controller, by listener name; the first one is the controllers' own (inner)
+    listener, by which other voters reach this node. A broker that is no controller has none.
     """
 
     node_id: NodeId
@@ -134,3 +135,18 @@ class NodeConfig:
     @property
     def own(self) -> Own:
         return Own(node=self.node_id, started_with=self.started_with)
+
+    @property
+    def is_controller(self) -> bool:
+        return bool(self.advertised)
+
+    @property
+    def controller_listener(self) -> str:
+        """By which controllers are reached, this one or others."""
+        return self.advertised[0].name if self.role is None else self.role.controller_listener
+
+    @property
+    def inner_listeners(self) -> frozenset[str]:
+        """By which other nodes reach this one, in each of its roles."""
+        of_broker = () if self.role is None else self.role.advertised[:1]
+        return frozenset(at.name for at in (*self.advertised[:1], *of_broker))

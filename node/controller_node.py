@@ -11,6 +11,7 @@ from functools import partial
 from node import wire
 from node.config import NodeConfig
 from node.controller.controller import Controller
+from node.controller.image import Image
 from node.controller.registration import (
     REGISTRY_CHANNEL,
     Active,
@@ -19,6 +20,7 @@ from node.controller.registration import (
     own_registration,
 )
 from node.core import Core, Life
+from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
 from node.node import Framing, Node
@@ -30,6 +32,7 @@ from node.raft.raft import Raft
 from node.records.metadata import MetadataRecord
 from node.wire import API_RANGES
 from node.wire.alter_partition import AlterPartitionRequest
+from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import DATA_REQUESTS, Request, Response
 from node.wire.assign_directories import AssignDirectoriesRequest
@@ -80,8 +83,9 @@ class ControllerRole:
             config.timeouts.request_ms,
             outbox,
         )
+        self._client = RaftClient(raft)
         self.controller = Controller(
-            RaftClient(raft),
+            self._client,
             config,
             life.cluster_id,
             outbox,
@@ -121,6 +125,10 @@ class ControllerRole:
     def deadline_ns(self) -> int:
         return min(self.controller.deadline_ns(), self._registrar.deadline_ns(), self._stop_by_ns)
 
+    def leader_at(self) -> Endpoint | None:
+        """Where the active controller is, as far as is known; it may be this node."""
+        return self._client.leader_at()
+
     def _active_controller(self) -> Active | None:
         """Another node, to be reached; None once this one is to stop."""
         if self._stop_by_ns != NEVER_NS:
@@ -145,6 +153,10 @@ class ControllerRole:
         raise AssertionError(f"{log} was flushed, and is no log of this node")
 
     # --- what is told of it ---
+
+    @property
+    def image(self) -> Image:
+        return self.controller.image
 
     @property
     def applied(self) -> Offset:
@@ -202,6 +214,9 @@ class ControllerRole:
             case _:
                 return self._raft.on_request(connection, listener, request, now)
 
+    def apis(self, listener: str) -> tuple[ApiRange, ...]:  # noqa: ARG002 - they are all alike
+        return API_RANGES
+
     def takes_envelopes(self, listener: str) -> bool:
         """Only nodes hand on what others ask, and they come by the inner listener."""
         return listener == self._inner
@@ -220,7 +235,7 @@ def controller_core(
 ) -> Core[ControllerRole]:
     """`bootstrap`: what the first leader of an empty log writes into it."""
     role = partial(ControllerRole, config=config, life=life, bootstrap=bootstrap)
-    return Core(config, life, config.advertised, role, API_RANGES)
+    return Core(config, life, config.advertised, role)
 
 
 def controller_node(

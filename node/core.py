@@ -91,6 +91,9 @@ class ProcessRole(Protocol):
     def deadline_ns(self) -> int:
         """When `poll` or `on_timeout` has something to do, at the latest."""
 
+    def apis(self, listener: str) -> tuple[ApiRange, ...]:
+        """What is served there."""
+
     def takes_envelopes(self, listener: str) -> bool:
         """Is what comes there in an Envelope served as if it had come by itself?"""
 
@@ -117,9 +120,7 @@ class Core(Generic[R]):
         life: Life,
         advertised: tuple[Endpoint, ...],
         role: Callable[[Raft, Outbox, Parking], R],
-        apis: tuple[ApiRange, ...],
     ) -> None:
-        self._apis = apis
         self._outbox = Outbox()
         self._parking = Parking(self._outbox, config.limits.connections)
         self._is_stopped = False
@@ -155,7 +156,7 @@ class Core(Generic[R]):
     ) -> list[Output]:
         self.raft.log.begin_step()
         if isinstance(request, ApiVersionsRequest):
-            response: Response | None = self._api_versions(request)
+            response: Response | None = self._api_versions(request, listener)
         else:
             response = self.role.handle(connection, listener, request, now)
         if response is not None:
@@ -254,10 +255,10 @@ class Core(Generic[R]):
             self._is_stopped = True
             outputs.append(Stop(code=code, reason=reason))
 
-    def _api_versions(self, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    def _api_versions(self, request: ApiVersionsRequest, listener: str) -> ApiVersionsResponse:
         return ApiVersionsResponse(
             error=ErrorCode.NONE if request.supported else ErrorCode.UNSUPPORTED_VERSION,
-            apis=self._apis,
+            apis=self.role.apis(listener),
             supported=SUPPORTED_FEATURES,
             finalized=tuple(sorted(self.role.feature_levels().items())),
             features_at=self.role.applied - 1,

@@ -4,6 +4,8 @@ Frames end here: `node.wire` turns them into the flat messages of `node.core`, a
 requests into frames. A frame that cannot be read closes its connection.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Generic, Protocol, assert_never
 
 from node.core import Core, R
@@ -49,15 +51,31 @@ class Framing(Protocol):
     def decode_response(self, header: RequestHeader, frame: bytes) -> Response: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request that came in: what its answer will repeat, and by which table it was read."""
+
+    header: RequestHeader
+    framing: Framing
+
+
 class Node(Generic[R]):
     """Deterministic: the same events, times and chance give the same effects."""
 
-    def __init__(self, core: Core[R], framing: Framing, client_id: str) -> None:
+    def __init__(
+        self,
+        core: Core[R],
+        framing: Framing,
+        client_id: str,
+        others: Mapping[str, Framing] | None = None,
+    ) -> None:
+        """`others`: of listeners at which another table is served."""
         self.core = core
         self._framing = framing
+        self._others = others or {}
         self._client_id = client_id
         # What answers will repeat: of requests that came in, and of those that went out.
-        self._incoming: dict[ConnectionId, RequestHeader] = {}
+        self._incoming: dict[ConnectionId, _Asked] = {}
         self._envelopes: dict[ConnectionId, RequestHeader] = {}  # in which those came
         self._outgoing: dict[ChannelId, dict[int, RequestHeader]] = {}
 
@@ -98,14 +116,15 @@ class Node(Generic[R]):
     # --- frames to messages ---
 
     def _on_frame(self, event: FrameReceived, now: Now) -> list[Output]:
+        framing = self._others.get(event.listener, self._framing)
         try:
-            header, request = self._framing.decode_request(event.frame)
+            header, request = framing.decode_request(event.frame)
         except MalformedFrame as error:
             return self.core.on_garbled(event.connection, str(error), now)
         assert event.connection not in self._incoming, "its last request was not answered"
         if isinstance(request, EnvelopeRequest) and self.core.role.takes_envelopes(event.listener):
             header, request = self._open(event.connection, header, request)
-        self._incoming[event.connection] = header
+        self._incoming[event.connection] = _Asked(header, framing)
         return self.core.on_request(event.connection, event.listener, request, now)
 
     def _open(
@@ -158,13 +177,13 @@ class Node(Generic[R]):
         return effects
 
     def _respond(self, output: ResponseTo) -> list[Effect]:
-        header = self._incoming[output.connection]
+        asked = self._incoming[output.connection]
         envelope = self._envelopes.get(output.connection)
         try:
-            frame = self._framing.encode_response(header, output.response)
+            frame = asked.framing.encode_response(asked.header, output.response)
             if envelope is not None:
                 whole = enveloped(output.response, frame)
-                frame = self._framing.encode_response(envelope, whole)
+                frame = asked.framing.encode_response(envelope, whole)
         except UnencodableMessage as error:
             # Nothing that could be said is true: whoever asked is told nothing.
             return self._hang_up(CloseConnection(connection=output.connection, reason=str(error)))
@@ -181,7 +200,8 @@ class Node(Generic[R]):
     def _forget(self, connection: ConnectionId) -> RequestHeader | None:
         """It is answered, or nobody waits; what it asked, if anything."""
         self._envelopes.pop(connection, None)
-        return self._incoming.pop(connection, None)
+        asked = self._incoming.pop(connection, None)
+        return None if asked is None else asked.header
 
     def _request(self, output: RequestTo) -> Effect:
         header, frame = self._framing.encode_request(

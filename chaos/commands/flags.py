@@ -119,10 +119,10 @@ def add_settings(command: argparse.ArgumentParser, *, of_scenarios: bool = True)
         default=[],
         dest="settings",
         metavar="NAME=VALUE",
-        help="more than once if need be: how the target is configured, roles=combined, "
-        "brokers=N, controllers=3, quorum=static, or dynamic (our own node lists its voters "
-        "otherwise), elr=off, replication=N, min_isr=N, unclean=on, log_dirs=2, defaults=stock, or "
-        "a name of Kafka's own configuration"
+        help="more than once if need be: how the target is configured, roles=combined (every "
+        "broker is a controller as well), brokers=N, controllers=3, quorum=static, or dynamic (our "
+        "own node lists its voters otherwise), elr=off, replication=N, min_isr=N, unclean=on, "
+        "log_dirs=2, defaults=stock, or a name of Kafka's own configuration"
         + (f"; and how the scenario is, {', '.join(of_scenario)}" if of_scenarios else ""),
     )
 

@@ -4,14 +4,14 @@ it nor the controller compares that with the registration (KAFKA-14617)."""
 from collections.abc import Sequence
 
 from chaos.mutations.planted import Planted
-from node.broker.image_follower import ImageFollower
+from node.broker.broker import Broker
 from node.broker.remote_replica import RemoteReplica
 from node.controller import isr_proposals
 from node.controller.image import Image
 from node.ids import Offset
 from node.wire.alter_partition import ANY_EPOCH, IsrMember
 
-_fetched, _may_join = RemoteReplica.fetched, ImageFollower.may_join
+_fetched, _may_join = RemoteReplica.fetched, Broker.may_join
 
 
 def by_the_first(
@@ -21,7 +21,7 @@ def by_the_first(
     _fetched(self, offset, leader_end, first, now_ns)
 
 
-def in_any_epoch(self: ImageFollower, broker: int, _epoch: int) -> bool:
+def in_any_epoch(self: Broker, broker: int, _epoch: int) -> bool:
     return _may_join(self, broker, ANY_EPOCH)
 
 
@@ -34,7 +34,7 @@ PLANTED = Planted(
     decision="fetched",
     wrong=by_the_first,
     other=Planted(
-        owner=ImageFollower,
+        owner=Broker,
         decision="may_join",
         wrong=in_any_epoch,
         other=Planted(owner=isr_proposals, decision="_are_eligible", wrong=whoever_is_active),

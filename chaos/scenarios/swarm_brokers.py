@@ -16,7 +16,7 @@ from functools import partial
 
 from chaos.cluster.interface import DiskSickness, PowerCutMode
 from chaos.cluster.targets.node import BOOTSTRAP, DYNAMIC, LISTED, QUORUM, STATIC
-from chaos.cluster.targets.own_brokers import BROKERS, CONTROLLERS
+from chaos.cluster.targets.own_brokers import BROKERS, COMBINED, CONTROLLERS, ROLES
 from chaos.conditions import Conditions
 from chaos.nemesis.fault import Fault, Menace
 from chaos.nemesis.grudges import Ways
@@ -103,7 +103,8 @@ def trial(
     """The same for the same seed, in every process; `asked` are settings, which are not drawn."""
     asked = asked or {}
     count = int(asked.get(BROKERS, brokers or _stream(seed, "brokers").choice((3, 3, 3, 4, 5))))
-    settings = {**_settings(_stream(seed, "settings"), count), **asked}
+    drawn = _settings(_stream(seed, "settings"), count, combined=asked.get(ROLES) == COMBINED)
+    settings = {**drawn, **asked}
     return Trial(
         nodes=count,
         schedule=_schedule(seed, duration_s, settings),
@@ -126,10 +127,12 @@ def every_fault() -> tuple[Fault, ...]:
 # --- what a seed makes of it ---
 
 
-def _settings(rng: random.Random, brokers: int) -> Mapping[str, str]:
-    """Dotted names are Kafka's; half of the seeds have its own values, but for quick sessions."""
+def _settings(rng: random.Random, brokers: int, *, combined: bool) -> Mapping[str, str]:
+    """Dotted names are Kafka's; half of the seeds have its own values, but for quick sessions.
+    Where brokers are `combined` they are the controllers, however many the seed has."""
     replication = rng.choice((2, 3, 3, min(4, brokers)))
-    controllers = rng.choice((1, 1, 3))
+    separate = rng.choice((1, 1, 3))
+    controllers = brokers if combined else separate
     quorum = rng.choice((LISTED, DYNAMIC, STATIC))
     known = {BOOTSTRAP: str(controllers)} if quorum == DYNAMIC else {}
     chosen = {

@@ -15,7 +15,7 @@ from node.broker.fetch_requests import FetchRequests
 from node.broker.fetchers import Fetchers
 from node.broker.forwarding import Forwarding
 from node.broker.held_replicas import HeldReplicas, ReplicaLogs
-from node.broker.image_follower import ImageFollower
+from node.broker.image_follower import MetadataFollower
 from node.broker.isr_changes import IsrChanges
 from node.broker.life_traces import LifeTraces
 from node.broker.lifecycle import Lifecycle, LifeState
@@ -31,8 +31,15 @@ from node.effects import CloseConnection, FlushLog, SaveCleanShutdown
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
 from node.outbox import Outbox
 from node.parking import Parking
-from node.raft.client import RaftClient
-from node.wire.apis import BROKER_REQUESTS, GROUP_REQUESTS, HandedOn, Request, Response
+from node.wire.api import ApiRange
+from node.wire.apis import (
+    BROKER_API_RANGES,
+    BROKER_REQUESTS,
+    GROUP_REQUESTS,
+    HandedOn,
+    Request,
+    Response,
+)
 from node.wire.configs import DescribeConfigsRequest
 from node.wire.delete_records import DeleteRecordsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
@@ -49,11 +56,11 @@ _LET_GO_NS = 3000 * MS
 
 
 class Broker:
-    """A `node.core.ProcessRole`."""
+    """A `node.core.ProcessRole`. `follower` is loaded, started and polled with it."""
 
     def __init__(
         self,
-        raft: RaftClient,
+        follower: MetadataFollower,
         config: NodeConfig,
         role: BrokerRole,
         *,
@@ -69,24 +76,23 @@ class Broker:
         self._me = me
         self._own = config.own
         self._cluster_id = cluster_id
-        self._listener = config.advertised[0].name  # by which brokers reach each other
-        self._raft = raft
+        self._listener = role.advertised[0].name  # by which brokers reach each other
         self._logs = logs
         self._outbox = outbox
-        self.follower = ImageFollower(raft, config.snapshots, outbox)
+        self.follower = follower
         self._link = ControllerLink(config.timeouts.request_ms, outbox)
         self.lifecycle = Lifecycle(
             me=me,
             cluster_id=cluster_id,
             incarnation=incarnation,
-            listeners=config.advertised,
+            listeners=role.advertised,
             directory=directory,
             previous_epoch=previous_epoch,
             role=role,
             link=self._link,
         )
         self._life = LifeTraces(self.lifecycle, previous_epoch, outbox)
-        self.replicas = HeldReplicas(me, logs, config.brokers, role, self.follower.may_join, outbox)
+        self.replicas = HeldReplicas(me, logs, config.brokers, role, self.may_join, outbox)
         self._checkpoint = HighWatermarkCheckpoint(self.replicas, outbox)
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
@@ -159,7 +165,7 @@ class Broker:
         self.follower.start(now)
 
     def poll(self, now: Now) -> None:
-        controller = self._raft.leader_at()
+        controller = self.follower.leader_at()
         self.replicas.trace()  # by what it knew of the image until now
         self.follower.poll(now)
         applied, mono_ns = self.follower.applied, now.mono_ns
@@ -197,6 +203,13 @@ class Broker:
         nothing (`BrokerServer` publishes no metadata before). Nor are they if it is to end before
         that."""
         return self._unflushed is None and self.lifecycle.is_caught_up
+
+    def may_join(self, broker: int, epoch: int) -> bool:
+        """Is it active, in that broker epoch (-1: in any), as far as this broker has heard?"""
+        brokers = self.follower.image.brokers
+        found = brokers.find(broker)
+        is_known = found is not None and epoch in (-1, found.broker_epoch)
+        return is_known and brokers.is_active(broker)
 
     def on_timeout(self, now: Now) -> None:
         """Nothing waits until there is no more input."""
@@ -256,6 +269,9 @@ class Broker:
 
     def gauges(self) -> Mapping[str, int]:
         return {}
+
+    def apis(self, listener: str) -> tuple[ApiRange, ...]:  # noqa: ARG002 - they are all alike
+        return BROKER_API_RANGES
 
     def takes_envelopes(self, listener: str) -> bool:  # noqa: ARG002 - they are for controllers
         return False

@@ -1,20 +1,46 @@
 """The image of the metadata log, as a broker replays it: all that it knows of the cluster."""
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from node.config import SnapshotSettings
 from node.controller.image import Image
 from node.controller.image_loader import ImageLoader
 from node.controller.snapshot_generator import SnapshotGenerator
 from node.controller.told_replay import replay
+from node.endpoint import Endpoint
 from node.ids import Epoch, Now, Offset
 from node.outbox import Outbox
 from node.raft.client import RaftClient, SnapshotPart
 from node.records.metadata import decode_metadata
 
 
+class MetadataFollower(Protocol):
+    """What a broker has of the metadata log: what is committed, replayed, and who leads there."""
+
+    @property
+    def image(self) -> Image: ...
+
+    @property
+    def applied(self) -> Offset:
+        """All below is replayed."""
+
+    def leader_at(self) -> Endpoint | None:
+        """Where the active controller is, as far as is known."""
+
+    def load(self) -> None:
+        """Before `Raft.start`."""
+
+    def start(self, now: Now) -> None:
+        """After `Raft.start`."""
+
+    def poll(self, now: Now) -> None: ...
+
+    def deadline_ns(self) -> int: ...
+
+
 class ImageFollower:
-    """A `Listener` of the quorum; it never leads."""
+    """That of a broker alone; a `Listener` of the quorum, which never leads."""
 
     def __init__(self, raft: RaftClient, settings: SnapshotSettings, outbox: Outbox) -> None:
         self._raft = raft
@@ -25,11 +51,12 @@ class ImageFollower:
 
     @property
     def applied(self) -> Offset:
-        """All below is replayed."""
         return self._raft.handed_over
 
+    def leader_at(self) -> Endpoint | None:
+        return self._raft.leader_at()
+
     def load(self) -> None:
-        """Before `Raft.start`."""
         self._raft.load(self)
 
     def start(self, now: Now) -> None:
@@ -42,12 +69,6 @@ class ImageFollower:
 
     def deadline_ns(self) -> int:
         return min(self._raft.deadline_ns(), self._snapshots.deadline_ns())
-
-    def may_join(self, broker: int, epoch: int) -> bool:
-        """Is it active, in that broker epoch (-1: in any), as far as this broker has heard?"""
-        found = self.image.brokers.find(broker)
-        is_known = found is not None and epoch in (-1, found.broker_epoch)
-        return is_known and self.image.brokers.is_active(broker)
 
     # --- what the quorum tells ---
 

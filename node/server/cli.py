@@ -45,6 +45,9 @@ example:
   kraft-node start -c node-1.properties > node-1.trace
 
   stdout carries one JSON line an event, stderr what a person should know. SIGTERM stops it.
+
+  process.roles is controller, broker, or broker,controller: both in one process. Its listeners in
+  controller.listener.names then serve controllers, and all others serve clients and brokers.
 """
 SETTINGS = f"""\
 

@@ -68,6 +68,13 @@ def _check_voters(options: Namespace, config: NodeConfig) -> None:
             " kraft-node format -t CLUSTER_ID -c FILE",
             code=WRONG_USAGE,
         )
+    if options.standalone and not config.is_controller:
+        raise Refusal(
+            what="a node that is no controller is no voter: --standalone cannot be given",
+            where=str(options.config),
+            next_step="add controller to process.roles, or give --no-initial-controllers",
+            code=WRONG_USAGE,
+        )
     if bool(chosen) != bool(config.quorum_voters):
         return
     options_ = "--initial-controllers, --standalone or --no-initial-controllers"
@@ -84,7 +91,7 @@ def _first_voters(options: Namespace, config: NodeConfig, new: UUID | None) -> F
     if new is not None:
         own = (ReplicaKey(config.node_id, new), config.advertised[:1])
         return (own,) if options.standalone else ()
-    listener = config.advertised[0].name
+    listener = config.controller_listener
     return tuple(
         (key, (Endpoint(name=listener, host=host, port=port),))
         for key, host, port in options.initial_controllers

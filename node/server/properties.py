@@ -1,10 +1,10 @@
-"""Kafka's server.properties, as far as a controller or a broker needs it.
+"""Kafka's server.properties, as far as a controller, a broker or both in one process need it.
 
 Kafka ignores what it does not know with a warning, and so do we; what would change the meaning of
 the rest (another role, a secured listener) is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,7 +125,8 @@ KNOWN_KEYS = {
 }
 
 
-_CONTROLLER, _BROKER = "controller", "broker"  # roles
+_CONTROLLER, _BROKER = "controller", "broker"
+_ROLES = (_CONTROLLER, _BROKER)
 
 
 class ConfigError(ValueError):
@@ -142,7 +143,7 @@ class Settings:
 
 def known_numbers() -> str:
     """A line for each setting that is a number, with its default, for `--help`."""
-    role = BrokerRole(controller_listener="")
+    role = BrokerRole(controller_listener="", advertised=())
     defaults = {
         **{key: getattr(QuorumTimeouts(), name) for key, name in TIMEOUT_KEYS.items()},
         **{key: getattr(ConnectionLimits(), name) for key, name in LIMIT_KEYS.items()},
@@ -162,20 +163,23 @@ def read_settings(path: Path) -> Settings:
 def parse_settings(text: str) -> Settings:
     """The text of a properties file. Raises ConfigError."""
     values = _properties(text)
-    is_broker = _refuse_other_kinds(values) == _BROKER
+    roles = _roles(values)
+    _refuse_secured(values)
     listeners = _endpoints(values, "listeners")
-    advertised = _endpoints(values, "advertised.listeners", otherwise=listeners)
-    inner = _controller_listeners(values, listeners, are_own=not is_broker)[0]
-    first = _inter_broker_listener(values, inner, listeners) if is_broker else inner
+    whole = _advertised(listeners, _endpoints(values, "advertised.listeners", otherwise=listeners))
+    of_controllers = _controller_listeners(values, listeners, are_own=_CONTROLLER in roles)
+    inner = of_controllers[0]
+    role = _broker_role(values, whole, of_controllers) if _BROKER in roles else None
+    own = [at for at in whole if role is None or at not in role.advertised]
     node_id = NodeId(_integer(values, "node.id", low=0))
     config = NodeConfig(
         node_id=node_id,
         log_dir=_log_dir(values),
         listeners=listeners,
-        advertised=_inner_first(first, listeners, advertised),
+        advertised=_first(inner, own) if _CONTROLLER in roles else (),
         metrics=_metrics_listener(values),
         bootstrap_servers=_bootstrap_servers(values, inner),
-        quorum_voters=_quorum_voters(values, inner, None if is_broker else node_id),
+        quorum_voters=_quorum_voters(values, inner, node_id if _CONTROLLER in roles else None),
         timeouts=QuorumTimeouts(**_integers(values, TIMEOUT_KEYS)),
         limits=_limits(values),
         snapshots=SnapshotSettings(**_integers(values, SNAPSHOT_KEYS)),
@@ -183,7 +187,7 @@ def parse_settings(text: str) -> Settings:
             unclean=_flag(values, UNCLEAN_ELECTION), **_integers(values, BROKER_KEYS)
         ),
         groups=GroupSettings(**_integers(values, GROUP_KEYS)),
-        role=_role(values, inner) if is_broker else None,
+        role=role,
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
         started_with=values,
     )
@@ -204,11 +208,18 @@ def _properties(text: str) -> dict[str, str]:
     return values
 
 
-def _refuse_other_kinds(values: Mapping[str, str]) -> str:
-    """The one role."""
-    role = _text(values, "process.roles")
-    if role not in (_CONTROLLER, _BROKER):
-        raise ConfigError(f"process.roles={role}: only `controller` or `broker` can be served")
+def _roles(values: Mapping[str, str]) -> list[str]:
+    """One of the two, or both in any order."""
+    roles = _list(_text(values, "process.roles"))
+    if not roles or len(set(roles)) != len(roles) or not set(roles) <= set(_ROLES):
+        raise ConfigError(
+            f"process.roles={values['process.roles']}: it is controller, broker, or both"
+            " (broker,controller)"
+        )
+    return roles
+
+
+def _refuse_secured(values: Mapping[str, str]) -> None:
     for entry in _list(values.get("listener.security.protocol.map", "")):
         name, _, protocol = entry.partition(":")
         if protocol != "PLAINTEXT":
@@ -216,23 +227,30 @@ def _refuse_other_kinds(values: Mapping[str, str]) -> str:
                 f"listener.security.protocol.map: {name} is {protocol or 'nothing'}; "
                 "only PLAINTEXT can be served"
             )
-    return role
 
 
-def _role(values: Mapping[str, str], controller_listener: str) -> BrokerRole:
-    return BrokerRole(controller_listener=controller_listener, **_integers(values, ROLE_KEYS))
+def _broker_role(
+    values: Mapping[str, str], whole: Sequence[Endpoint], of_controllers: Sequence[str]
+) -> BrokerRole:
+    """By what brokers listen to are all listeners but the controllers'."""
+    own = [endpoint for endpoint in whole if endpoint.name not in of_controllers]
+    return BrokerRole(
+        controller_listener=of_controllers[0],
+        advertised=_first(_inter_broker_listener(values, own), own),
+        **_integers(values, ROLE_KEYS),
+    )
 
 
-def _inter_broker_listener(
-    values: Mapping[str, str], of_controllers: str, listeners: tuple[Endpoint, ...]
-) -> str:
+def _inter_broker_listener(values: Mapping[str, str], own: Sequence[Endpoint]) -> str:
     """By which brokers reach each other; the first unless told otherwise."""
-    names = [endpoint.name for endpoint in listeners]
-    if of_controllers in names:
-        raise ConfigError(f"listeners: a broker does not listen as {of_controllers}")
+    names = [endpoint.name for endpoint in own]
+    if not names:
+        raise ConfigError("listeners: all are among controller.listener.names; a broker has others")
     name = values.get(INTER_BROKER_LISTENER, names[0])
     if name not in names:
-        raise ConfigError(f"{INTER_BROKER_LISTENER}={name}: it is not among listeners ({names})")
+        raise ConfigError(
+            f"{INTER_BROKER_LISTENER}={name}: it is not among the broker's listeners ({names})"
+        )
     return name
 
 
@@ -244,21 +262,26 @@ def _controller_listeners(
     for name in names:
         if are_own and name not in known:
             raise ConfigError(f"controller.listener.names: {name} is not among listeners ({known})")
+        if not are_own and name in known:
+            raise ConfigError(f"listeners: a broker does not listen as {name}")
     if not names:
         raise ConfigError("controller.listener.names is empty")
     return names
 
 
-def _inner_first(
-    inner: str, listeners: tuple[Endpoint, ...], advertised: tuple[Endpoint, ...]
-) -> tuple[Endpoint, ...]:
-    """Every listener has an advertised address; the controllers' own comes first."""
+def _first(name: str, endpoints: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
+    return tuple(sorted(endpoints, key=lambda endpoint: endpoint.name != name))
+
+
+def _advertised(
+    listeners: tuple[Endpoint, ...], advertised: tuple[Endpoint, ...]
+) -> Sequence[Endpoint]:
+    """Every listener has an advertised address."""
     by_name = {endpoint.name: endpoint for endpoint in advertised}
     for name in by_name:
         if name not in {endpoint.name for endpoint in listeners}:
             raise ConfigError(f"advertised.listeners: {name} is not among listeners")
-    whole = [by_name.get(endpoint.name, endpoint) for endpoint in listeners]
-    return tuple(sorted(whole, key=lambda endpoint: endpoint.name != inner))
+    return [by_name.get(endpoint.name, endpoint) for endpoint in listeners]
 
 
 def _endpoints(

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from node import wire
 from node.broker_node import BrokerNode, broker_node
+from node.combined_node import CombinedNode, combined_node
 from node.config import BrokerRole, NodeConfig
 from node.controller_node import ControllerNode, controller_node
 from node.core import Life
@@ -31,6 +32,7 @@ from node.storage.meta import MetaProperties, load_meta
 from node.storage.partition_logs import PartitionLogs
 
 VERSION = "kraft-chaos 0.1.0"
+AnyNode = ControllerNode | BrokerNode | CombinedNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +126,9 @@ def _check_listener(config: NodeConfig, voters: VoterSet) -> None:
     """Voters who came in by another listener than the controllers' own would be refused."""
     own = [row for key, row in voters.rows.items() if key.id == config.node_id]
     listed = {(at.host, at.port) for row in own for at in row.endpoints}
-    inner, *others = config.advertised
-    for at in others:
-        if (at.host, at.port) in listed and (inner.host, inner.port) not in listed:
+    inner = {(at.host, at.port) for at in config.advertised[:1]}
+    for at in config.advertised[1:]:
+        if (at.host, at.port) in listed and not inner & listed:
             raise Refusal(
                 what=f"the other voters reach this node by {at.name} ({at.host}:{at.port}), where"
                 " no peer is served",
@@ -146,6 +148,11 @@ def node_on(
     """The node that goes on from what was found; `rng` draws its election time-outs, and
     `incarnation` names this life of its process. Raises Refusal where the log is not for it."""
     node = controller_node(config, _life(found, rng, incarnation), found.bootstrap, framing)
+    _check_log(node, config)
+    return node
+
+
+def _check_log(node: ControllerNode | CombinedNode, config: NodeConfig) -> None:
     fault = node.core.raft.log.voters.fault
     if fault is not None:
         raise Refusal(
@@ -153,7 +160,6 @@ def node_on(
             where=f"{config.log_dir}/{METADATA_DIRECTORY}",
             next_step=fault.next_step,
         )
-    return node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +198,29 @@ def broker_on(
         previous_epoch=replicas.previous_epoch,
         replicas=replicas.logs,
     )
+
+
+def combined_on(
+    found: Recovered,
+    replicas: RecoveredReplicas,
+    config: NodeConfig,
+    role: BrokerRole,
+    rng: random.Random,
+    incarnation: UUID,
+    framing: Framing = wire,
+) -> CombinedNode:
+    """As `node_on`, of a controller that is a broker as well."""
+    node = combined_node(
+        config,
+        role,
+        _life(found, rng, incarnation),
+        found.bootstrap,
+        previous_epoch=replicas.previous_epoch,
+        replicas=replicas.logs,
+        framing=framing,
+    )
+    _check_log(node, config)
+    return node
 
 
 def _life(found: Recovered, rng: random.Random, incarnation: UUID) -> Life:

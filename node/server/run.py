@@ -24,9 +24,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from node.broker_node import BrokerNode
 from node.config import NodeConfig
-from node.controller_node import ControllerNode
 from node.effects import Stop, Trace, TraceValue
 from node.endpoint import Endpoint
 from node.events import ShutdownRequested
@@ -40,9 +38,11 @@ from node.server.outcome import Refusal, die
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
 from node.server.recovered import (
+    AnyNode,
     Recovered,
     RecoveredReplicas,
     broker_on,
+    combined_on,
     node_on,
     recover,
     recover_replicas,
@@ -121,7 +121,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: RecoveredReplicas
         meter=meter,
         stop=stopped.set_result,
     )
-    inner = config.advertised[0].name
+    inner = config.inner_listeners
     connections = Connections(shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner)
     dial = TcpDial(config.timeouts.request_ms / 1000)
     peers = PeerLinks(shell.feed, dial)
@@ -151,10 +151,11 @@ async def _run(config: NodeConfig, found: Recovered, replicas: RecoveredReplicas
 
 def _node(
     config: NodeConfig, found: Recovered, replicas: RecoveredReplicas | None, incarnation: UUID
-) -> ControllerNode | BrokerNode:
+) -> AnyNode:
     if config.role is None or replicas is None:
         return node_on(found, config, random.Random(), incarnation)
-    return broker_on(found, replicas, config, config.role, random.Random(), incarnation)
+    begin = combined_on if config.is_controller else broker_on
+    return begin(found, replicas, config, config.role, random.Random(), incarnation)
 
 
 def _listen(config: NodeConfig, left: int) -> list[tuple[str, socket.socket]]:
@@ -187,7 +188,7 @@ def _where_else(endpoint: Endpoint, error: OSError) -> str:
     return "set listeners to an address and port that this node may use; list them with: ip address"
 
 
-def _metrics(node: ControllerNode | BrokerNode, meter: Meter) -> str:
+def _metrics(node: AnyNode, meter: Meter) -> str:
     mono_ns = read_clocks().mono_ns
     return exposition({**node.core.gauges(mono_ns), **meter.measured(mono_ns)})
 

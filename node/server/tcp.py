@@ -7,13 +7,13 @@ socket is not read: TCP tells the sender (Kafka mutes the channel).
 What all of them hold is bounded (`node.config.ConnectionLimits`): their number, and the bytes of
 frames that are being read, wait, or are being answered, and of answers that nobody takes. Beyond a
 bound somebody is hung up on, rather than made to wait for others that may never be done: the one
-that was silent longest, or that holds most. Connections of the voters' own listener go last, as in
+that was silent longest, or that holds most. Connections by which other nodes come go last, as in
 Kafka. Beside its part of `queued.max.request.bytes` a connection has at most one read of a socket
 (256 KiB), what asyncio buffers before it asks to pause (64 KiB), and the elements of one request
 (`node.limits`).
 
-Many clients together must not keep a voter waiting either: of their frames a turn takes a few, and
-then looks at the sockets again. Frames of the voters' own listener are all taken.
+Many clients together must not keep a node waiting either: of their frames a turn takes a few, and
+then looks at the sockets again. Frames of other nodes are all taken.
 """
 
 import asyncio
@@ -38,9 +38,14 @@ class Connections:
     """Those that are open, by the id under which the node knows them; silent ones first."""
 
     def __init__(
-        self, feed: Feed, clock: Clock, later: Later, limits: ConnectionLimits, inner: str
+        self,
+        feed: Feed,
+        clock: Clock,
+        later: Later,
+        limits: ConnectionLimits,
+        inner: frozenset[str],
     ) -> None:
-        """`inner` is the name of the voters' own listener."""
+        """`inner` are the names of the listeners by which other nodes come."""
         self._feed = feed
         self._clock = clock
         self._later = later
@@ -106,16 +111,15 @@ class Connections:
             connection.drop()
 
     def _dispensable(self) -> "list[Connection]":
-        """Whom to hang up on, silent ones first; those of the voters' listener only if there are no
-        others."""
-        others = [c for c in self._open.values() if c.listener != self._inner]
+        """Whom to hang up on, silent ones first; other nodes only if there is nobody else."""
+        others = [c for c in self._open.values() if c.listener not in self._inner]
         return others or list(self._open.values())
 
     # --- what connections tell ---
 
     def received(self, connection: "Connection", frame: bytes) -> None:
         event = FrameReceived(connection=connection.id, listener=connection.listener, frame=frame)
-        if connection.listener == self._inner:
+        if connection.listener in self._inner:
             self._feed(event)
         else:
             self._callers.append(event)

@@ -5,7 +5,7 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from uuid import UUID
 
@@ -13,9 +13,8 @@ from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.broker.broker import Broker
-from node.broker_node import BrokerNode
+from node.combined_node import CombinedRole
 from node.config import BrokerRole, GroupSettings, NodeConfig, SnapshotSettings
-from node.controller_node import ControllerNode
 from node.effects import (
     CloseConnection,
     DisconnectPeer,
@@ -39,7 +38,14 @@ from node.events import (
     ShutdownRequested,
 )
 from node.ids import METADATA_LOG, MS, ChannelId, ConnectionId, LogId, NodeId, Now, ReplicaKey
-from node.server.recovered import broker_on, node_on, recover, recover_replicas
+from node.server.recovered import (
+    AnyNode,
+    broker_on,
+    combined_on,
+    node_on,
+    recover,
+    recover_replicas,
+)
 from node.storage.format import format_log_directory
 from node.storage.log_changes import BatchLog, perform, perform_on_replicas
 from node.storage.partition_logs import PartitionLogs
@@ -50,7 +56,9 @@ from node.wire.frames import decode_response, encode_request
 CONTROLLER = NodeId(1)
 _LATENCY_NS = MS
 _HOUR = 3_600_000 * MS
-BROKER_ROLE = BrokerRole(controller_listener="CONTROLLER", heartbeat_ms=500, lag_ms=5000)
+BROKER_ROLE = BrokerRole(
+    controller_listener="CONTROLLER", advertised=(), heartbeat_ms=500, lag_ms=5000
+)
 _CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 
 
@@ -58,6 +66,7 @@ _CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 class _Line:
     """A connection, as its server sees it: one request is with the node at a time."""
 
+    listener: str
     answer: Callable[[bytes | None], None]  # None: it was closed
     waiting: deque[bytes] = field(default_factory=deque)
     is_busy: bool = False
@@ -68,11 +77,16 @@ class Machine:
     """A disk, and the process on it, if one runs."""
 
     id: NodeId
-    endpoint: Endpoint
+    as_controller: Endpoint | None = None
+    as_broker: Endpoint | None = None
     filesystem: FileSystem = field(default_factory=FileSystem)
     life: "Life | None" = None
     lives: int = 0
     exit_code: int | None = None
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        return tuple(at for at in (self.as_broker, self.as_controller) if at is not None)
 
     @property
     def disk(self) -> SimDisk:
@@ -82,6 +96,8 @@ class Machine:
     def broker(self) -> Broker:
         assert self.life is not None
         role = self.life.node.core.role
+        if isinstance(role, CombinedRole):
+            return role.broker
         assert isinstance(role, Broker)
         return role
 
@@ -89,7 +105,7 @@ class Machine:
 @dataclass
 class Life:
     machine: Machine
-    node: ControllerNode | BrokerNode
+    node: AnyNode
     log: BatchLog
     replicas: PartitionLogs | None
     save: Callable[[PersistElectionState], None]
@@ -104,8 +120,9 @@ class Life:
 
 
 class BrokerWorld:
-    """`spares`: controllers that have no vote; they observe, as brokers do. `told`: all that nodes
-    traced, in order."""
+    """`spares`: controllers that have no vote; they observe, as brokers do. `combined`: nodes that
+    are both, and all that vote; without them CONTROLLER does, alone. `told`: all that nodes traced,
+    in order."""
 
     def __init__(
         self,
@@ -115,40 +132,38 @@ class BrokerWorld:
         role: BrokerRole = BROKER_ROLE,
         snapshots: SnapshotSettings | None = None,
         spares: tuple[int, ...] = (),
+        combined: tuple[int, ...] = (),
     ) -> None:
         self._groups = groups or GroupSettings()
         self._role = role
         self._snapshots = snapshots or SnapshotSettings()
-        self._brokers = frozenset(brokers)
         self.told: list[tuple[NodeId, Trace]] = []
         self.now_ns = 1_000_000_000
         self._rng = random.Random(seed)
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._count = 0
         self.cut: set[tuple[int, int]] = set()  # (from, to): no message arrives
+        self._voters = tuple(NodeId(id_) for id_ in combined or (CONTROLLER,))
         self.machines = {
             NodeId(id_): Machine(
                 NodeId(id_),
-                Endpoint(name="INT" if id_ in brokers else "CONTROLLER", host="h", port=9000 + id_),
+                as_controller=None if id_ in brokers else _at("CONTROLLER", 9300 + id_),
+                as_broker=_at("INT", 9000 + id_) if id_ in (*brokers, *combined) else None,
             )
-            for id_ in (CONTROLLER, *spares, *brokers)
+            for id_ in (*self._voters, *spares, *brokers)
         }
+        voters = tuple((key_of(id_), (self._controller_at(id_),)) for id_ in self._voters)
         for machine in self.machines.values():
-            directory = directory_of(machine.id)
-            voters = (
-                ((ReplicaKey(CONTROLLER, directory), (machine.endpoint,)),)
-                if machine.id == CONTROLLER
-                else ()
-            )
             format_log_directory(
                 machine.disk,
                 cluster_id=_CLUSTER,
                 node_id=machine.id,
-                voters=voters,
+                voters=voters if machine.id in self._voters else (),
                 timestamp_ms=0,
-                directory_id=directory,
+                directory_id=directory_of(machine.id),
             )
-            self.start(machine.id)
+        for id_ in self.machines:
+            self.start(id_)
 
     # --- what is done to nodes ---
 
@@ -157,31 +172,36 @@ class BrokerWorld:
         assert machine.life is None
         machine.lives += 1
         machine.exit_code = None
-        is_broker = machine.id in self._brokers
-        votes = machine.id == CONTROLLER
+        votes = machine.id in self._voters
+        role = (
+            None
+            if machine.as_broker is None
+            else replace(self._role, advertised=(machine.as_broker,))
+        )
         config = NodeConfig(
             node_id=machine.id,
             log_dir="",
-            listeners=(machine.endpoint,),
-            advertised=(machine.endpoint,),
-            bootstrap_servers=() if votes else (self.machines[CONTROLLER].endpoint,),
+            listeners=machine.endpoints,
+            advertised=() if machine.as_controller is None else (machine.as_controller,),
+            bootstrap_servers=() if votes else (self._controller_at(self._voters[0]),),
             snapshots=self._snapshots,
             # What a snapshot covers can go: the log is let go of by whole segments.
             segment_bytes=self._snapshots.record_bytes,
-            role=self._role if is_broker else None,
+            role=role,
             groups=self._groups,
         )
         found = recover(config, machine.disk, UUID(int=1))
         incarnation = UUID(int=machine.id * 1000 + machine.lives)
         rng = random.Random(self._rng.random())
-        node: ControllerNode | BrokerNode
+        node: AnyNode
         replicas = None
-        if is_broker:
-            held = recover_replicas(self._role, machine.disk)
-            replicas = held.logs
-            node = broker_on(found, held, config, self._role, rng, incarnation)
-        else:
+        if role is None:
             node = node_on(found, config, rng, incarnation)
+        else:
+            held = recover_replicas(role, machine.disk)
+            replicas = held.logs
+            begin = combined_on if config.is_controller else broker_on
+            node = begin(found, held, config, role, rng, incarnation)
         machine.life = Life(
             machine=machine,
             node=node,
@@ -213,15 +233,18 @@ class BrokerWorld:
         self._feed(life, ShutdownRequested())
         self.until(lambda: machine.life is None, "it stopped")
 
-    def ask(self, id_: int, request: Request, patience_ms: int = 60_000) -> Response | None:
-        """The answer; None where the connection broke, or nothing came."""
+    def ask(
+        self, id_: int, request: Request, patience_ms: int = 60_000, listener: str = ""
+    ) -> Response | None:
+        """The answer; None where the connection broke, or nothing came. A broker is asked as one,
+        unless told otherwise."""
         machine = self.machines[NodeId(id_)]
         life = machine.life
         if life is None:
             return None
         header, frame = encode_request(request, correlation_id=1, client_id="client")
         told: list[bytes | None] = []
-        connection = self._open(life, told.append)
+        connection = self._open(life, listener or machine.endpoints[0].name, told.append)
         self._at(_LATENCY_NS, lambda: self._arrive(life, connection, frame))
         deadline_ns = self.now_ns + patience_ms * MS
         while not told and self.now_ns < deadline_ns and self._events:
@@ -310,17 +333,23 @@ class BrokerWorld:
 
     # --- connections ---
 
-    def _open(self, life: Life, answer: Callable[[bytes | None], None]) -> ConnectionId:
+    def _controller_at(self, id_: int) -> Endpoint:
+        found = self.machines[NodeId(id_)].as_controller
+        assert found is not None
+        return found
+
+    def _open(
+        self, life: Life, listener: str, answer: Callable[[bytes | None], None]
+    ) -> ConnectionId:
         connection = ConnectionId(life.next_connection)
         life.next_connection += 1
-        life.lines[connection] = _Line(answer)
+        life.lines[connection] = _Line(listener, answer)
         return connection
 
     def _send(self, life: Life, deed: SendToPeer) -> None:
         channel = deed.channel
         if channel not in life.out:
-            at = deed.endpoint.port
-            to = next(each for each in self.machines.values() if each.endpoint.port == at)
+            to, listener = self._listening_at(deed.endpoint.port)
             if to.life is None:
                 self._at(_LATENCY_NS, lambda: self._lost(life, channel))
                 return
@@ -329,11 +358,19 @@ class BrokerWorld:
             def answered(frame: bytes | None) -> None:
                 self._at(_LATENCY_NS, lambda: self._heard(life, channel, out, frame))
 
-            out = (served, self._open(served, answered))
+            out = (served, self._open(served, listener, answered))
             life.out[channel] = out
         served, connection = life.out[channel]
         if (life.machine.id, served.machine.id) not in self.cut:
             self._at(_LATENCY_NS, lambda: self._arrive(served, connection, deed.frame))
+
+    def _listening_at(self, port: int) -> tuple[Machine, str]:
+        return next(
+            (machine, at.name)
+            for machine in self.machines.values()
+            for at in machine.endpoints
+            if at.port == port
+        )
 
     def _arrive(self, life: Life, connection: ConnectionId, frame: bytes) -> None:
         line = life.lines.get(connection)
@@ -344,8 +381,8 @@ class BrokerWorld:
     def _hand_over(self, life: Life, connection: ConnectionId, line: _Line) -> None:
         if line.waiting and not line.is_busy:
             line.is_busy = True
-            frame, listener = line.waiting.popleft(), life.machine.endpoint.name
-            event = FrameReceived(connection=connection, listener=listener, frame=frame)
+            frame = line.waiting.popleft()
+            event = FrameReceived(connection=connection, listener=line.listener, frame=frame)
             self._at(0, lambda: self._feed(life, event) if connection in life.lines else None)
 
     def _go_on(self, life: Life, connection: ConnectionId) -> None:
@@ -378,6 +415,14 @@ class BrokerWorld:
 
 def directory_of(id_: int) -> UUID:
     return UUID(int=1000 + id_)
+
+
+def key_of(id_: int) -> ReplicaKey:
+    return ReplicaKey(NodeId(id_), directory_of(id_))
+
+
+def _at(name: str, port: int) -> Endpoint:
+    return Endpoint(name=name, host="h", port=port)
 
 
 def _log(life: Life, log: LogId) -> BatchLog:

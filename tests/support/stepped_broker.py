@@ -60,11 +60,11 @@ class SteppedBroker:
         told: Iterable[MetadataRecord] = (),
         disk: SimDisk | None = None,
     ) -> None:
-        role = BrokerRole(controller_listener="CONTROLLER")
+        role = BrokerRole(controller_listener="CONTROLLER", advertised=(_AT,))
         self.disk = disk or SimDisk(FileSystem())
         self.replicas = PartitionLogs.open(self.disk, by_size(_SEGMENT_BYTES))
         self.node = broker_node(
-            NodeConfig(node_id=ME, log_dir="", listeners=(_AT,), advertised=(_AT,), role=role),
+            NodeConfig(node_id=ME, log_dir="", listeners=(_AT,), advertised=(), role=role),
             role,
             Life(
                 cluster_id="worst",

@@ -18,8 +18,8 @@ from chaos.cluster.sim.invariants import (
     WatchedLife,
 )
 from chaos.cluster.sim.loop import VirtualLoop
-from node import ids
-from node.broker_node import BrokerNode
+from node.broker.broker import Broker
+from node.combined_node import CombinedNode
 from node.controller_node import ControllerNode
 from node.ids import Offset, ReplicaKey
 from node.outbox import Output
@@ -47,10 +47,14 @@ class InvariantKeeper:
         """Where disks lie, nodes cannot keep what they promise, and no step proves a bug."""
         self._watch = self._brokers = None
 
-    def begin(self, found: Recovered, node: ControllerNode, drive: Drive) -> "Post":
-        """A process has opened its log, and has not started yet."""
+    def post(self) -> "Post":
+        """For a process that has opened its logs, and has not started yet."""
+        return Post(self)
+
+    def watch_controller(
+        self, post: "Post", found: Recovered, node: ControllerNode | CombinedNode, drive: Drive
+    ) -> None:
         disk = DurableState(drive.files, LOG_DIRECTORY, found.log)
-        post = Post(self)
         if self._brokers is not None:
             post.let_in = self._brokers.begin_controller(found.key.id)
         try:
@@ -59,19 +63,18 @@ class InvariantKeeper:
                 post.life = self._watch.begin(found.key, view, self.now_ns())
         except InvariantViolated as violated:
             self.tell(violated)
-        return post
 
-    def begin_broker(self, node: ids.NodeId, broker: BrokerNode, found: PartitionLogs) -> "Post":
-        """The same of a broker, with the logs of its replicas."""
-        post = Post(self)
+    def watch_broker(
+        self, post: "Post", found: Recovered, broker: Broker, held: PartitionLogs
+    ) -> None:
+        """`held`: the logs of its replicas."""
         try:
             if self._brokers is not None:
                 post.broker = WatchedBroker.begin(
-                    self._brokers, node, broker.core, found, self.now_ns()
+                    self._brokers, found.key.id, broker, found.log, held, self.now_ns()
                 )
         except InvariantViolated as violated:
             self.tell(violated)
-        return post
 
     def now_ns(self) -> int:
         return self._loop.elapsed_ns

@@ -19,7 +19,14 @@ from enum import StrEnum
 from chaos.cluster.fault_evidence import Passage
 from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.topology import OUTER_PORT, client_port, host_name, inner_port, link_name
+from chaos.cluster.topology import (
+    OUTER_PORT,
+    client_port,
+    host_name,
+    inner_port,
+    link_name,
+    second_port,
+)
 from chaos.conditions import Conditions
 
 CLIENT = NodeId(0)  # where all clients are, and the harness
@@ -156,7 +163,7 @@ class ConnectAttempt:
 class Network:
     """All streams of one cluster; a virtual loop's `Internet`.
 
-    Clients dial `127.0.0.1:<client port of j>`, node i dials `link-i-j:<inner port of j>`.
+    Clients dial `127.0.0.1:<client port of j>`, node i dials `link-i-j:<an inner port of j>`.
     """
 
     def __init__(
@@ -365,7 +372,8 @@ def _ways(nodes: tuple[NodeId, ...]) -> Iterator[tuple[Address, tuple[NodeId, No
     for node in nodes:
         yield client_address(node), (CLIENT, node, OUTER_PORT)
         for other in nodes:
-            yield link_address(Link(node, other)), (node, other, inner_port(other))
+            for port in (inner_port(other), second_port(other)):
+                yield Address(link_name(Link(node, other)), port), (node, other, port)
 
 
 def client_address(node: NodeId) -> Address:

@@ -26,9 +26,7 @@ from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids
-from node.broker_node import BrokerNode
 from node.config import NodeConfig
-from node.controller_node import ControllerNode
 from node.effects import (
     AppendBatches,
     CloseConnection,
@@ -52,7 +50,7 @@ from node.endpoint import Endpoint
 from node.events import LogFlushed, ShutdownRequested
 from node.server.outcome import FAILED, describe_failure
 from node.server.peer_links import PeerLink, PeerLinks
-from node.server.recovered import Recovered, stop_line
+from node.server.recovered import AnyNode, Recovered, stop_line
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from node.storage.log_changes import perform
@@ -99,7 +97,7 @@ class SimProcess:
     def __init__(
         self,
         *,
-        node: ControllerNode | BrokerNode,
+        node: AnyNode,
         found: Recovered,
         replicas: PartitionLogs | None,
         config: NodeConfig,
@@ -124,7 +122,7 @@ class SimProcess:
             around.clock.mono_ns,
             self._inbox.append,
             config.limits,
-            config.advertised[0].name,
+            config.inner_listeners,
         )
         self._peers = PeerLinks(self._turns.feed, self._dial)
         self._work: Iterator[int] | None = None  # what goes on when the disk is done

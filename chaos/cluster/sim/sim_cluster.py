@@ -322,7 +322,11 @@ class SimCluster(OfTarget[OwnNode]):
 
     def _voters(self) -> FormattedVoters:
         seats = self._seats.items()
-        return tuple(_voter(seat) for node, seat in seats if self.roles[node].is_controller)
+        return tuple(
+            _voter(seat, self._target.controller_port(node))
+            for node, seat in seats
+            if self.roles[node].is_controller
+        )
 
     def _uuid(self) -> str:
         """An id in Kafka's text form."""
@@ -426,7 +430,7 @@ def _seat(node: NodeId, directory_id: str) -> Seat:
     )
 
 
-def _voter(seat: Seat) -> tuple[ReplicaKey, tuple[Endpoint, ...]]:
+def _voter(seat: Seat, port: int) -> tuple[ReplicaKey, tuple[Endpoint, ...]]:
     key = ReplicaKey(ids.NodeId(seat.node), parse_uuid(seat.directory_id))
-    inner = Endpoint(name="CONTROLLER", host=seat.inner.host, port=seat.inner.port)
+    inner = Endpoint(name="CONTROLLER", host=seat.inner.host, port=port)
     return key, (inner,)

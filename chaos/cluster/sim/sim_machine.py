@@ -16,13 +16,13 @@ from chaos.cluster.sim.process import Between, SimProcess, Surroundings
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
-from node.broker_node import BrokerNode
 from node.config import NodeConfig
-from node.controller_node import ControllerNode
 from node.server.outcome import FAILED, Refusal, describe_failure
 from node.server.recovered import (
+    AnyNode,
     Recovered,
     broker_on,
+    combined_on,
     node_on,
     recover,
     recover_replicas,
@@ -210,15 +210,23 @@ class Machine:
 
     def _node_on(
         self, found: Recovered, rng: random.Random, incarnation: UUID
-    ) -> tuple[ControllerNode | BrokerNode, PartitionLogs | None, Post]:
+    ) -> tuple[AnyNode, PartitionLogs | None, Post]:
         """What goes on from the disk, with its replicas if it is a broker."""
-        role, keeper = self._config.role, self._site.keeper
+        config, role, framing = self._config, self._config.role, self._site.framing
+        keeper, post = self._site.keeper, self._site.keeper.post()
         if role is None:
-            node = node_on(found, self._config, rng, incarnation, self._site.framing)
-            return node, None, keeper.begin(found, node, self.drive)
+            node = node_on(found, config, rng, incarnation, framing)
+            keeper.watch_controller(post, found, node, self.drive)
+            return node, None, post
         held = recover_replicas(role, self.drive.disk)
-        broker = broker_on(found, held, self._config, role, rng, incarnation)
-        return broker, held.logs, keeper.begin_broker(found.key.id, broker, held.logs)
+        if not config.is_controller:
+            broker = broker_on(found, held, config, role, rng, incarnation)
+            keeper.watch_broker(post, found, broker.core.role, held.logs)
+            return broker, held.logs, post
+        both = combined_on(found, held, config, role, rng, incarnation, framing)
+        keeper.watch_controller(post, found, both, self.drive)
+        keeper.watch_broker(post, found, both.core.role.broker, held.logs)
+        return both, held.logs, post
 
     def _end_unasked(self, exit_code: int) -> None:
         self.unasked_ends.append(

@@ -2,20 +2,17 @@
 
 from chaos.cluster.interface import NodeId
 from chaos.cluster.sim.watchdog import Watchdog
-from node.broker_node import BrokerNode
-from node.controller_node import ControllerNode
 from node.effects import Effect
 from node.events import Event
 from node.ids import Now
 from node.outbox import Output
+from node.server.recovered import AnyNode
 
 
 class WatchedNode:
     """A `node.turn.SteppedNode`. `outputs` are those of its last step, before they were frames."""
 
-    def __init__(
-        self, node: ControllerNode | BrokerNode, watchdog: Watchdog, number: NodeId, life: int
-    ) -> None:
+    def __init__(self, node: AnyNode, watchdog: Watchdog, number: NodeId, life: int) -> None:
         self.outputs: list[Output] = []
         self._node = node
         self._watchdog = watchdog

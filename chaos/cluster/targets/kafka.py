@@ -1,6 +1,7 @@
 """Apache Kafka as a target: what its users write into server.properties, and its storage tool.
 
-Brokers are nodes 1..b, controllers b+1..b+c; combined nodes 1..b are both. Every node has an inner
+Brokers are nodes 1..b, controllers b+1..b+c; combined nodes 1..b are both, and where there are more
+controllers than brokers, b+1..c are controllers only. Every node has an inner
 listener for the others and an outer one for clients; a controller's outer listener is a controller
 listener too, so that clients can ask the quorum itself.
 """
@@ -100,7 +101,8 @@ class Kafka:
     @property
     def nodes(self) -> Sequence[NodeId]:
         chosen = self.chosen
-        count = chosen.brokers if chosen.combined else chosen.brokers + chosen.controllers
+        beside = chosen.brokers if chosen.combined else 0
+        count = chosen.brokers + chosen.controllers - beside
         return [NodeId(number) for number in range(1, count + 1)]
 
     def release_of(self, node: NodeId) -> str:
@@ -108,9 +110,9 @@ class Kafka:
         return self.release
 
     def roles(self, node: NodeId) -> Roles:
-        if self.chosen.combined:
-            return Roles.BOTH
-        return Roles.BROKER if node <= self.chosen.brokers else Roles.CONTROLLER
+        if node > self.chosen.brokers:
+            return Roles.CONTROLLER
+        return Roles.BOTH if self.chosen.combined else Roles.BROKER
 
     def inner_ports(self, node: NodeId) -> Sequence[int]:
         both = self.roles(node) is Roles.BOTH

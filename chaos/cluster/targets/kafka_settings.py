@@ -52,7 +52,7 @@ _FIXED = (
 class KafkaSettings:
     """The layout of a cluster and what it promises."""
 
-    combined: bool = False  # every node is broker and controller
+    combined: bool = False  # every broker is a controller as well
     brokers: int = 3  # none, where a quorum alone is hurt
     controllers: int = 1
     static: bool = False  # voters by configuration (kraft.version 0), not in the log
@@ -98,8 +98,9 @@ def read_settings(words: Mapping[str, str]) -> KafkaSettings:
     brokers = _count(words, "brokers", 3, MOST, least=1 if combined else 0)
     known = _count(words, "bootstrap", 1, MOST)  # unless told otherwise, all that there are
     controllers = _count(words, "controllers", brokers if combined else known, MOST)
-    if combined and controllers != brokers:
-        raise SettingError(f"controllers={controllers}: of combined nodes, all {brokers} are both")
+    if combined and controllers < brokers:
+        what = f"all {brokers} brokers are controllers, and there may be more"
+        raise SettingError(f"controllers={controllers}: with roles=combined {what}")
     if not combined and controllers not in (1, 3):
         raise SettingError(f"controllers={controllers}: a quorum of its own has 1 or 3")
     bootstrap = _count(words, "bootstrap", controllers, controllers)

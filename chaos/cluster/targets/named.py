@@ -100,7 +100,7 @@ def layout(
         settings = {NODES: str(nodes), **settings}
     made = target_named(word, settings, mutation=mutation, conditions=conditions)
     if isinstance(made, OwnNode) and made.brokers.count:
-        return made, made.brokers.count + made.nodes
+        return made, made.count
     if isinstance(made, OwnNode) and made.nodes != nodes:
         raise SettingError(f"{NODES}={made.nodes}: there are {nodes}")
     return made, len(made.nodes) if isinstance(made, Kafka | Mixed) else nodes

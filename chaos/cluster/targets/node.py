@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.own_brokers import CONTROLLERS, OwnBrokers
 from chaos.cluster.targets.target import Seat, TargetBounds
-from chaos.cluster.topology import OUTER_PORT, host_name, inner_port
+from chaos.cluster.topology import OUTER_PORT, host_name, inner_port, second_port
 from chaos.conditions import Conditions
 from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
@@ -80,18 +80,30 @@ class OwnNode:
         del node
         return ""
 
+    @property
+    def count(self) -> int:
+        """Of all nodes."""
+        return self._first_controller - 1 + self.nodes
+
     def roles(self, node: NodeId) -> Roles:
-        return Roles.BROKER if node <= self.brokers.count else Roles.CONTROLLER
+        if node > self.brokers.count:
+            return Roles.CONTROLLER
+        return Roles.BOTH if self.brokers.combined else Roles.BROKER
 
     def inner_ports(self, node: NodeId) -> Sequence[int]:
-        return (inner_port(node),)
+        both = self.roles(node) is Roles.BOTH
+        return (inner_port(node), second_port(node)) if both else (inner_port(node),)
+
+    def controller_port(self, node: NodeId) -> int:
+        """Where other nodes reach a controller: in a combined node that is the second port."""
+        return self.inner_ports(node)[-1]
 
     def properties(self, seat: Seat, log_directory: str) -> str:
-        is_broker = self.roles(seat.node).is_broker
+        roles = self.roles(seat.node)
         settings = {
-            **(self.brokers.of_broker(seat) if is_broker else _of_controller(seat)),
+            **(self.brokers.of_broker(seat) if roles.is_broker else _of_controller(seat)),
             "log.dirs": log_directory,
-            **self._known(is_broker=is_broker),
+            **self._known(votes=roles.is_controller),
             **self.brokers.properties(),
             **({} if self.brokers.stock else self.conditions.properties()),
             **self.configuration,
@@ -104,7 +116,7 @@ class OwnNode:
         if not (self._is_dynamic and self.roles(seat.node).is_controller):
             return self.reformat_command(cluster_id, seat.node, properties_file)
         voters = ",".join(
-            f"{one.node}@{one.inner.host}:{one.inner.port}:{one.directory_id}"
+            f"{one.node}@{one.inner.host}:{self.controller_port(one.node)}:{one.directory_id}"
             for one in seats
             if self.roles(one.node).is_controller
         )
@@ -137,10 +149,16 @@ class OwnNode:
         words = ("start", "-c", properties_file)
         return (*MUTATED, self.mutation, "--", *words) if self.mutation else (*PROGRAM, *words)
 
-    def _known(self, *, is_broker: bool) -> Mapping[str, str]:
-        """The other controllers that its configuration tells a node of. No disk tells a broker."""
-        controllers = _controllers(self.brokers.count + 1, self.nodes)
-        named = controllers[: self.nodes if is_broker and self._is_dynamic else self.bootstrap]
+    @property
+    def _first_controller(self) -> int:
+        return 1 if self.brokers.combined else self.brokers.count + 1
+
+    def _known(self, *, votes: bool) -> Mapping[str, str]:
+        """The controllers that its configuration tells a node of. No disk tells one that is none of
+        them."""
+        nodes = [NodeId(self._first_controller + number) for number in range(self.nodes)]
+        controllers = [(node, host_name(node), self.controller_port(node)) for node in nodes]
+        named = controllers[: self.bootstrap if votes or not self._is_dynamic else self.nodes]
         servers = ",".join(f"{host}:{port}" for _, host, port in named)
         listed = () if self._is_dynamic else controllers
         voters = ",".join(f"{node}@{host}:{port}" for node, host, port in listed)
@@ -162,8 +180,3 @@ def _of_controller(seat: Seat) -> Mapping[str, str]:
             f"EXTERNAL://{seat.outer.host}:{seat.outer.port}"
         ),
     }
-
-
-def _controllers(first: int, count: int) -> Sequence[tuple[NodeId, str, int]]:
-    nodes = [NodeId(number) for number in range(first, first + count)]
-    return [(node, host_name(node), inner_port(node)) for node in nodes]

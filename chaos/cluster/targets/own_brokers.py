@@ -1,6 +1,6 @@
-"""Brokers of our own node, beside its controllers, by the settings that Apache Kafka's have.
+"""Brokers of our own node, by the settings that Apache Kafka's have.
 
-Brokers are nodes 1..b, controllers b+1..b+c, as of Apache Kafka.
+Brokers are nodes 1..b, controllers b+1..b+c, as of Apache Kafka; or combined, and 1..b are both.
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from chaos.cluster.targets.kafka import QUICK
 from chaos.cluster.targets.kafka_settings import KafkaSettings, read_settings
 from chaos.cluster.targets.target import Seat
-from chaos.cluster.topology import OUTER_PORT
+from chaos.cluster.topology import OUTER_PORT, second_port
 
 BROKERS, CONTROLLERS = "brokers", "controllers"
-OF_BROKERS = (CONTROLLERS, "elr", "replication", "min_isr", "unclean", "defaults")
+ROLES, COMBINED = "roles", "combined"
+OF_BROKERS = (CONTROLLERS, ROLES, "elr", "replication", "min_isr", "unclean", "defaults")
 _OF_ALL = ("broker.session.timeout.ms",)
 _OF_BROKER = (
     "broker.heartbeat.interval.ms",
@@ -26,6 +27,7 @@ class OwnBrokers:
     """How many, and what topics promise that do not say themselves."""
 
     count: int = 0
+    combined: bool = False  # all of them are controllers as well
     elr: bool = True  # eligible leader replicas (KIP-966)
     replication: int = 1
     min_isr: int = 1
@@ -36,6 +38,7 @@ class OwnBrokers:
         """But for the controllers."""
         return {
             BROKERS: str(self.count),
+            **({ROLES: COMBINED} if self.combined else {}),
             "elr": "on" if self.elr else "off",
             "replication": str(self.replication),
             "min_isr": str(self.min_isr),
@@ -56,15 +59,19 @@ class OwnBrokers:
 
     def of_broker(self, seat: Seat) -> Mapping[str, str]:
         """Who it is and where it listens."""
+        inner = {"INT": seat.inner.port}
+        if self.combined:
+            inner["CONTROLLER"] = second_port(seat.node)
+        listening = {**inner, "EXT": OUTER_PORT}
+        advertised = [f"{name}://{seat.inner.host}:{port}" for name, port in inner.items()]
         return {
-            "process.roles": "broker",
+            "process.roles": "broker,controller" if self.combined else "broker",
             "node.id": str(seat.node),
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "INT",
-            "listeners": f"INT://0.0.0.0:{seat.inner.port},EXT://0.0.0.0:{OUTER_PORT}",
-            "advertised.listeners": (
-                f"INT://{seat.inner.host}:{seat.inner.port},"
-                f"EXT://{seat.outer.host}:{seat.outer.port}"
+            "listeners": ",".join(f"{name}://0.0.0.0:{port}" for name, port in listening.items()),
+            "advertised.listeners": ",".join(
+                [*advertised, f"EXT://{seat.outer.host}:{seat.outer.port}"]
             ),
             **({} if self.stock else {name: QUICK[name] for name in _OF_BROKER}),
         }
@@ -83,6 +90,7 @@ def own_brokers(words: Mapping[str, str]) -> tuple[OwnBrokers, int]:
 def brokers_of(chosen: KafkaSettings) -> OwnBrokers:
     return OwnBrokers(
         count=chosen.brokers,
+        combined=chosen.combined,
         elr=chosen.elr,
         replication=chosen.replication,
         min_isr=chosen.min_isr,

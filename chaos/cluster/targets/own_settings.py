@@ -24,7 +24,6 @@ _VALUES: Mapping[str, Sequence[str]] = {
 }
 # What Apache Kafka's nodes can be and ours cannot, by the one value that is true of ours.
 _ONLY = {
-    "roles": ("separate", "a node of ours is a broker or a controller, not both"),
     "log_dirs": ("1", "a broker of ours has one log directory"),
 }
 OF_NODES = (

@@ -140,7 +140,7 @@ def test_copies_are_no_more_than_brokers() -> None:
         ({"colour": "red"}, "no such setting; there are roles, quorum, elr"),
         ({"elr": "maybe"}, "it is on or off"),
         ({"controllers": "2"}, "1 or 3"),
-        ({"controllers": "1", "roles": "combined"}, "all 3 are both"),
+        ({"controllers": "1", "roles": "combined"}, "all 3 brokers are controllers"),
         ({"brokers": "6"}, "a number from 0 to 5"),
         ({"brokers": "0", "roles": "combined"}, "a number from 1 to 5"),
         ({"brokers": "2", "replication": "3"}, "a number from 1 to 2"),

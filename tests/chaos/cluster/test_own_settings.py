@@ -3,9 +3,9 @@
 import pytest
 
 from chaos.cluster.docker.identity import labels_of, target_of
-from chaos.cluster.interface import Address, NodeId
+from chaos.cluster.interface import Address, NodeId, Roles
 from chaos.cluster.targets.kafka_settings import SettingError
-from chaos.cluster.targets.named import target_named
+from chaos.cluster.targets.named import layout, target_named
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.own_settings import BESIDE_BROKERS, OF_NODES
 from chaos.cluster.targets.target import Seat
@@ -96,7 +96,11 @@ def test_stock_is_what_kafka_waits_unless_told_otherwise() -> None:
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"roles": "combined"}, "roles=combined: a node of ours is a broker or a controller"),
+        ({"roles": "both"}, "roles=both: it is separate or combined"),
+        (
+            {"brokers": "3", "roles": "combined", "controllers": "1"},
+            "with roles=combined all 3 brokers are controllers, and there may be more",
+        ),
         ({"log_dirs": "2"}, "log_dirs=2: a broker of ours has one log directory"),
         ({"log.cleaner.threads": "2"}, "log.cleaner.threads=2: our own node has no such setting"),
         (
@@ -117,5 +121,28 @@ def test_what_no_node_of_ours_can_have_is_refused_by_name(
         target_named("node", {"brokers": "1", **settings})
 
 
-def test_one_log_directory_and_separate_roles_are_what_there_is() -> None:
+def test_one_log_directory_is_what_there_is() -> None:
     target_named("node", {"brokers": "1", "roles": "separate", "log_dirs": "1"})
+
+
+@pytest.mark.parametrize(("controllers", "kinds"), [("3", "bbb"), ("5", "bbbcc")])
+@pytest.mark.parametrize("quorum", ["listed", "dynamic", "static"])
+def test_combined_nodes_are_voters_by_their_second_port(
+    quorum: str, controllers: str, kinds: str
+) -> None:
+    words = {"brokers": "3", "roles": "combined", "quorum": quorum, "controllers": controllers}
+    target, count = layout("node", 3, words)
+    assert isinstance(target, OwnNode)
+    nodes = [NodeId(number) for number in range(1, count + 1)]
+    of_kind = {"b": Roles.BOTH, "c": Roles.CONTROLLER}
+    assert [target.roles(node) for node in nodes] == [of_kind[kind] for kind in kinds]
+    assert target_of(labels_of(target, "cluster")).settings == target.settings
+    config = read(target, BROKER).config
+    assert config.role is not None
+    assert [(at.name, at.port) for at in config.role.advertised] == [("INT", 9101), ("EXT", 25001)]
+    assert [(at.name, at.port) for at in config.advertised] == [("CONTROLLER", 9301)]
+    assert target.inner_ports(NodeId(1)) == (9101, 9301)
+    ports = [target.controller_port(node) for node in nodes]
+    assert ports == [9301, 9302, 9303, 9104, 9105][:count]
+    if quorum != "dynamic":
+        assert [at.port for (at,) in config.quorum_voters.values()] == ports

@@ -103,7 +103,7 @@ def test_brokers_come_first_and_are_configured_as_kafkas() -> None:
     assert read.unknown == ()
     assert read.config.role is not None
     assert read.config.role.controller_listener == "CONTROLLER"
-    assert [(each.name, each.port) for each in read.config.advertised] == [
+    assert [(each.name, each.port) for each in read.config.role.advertised] == [
         ("INT", 9102),
         ("EXT", 25002),
     ]

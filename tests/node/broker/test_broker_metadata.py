@@ -66,7 +66,7 @@ def test_who_votes_is_changed_through_brokers() -> None:
     add = AddVoterRequest(
         cluster_id=None,
         voter=spare,
-        endpoints=(world.machines[SPARE].endpoint,),
+        endpoints=world.machines[SPARE].endpoints,
         timeout_ms=10_000,
     )
     assert world.ask(first, add) == VoterChangeResponse()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from uuid import UUID
 
+from node.broker.broker import Broker
 from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.image_follower import ImageFollower
 from node.broker.isr import Proposal
@@ -46,11 +47,12 @@ class Led:
 
     def __init__(self) -> None:
         self.image = Image()
-        follower = ImageFollower.__new__(ImageFollower)
-        follower.image = self.image
-        role = BrokerRole(controller_listener="C", lag_ms=LAG_MS)
+        broker = Broker.__new__(Broker)
+        broker.follower = ImageFollower.__new__(ImageFollower)
+        broker.follower.image = self.image
+        role = BrokerRole(controller_listener="C", advertised=(), lag_ms=LAG_MS)
         self.replicas = HeldReplicas(
-            ME, NoLogs(), BrokerSettings(), role, follower.may_join, Outbox()
+            ME, NoLogs(), BrokerSettings(), role, broker.may_join, Outbox()
         )
         self.tell(0, *map(registration, (ME, OTHER)), TopicRecord(name="t", topic_id=TOPIC), LED)
 

@@ -212,7 +212,7 @@ async def world(
         meter=Meter(read_clocks()),
         stop=stopped.set_result,
     )
-    connections = Connections(shell.feed, clock, loop.call_soon, limits, INNER)
+    connections = Connections(shell.feed, clock, loop.call_soon, limits, frozenset((INNER,)))
     peers = PeerLinks(shell.feed, TcpDial(1.0))
     listening, tasks = {}, []
     for name in (INNER, OUTER):

@@ -281,7 +281,7 @@ def test_no_order_of_events_breaks_a_bound(steps: list[tuple[str, int, int]]) ->
     events: list[Event] = []
     now_ns = 0
     later: list[Callback] = []
-    table = Connections(events.append, lambda: now_ns, later.append, limits, INNER)
+    table = Connections(events.append, lambda: now_ns, later.append, limits, frozenset((INNER,)))
     made = []
     for what, number, size in steps:
         now_ns += 1000 * size

@@ -305,10 +305,10 @@ def test_a_file_that_is_missing_or_wrong(tmp_path: Path) -> None:
     done = run_kraft_node("start", "-c", tmp_path / "none.properties")
     assert done.returncode == 1
     assert "none.properties" in done.stderr
-    (tmp_path / "wrong.properties").write_text("process.roles=broker,controller\n")
+    (tmp_path / "wrong.properties").write_text("process.roles=observer\n")
     done = run_kraft_node("start", "-c", tmp_path / "wrong.properties")
     assert done.returncode == 1
-    assert "only `controller` or `broker` can be served" in done.stderr
+    assert "process.roles=observer: it is controller, broker, or both" in done.stderr
 
 
 def test_nobody_there() -> None:

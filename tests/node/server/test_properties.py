@@ -89,11 +89,9 @@ def test_unknown_keys_are_told() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (
-            "process.roles=controller",
-            "process.roles=broker,controller",
-            "only `controller` or `broker`",
-        ),
+        ("process.roles=controller", "process.roles=observer", "it is controller, broker, or both"),
+        ("process.roles=controller", "process.roles=broker,broker", "broker, or both"),
+        ("process.roles=controller", "process.roles=", "broker, or both"),
         ("process.roles=controller\n", "", "process.roles is missing"),
         ("node.id=1", "node.id=one", "node.id=one: not a number"),
         ("node.id=1", "node.id=-1", "must be 0 or more"),
@@ -175,8 +173,12 @@ replica.lag.time.max.ms=7000
 
 def test_a_broker_listens_for_others_and_asks_controllers() -> None:
     config = parse_settings(BROKER).config
-    assert config.role == BrokerRole(controller_listener="CONTROLLER", lag_ms=7000)
-    assert [at.name for at in config.advertised] == ["INT", "OUT"], "other brokers' comes first"
+    assert config.role is not None
+    own = config.role.advertised
+    assert config.role == BrokerRole(controller_listener="CONTROLLER", advertised=own, lag_ms=7000)
+    assert [at.name for at in own] == ["INT", "OUT"], "other brokers' comes first"
+    assert not config.is_controller
+    assert config.inner_listeners == {"INT"}
     assert list(config.quorum_voters) == [1], "of whom it is none"
     assert parse_settings(FULL).config.role is None
 
@@ -185,10 +187,49 @@ def test_a_broker_listens_for_others_and_asks_controllers() -> None:
     ("old", "new", "words"),
     [
         ("names=CONTROLLER", "names=INT", "a broker does not listen as INT"),
-        ("name=INT", "name=EXT", "EXT: it is not among listeners"),
+        ("name=INT", "name=EXT", "EXT: it is not among the broker's listeners"),
         ("max.ms=7000", "max.ms=0", "must be 1 or more"),
     ],
 )
 def test_what_no_broker_can_be_is_refused(old: str, new: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         parse_settings(BROKER.replace(old, new))
+
+
+BOTH = """\
+process.roles=broker,controller
+node.id=1
+listeners=OUT://:9092,INT://:9093,CONTROLLER://:9094
+advertised.listeners=OUT://127.0.0.1:20001,INT://node-1:9093,CONTROLLER://node-1:9094
+inter.broker.listener.name=INT
+controller.listener.names=CONTROLLER
+controller.quorum.voters=1@node-1:9094,2@node-2:9094
+log.dirs=/data
+"""
+
+
+def test_a_node_that_is_both_has_listeners_of_each() -> None:
+    config = parse_settings(BOTH).config
+    assert config.role is not None
+    assert [at.name for at in config.role.advertised] == ["INT", "OUT"]
+    assert config.role.controller_listener == "CONTROLLER"
+    assert [at.name for at in config.advertised] == ["CONTROLLER"]
+    assert [at.name for at in config.listeners] == ["OUT", "INT", "CONTROLLER"]
+    assert config.is_controller
+    assert config.inner_listeners == {"INT", "CONTROLLER"}
+    swapped = BOTH.replace("broker,controller", "controller, broker")
+    assert parse_settings(swapped).config == config
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("name=INT", "name=CONTROLLER", "it is not among the broker's listeners"),
+        ("names=CONTROLLER", "names=OTHER", "OTHER is not among listeners"),
+        ("names=CONTROLLER", "names=CONTROLLER,OUT,INT", "a broker has others"),
+        ("voters=1@", "voters=3@", "does not list node.id=1"),
+    ],
+)
+def test_what_no_node_can_be_that_is_both_is_refused(old: str, new: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        parse_settings(BOTH.replace(old, new))

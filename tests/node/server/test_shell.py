@@ -73,7 +73,7 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
         assert account == []
         later = asyncio.get_running_loop().call_soon
         limits = ConnectionLimits()
-        connections = Connections(shell.feed, time.monotonic_ns, later, limits, INNER)
+        connections = Connections(shell.feed, time.monotonic_ns, later, limits, frozenset((INNER,)))
         shell.start(connections, PeerLinks(shell.feed, TcpDial(1.0)))
         return account
 

@@ -16,7 +16,6 @@ from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Logs, Pro
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, holds
 from node.broker.broker import Broker
 from node.controller.image import Image
-from node.core import Core
 from node.ids import LogId, NodeId, Offset
 from node.storage.partition_logs import PartitionLogs
 from node.storage.view import LogView
@@ -28,28 +27,25 @@ class KeptReplicas:
 
     node: NodeId
     life: int  # which one of its
-    core: Core[Broker]
+    broker: Broker
+    metadata: LogView
     logs: dict[Key, KnownBatch]
     had: dict[Key, KnownBatch]  # in its last life, at the end
     lost: str | None = None  # a partition of which it lacks what it had then
 
     @property
-    def metadata(self) -> LogView:
-        return self.core.raft.log.view
-
-    @property
     def image(self) -> Image:
-        return self.core.role.follower.image
+        return self.broker.follower.image
 
     @property
     def applied(self) -> Offset:
         """All below is in the image."""
-        return self.core.role.follower.applied
+        return self.broker.applied
 
     @property
     def epoch(self) -> int:
         """The broker epoch of this life; -1 until it is registered."""
-        return self.core.role.lifecycle.epoch
+        return self.broker.lifecycle.epoch
 
 
 class BrokerWatch:
@@ -61,12 +57,14 @@ class BrokerWatch:
         self._newest_lives: dict[NodeId, KeptReplicas] = {}
         self._controllers: dict[NodeId, int] = {}  # which life each is in
 
-    def begin(self, node: NodeId, core: Core[Broker]) -> KeptReplicas:
+    def begin(self, node: NodeId, broker: Broker, metadata: LogView) -> KeptReplicas:
         """Another life of a broker."""
         known = self._newest_lives.get(node)
         life = 1 if known is None else known.life + 1
         had = {} if known is None else known.logs
-        held = KeptReplicas(node=node, life=life, core=core, logs={}, had=had)
+        held = KeptReplicas(
+            node=node, life=life, broker=broker, metadata=metadata, logs={}, had=had
+        )
         self._newest_lives[node] = held
         return held
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from node.combined_node import CombinedRole
 from node.controller_node import ControllerRole
 from node.core import Core
 from node.effects import ElectionState
@@ -78,7 +79,7 @@ class View(Protocol):
 class CoreView:
     """The real thing, as a `View`."""
 
-    core: Core[ControllerRole]
+    core: Core[ControllerRole] | Core[CombinedRole]
     log: LogView
     disk: Durable
 

@@ -10,7 +10,6 @@ from chaos.cluster.sim.invariants.committed_changes import Claim, IsrJoin
 from chaos.cluster.sim.invariants.eligible_rules import Key
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from node.broker.broker import Broker
-from node.core import Core
 from node.effects import (
     AppendBatches,
     CreateLog,
@@ -24,6 +23,7 @@ from node.ids import METADATA_LOG, LogId, NodeId, Offset, parse_uuid
 from node.outbox import Output
 from node.records.batch import read_header
 from node.storage.partition_logs import PartitionLogs
+from node.storage.view import LogView
 
 _LOOKED_AT = frozenset((AppendBatches, CreateLog, RemoveLog, RestartLog, Trace, TruncateLog))
 
@@ -50,10 +50,16 @@ class WatchedBroker:
 
     @classmethod
     def begin(
-        cls, watch: BrokerWatch, node: NodeId, core: Core[Broker], found: PartitionLogs, at_ns: int
+        cls,
+        watch: BrokerWatch,
+        node: NodeId,
+        broker: Broker,
+        metadata: LogView,
+        found: PartitionLogs,
+        at_ns: int,
     ) -> Self:
         """A process has opened its logs, and has not started yet. Raises InvariantViolated."""
-        held = watch.begin(node, core)
+        held = watch.begin(node, broker, metadata)
         life = cls(watch, held, {log: found[log].topic for log in found})
         try:
             watch.find(held, found)
@@ -197,7 +203,7 @@ class WatchedBroker:
 
     def _keep_up(self) -> None:
         """P18, of all that it leads: by its image of now, and what followers have told it."""
-        for held in self._held.core.role.replicas.all():
+        for held in self._held.broker.replicas.all():
             replica, isr = held.replica, self._isrs.get(held.key)
             own = self._watch.promised(held.key, self._held.image)
             if replica.leading is None or isr is None or own is None:

@@ -1,0 +1,167 @@
+"""A node that is a controller and a broker in one process (Kafka's `process.roles` with both).
+
+There is one quorum below both, and one image of its log: the controller replays it, and the broker
+reads it there, so it knows what is committed and nothing else. They meet nowhere else. Each has
+listeners and a table of APIs of its own, and what the broker asks of the active controller goes
+over a connection to that one's listener, also where that is this process.
+
+Its end is the broker's and then the controller's, as Kafka's is: while the broker waits to be let
+go, and flushes its logs, this node votes and leads on, for it may be the one that lets go.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from node import wire
+from node.broker.broker import Broker
+from node.broker.held_replicas import ReplicaLogs
+from node.config import BrokerRole, NodeConfig
+from node.controller.controller import Controller
+from node.controller.registration import REGISTRY_CHANNEL
+from node.controller_node import ControllerRole
+from node.core import Core, Life, ProcessRole
+from node.ids import ChannelId, ConnectionId, LogId, Now, Offset
+from node.node import Framing, Node
+from node.outbox import Outbox
+from node.parking import Parking
+from node.raft.quorum_gauges import Gauge
+from node.raft.raft import Raft
+from node.records.metadata import MetadataRecord
+from node.wire import broker_frames
+from node.wire.api import ApiRange
+from node.wire.apis import Request, Response
+
+
+class CombinedRole:
+    """A `ProcessRole` of two, of which the broker follows the controller: it loads, starts and
+    polls it. `of_broker`: the listeners of the broker."""
+
+    def __init__(
+        self, controlling: ControllerRole, broker: Broker, of_broker: frozenset[str]
+    ) -> None:
+        self.broker = broker
+        self._controlling = controlling
+        self._of_broker = of_broker
+        self._is_broker_over = False  # and the controller was told so
+
+    @property
+    def controller(self) -> Controller:
+        return self._controlling.controller
+
+    # --- life ---
+
+    def load(self) -> None:
+        self.broker.load()
+
+    def start(self, now: Now) -> None:
+        self.broker.start(now)
+
+    def begin_shutdown(self, now: Now) -> None:
+        self.broker.begin_shutdown(now)
+
+    @property
+    def is_ended(self) -> bool:
+        return self._controlling.is_ended
+
+    # --- what is due ---
+
+    def poll(self, now: Now) -> None:
+        if not self.broker.is_ended:
+            self.broker.poll(now)
+        if self.broker.is_ended:
+            self._go_on_without_broker(now)
+
+    def _go_on_without_broker(self, now: Now) -> None:
+        if not self._is_broker_over:
+            self._is_broker_over = True
+            self._controlling.begin_shutdown(now)
+        self._controlling.poll(now)
+
+    def on_timeout(self, now: Now) -> None:
+        self._controlling.on_timeout(now)
+
+    def deadline_ns(self) -> int:
+        part: ProcessRole = self._controlling if self._is_broker_over else self.broker
+        return part.deadline_ns()
+
+    # --- what others answer, and what was flushed ---
+
+    def on_response(
+        self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
+    ) -> None:
+        self._that_uses(channel).on_response(channel, correlation_id, response, mono_ns)
+
+    def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
+        self._that_uses(channel).on_lost(channel, mono_ns)
+
+    def on_flushed(self, log: LogId) -> None:
+        self.broker.on_flushed(log)
+
+    def _that_uses(self, channel: ChannelId) -> ProcessRole:
+        return self._controlling if channel == REGISTRY_CHANNEL else self.broker
+
+    # --- what is told of it ---
+
+    @property
+    def applied(self) -> Offset:
+        return self._controlling.applied
+
+    def feature_levels(self) -> dict[str, int]:
+        return self._controlling.feature_levels()
+
+    def gauges(self) -> Mapping[str, Gauge]:
+        return {**self._controlling.gauges(), **self.broker.gauges()}
+
+    # --- requests ---
+
+    def handle(
+        self, connection: ConnectionId, listener: str, request: Request, now: Now
+    ) -> Response | None:
+        return self._that_serves(listener).handle(connection, listener, request, now)
+
+    def apis(self, listener: str) -> tuple[ApiRange, ...]:
+        return self._that_serves(listener).apis(listener)
+
+    def takes_envelopes(self, listener: str) -> bool:
+        return self._that_serves(listener).takes_envelopes(listener)
+
+    def _that_serves(self, listener: str) -> ProcessRole:
+        return self.broker if listener in self._of_broker else self._controlling
+
+
+CombinedNode = Node[CombinedRole]
+
+
+def combined_node(
+    config: NodeConfig,
+    role: BrokerRole,
+    life: Life,
+    bootstrap: Sequence[MetadataRecord],
+    *,
+    previous_epoch: int,
+    replicas: ReplicaLogs,
+    framing: Framing = wire,
+) -> CombinedNode:
+    """As `node.controller_node` and `node.broker_node` have each; `framing` is the controllers'."""
+    of_broker = frozenset(at.name for at in role.advertised)
+
+    def both(raft: Raft, outbox: Outbox, parking: Parking) -> CombinedRole:
+        controlling = ControllerRole(
+            raft, outbox, parking, config=config, life=life, bootstrap=bootstrap
+        )
+        broker = Broker(
+            controlling,
+            config,
+            role,
+            cluster_id=life.cluster_id,
+            directory=life.directory,
+            incarnation=life.incarnation,
+            previous_epoch=previous_epoch,
+            logs=replicas,
+            outbox=outbox,
+            parking=parking,
+        )
+        return CombinedRole(controlling, broker, of_broker)
+
+    core = Core(config, life, config.advertised, both)
+    others = dict.fromkeys(of_broker, broker_frames)
+    return Node(core, framing, f"raft-client-{life.key.id}", others)
