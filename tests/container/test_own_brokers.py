@@ -46,3 +46,23 @@ def test_a_power_cut_takes_what_only_one_broker_had_in_its_page_cache(
     assert info.endings == dict.fromkeys(info.roles, "stopped")
     for node in BROKERS:  # each of them said at its end that its logs are whole
         assert (run / f"disks/node-{node}/.kafka_cleanshutdown").is_file()
+
+
+@pytest.mark.timeout(600)
+def test_brokers_that_are_controllers_as_well_lose_nothing_that_was_promised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both roles in one process, whose power fails: the broker's page cache and a voter's log."""
+    prepare(print)
+    capsys.readouterr()
+    words = ["power-off-brokers", "--target", "node", "--set", "roles=combined", "--seed", "3"]
+    code = main(["run", *words, "--duration", "12", "--json", "--out", str(tmp_path)])
+    rows = json.loads(capsys.readouterr().out)["results"]
+    assert code == 0, [row for row in rows if row["verdict"] != "valid"]
+    run = tmp_path / "latest"
+    info = read_run_info(run)
+    assert info.roles == {str(node): "broker,controller" for node in BROKERS}
+    assert {Kind.PARTITION_LOGS, Kind.PARTITION_PROBES, Kind.TRACES} <= set(info.gives)
+    assert info.endings == dict.fromkeys(info.roles, "stopped")
+    for node in BROKERS:
+        assert (run / f"disks/node-{node}/.kafka_cleanshutdown").is_file()

@@ -34,3 +34,10 @@ def test_who_leaves_early_leaves_nobody_behind() -> None:
         break
     assert taken == [100]
     assert next(seeds) == 101, "seeds are taken when somebody is free"
+
+
+def test_no_process_is_given_more_than_so_many_seeds() -> None:
+    found = dict(each_of(answer, iter(range(10, 15)), 1, seeds_a_process=2))
+    by = [str(found[seed]).split(" by ")[1] for seed in range(10, 15)]
+    assert by[0] == by[1] != by[2] == by[3] != by[4]
+    assert len({*by}) == 3
