@@ -6,6 +6,7 @@ What a run is:
     nemesis/                    faults, when and to whom, and the proof that they bit
     conditions.py               what nodes are told to wait for, and what they live in
     trial.py                    all that a seed decides
+    combined_roles.py           what brokers that are controllers as well cannot be put through
     plan.py                     what a run is to be; plan_json.py, plan_line.py, planning.py:
                                 to and from run.json, and to and from a command line
 

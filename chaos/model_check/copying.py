@@ -7,7 +7,8 @@ which is many times as fast as a walk through all objects in Python.
 import io
 import pickle
 from collections import deque
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class _Writer(pickle.Pickler):
         kind = type(value)
         if kind not in _MADE_ANEW:
             _MADE_ANEW[kind] = _is_changing(kind)
+            assert _MADE_ANEW[kind] or not _changing_parts(value), f"copies would share {kind}"
         if _MADE_ANEW[kind]:
             return None
         place = self._places.setdefault(id(value), len(self._shared))
@@ -61,3 +63,11 @@ def _is_changing(kind: type) -> bool:
     if is_dataclass(kind):
         return not kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
     return kind.__module__.startswith(_CHANGING)
+
+
+def _changing_parts(value: Any) -> list[Any]:
+    """What a frozen value has in its fields that is not frozen."""
+    if not is_dataclass(value):
+        return []
+    parts = [getattr(value, each.name) for each in fields(value)]
+    return [it for it in parts if not isinstance(it, Enum | tuple) and _is_changing(type(it))]

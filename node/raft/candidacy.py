@@ -1,7 +1,6 @@
 """Who may stand for election, and how long it waits before it does."""
 
 import random
-from dataclasses import dataclass
 
 from node.config import QuorumTimeouts
 from node.ids import Offset, ReplicaKey
@@ -9,36 +8,38 @@ from node.raft import deadlines
 from node.raft.local_log import LocalLog
 
 
-@dataclass(frozen=True, slots=True)
 class Candidacy:
     """Of one replica, by the voters that its log names."""
 
-    key: ReplicaKey
-    log: LocalLog
-    timeouts: QuorumTimeouts
-    rng: random.Random
+    def __init__(
+        self, key: ReplicaKey, log: LocalLog, timeouts: QuorumTimeouts, rng: random.Random
+    ) -> None:
+        self._key = key
+        self._log = log
+        self._timeouts = timeouts
+        self._rng = rng
 
     @property
     def is_voter(self) -> bool:
-        return self.key in self.log.voters.newest
+        return self._key in self._log.voters.newest
 
     def is_open(self, committed: Offset | None) -> bool:
         """To a voter that can replay its whole log. Others follow, vote, and never stand.
         `committed`: the highest high watermark that it knows of."""
         may_stand = self.is_voter or self._is_being_removed(committed)
-        return may_stand and self.log.unreplayable is None
+        return may_stand and self._log.unreplayable is None
 
     def _is_being_removed(self, committed: Offset | None) -> bool:
         """Is it removed by a record that may not be committed? The others may lack that record, and
         elect nobody without it: so it still stands, and does not count its own vote (Raft thesis
         4.2.2; the KIPs say nothing of it)."""
-        voters = self.log.voters
+        voters = self._log.voters
         is_committed = committed is not None and committed > voters.newest_since
-        return voters.is_removing(self.key) and not is_committed
+        return voters.is_removing(self._key) and not is_committed
 
     def after_ns(self, mono_ns: int) -> int:
         """When an election time-out that begins now is over. A single voter has nobody to wait
         for."""
-        if self.is_voter and len(self.log.voters.newest) == 1:
+        if self.is_voter and len(self._log.voters.newest) == 1:
             return mono_ns
-        return mono_ns + deadlines.election_timeout_ns(self.timeouts, self.rng)
+        return mono_ns + deadlines.election_timeout_ns(self._timeouts, self._rng)

@@ -8,6 +8,7 @@ quorum_command.py  `quorum describe`
 voter_command.py   `quorum add-voter` and `remove-voter`
 tool_client.py     the small client that both ask by
 dump_log.py        `dump-log`
+dump_index.py      and of the indexes of a partition's log
 properties.py      server.properties
 new_directory.py   a directory id for a disk that has none
 recovered.py       what a disk holds of a node; the simulator begins a life with it as well

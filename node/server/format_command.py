@@ -72,7 +72,8 @@ def _check_voters(options: Namespace, config: NodeConfig) -> None:
         raise Refusal(
             what="a node that is no controller is no voter: --standalone cannot be given",
             where=str(options.config),
-            next_step="add controller to process.roles, or give --no-initial-controllers",
+            next_step="add controller to process.roles; or:"
+            " kraft-node format -t CLUSTER_ID -c FILE --no-initial-controllers",
             code=WRONG_USAGE,
         )
     if bool(chosen) != bool(config.quorum_voters):

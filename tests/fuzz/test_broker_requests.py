@@ -4,7 +4,7 @@ import pytest
 
 from node.broker.produce_requests import ProduceRequests
 from node.records import batch
-from node.storage import partition_log
+from node.storage import partition_recovery
 from node.storage.scan import scan_batches
 from node.wire.apis import BROKER_APIS, FORWARDED
 from tests.fuzz.broker_requests import SESSION, fuzz
@@ -44,6 +44,8 @@ def test_answers_that_cannot_be_written_are_seen(monkeypatch: pytest.MonkeyPatch
 
 
 def test_logs_that_are_opened_otherwise_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition_log, "scan_batches", lambda file: list(scan_batches(file))[:-1])
+    monkeypatch.setattr(
+        partition_recovery, "scan_batches", lambda file: list(scan_batches(file))[:-1]
+    )
     with pytest.raises(Surprise, match="reads others"):
         fuzz(seed=1, numbers=range(1))

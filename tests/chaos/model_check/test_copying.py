@@ -1,5 +1,7 @@
 """Replicas that are explored go on in more than one way, each for itself."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from chaos.model_check.copying import Original
@@ -28,3 +30,15 @@ def test_what_never_changes_is_shared(leader: LiveReplica) -> None:
     assert copy.log is not leader.log
     assert copy.log.batches[0] is leader.log.batches[0]
     assert copy.role is leader.role
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Seems to never change."""
+
+    held: LiveReplica
+
+
+def test_what_is_frozen_and_holds_what_changes_is_refused(leader: LiveReplica) -> None:
+    with pytest.raises(AssertionError, match=r"copies would share .*Holder"):
+        Original(Holder(leader))
