@@ -1,6 +1,7 @@
 """Our nodes and controllers of Apache Kafka in one quorum, and a broker of Apache Kafka beside it.
 
 Who leads is chance: a run in which one side never did is void, and done again with another seed.
+So is one in which another test synced the machine between the overwriting of a canary and the cut.
 """
 
 import json
@@ -35,11 +36,10 @@ def rows_of(
         main([*asked, *words, "--json", "--out", str(out)])
         verdict = json.loads(capsys.readouterr().out)
         rows = {row["check"]: row for row in verdict["results"]}
-        unproved = {check for check, row in rows.items() if row["verdict"] != "valid"}
-        if not unproved or unproved - {LED, CREATED}:
+        if verdict["verdict"] != "void":
             assert verdict["verdict"] == "valid", verdict["sentence"]
             return rows
-    raise AssertionError(f"one side led in each of {TRIES} runs: {verdict['sentence']}")
+    raise AssertionError(f"none of {TRIES} runs says anything; the last: {verdict['sentence']}")
 
 
 def test_each_side_leads_what_the_other_wrote(

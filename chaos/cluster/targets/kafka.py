@@ -67,7 +67,7 @@ class Kafka:
 
     # A JVM is slow to start on a machine that others use too, and a broker to hand over its work.
     # Records are batched: a disk that is full within seconds is another matter.
-    bounds = TargetBounds(answers_within_s=120.0, stops_within_s=30, disk_mebibytes=4096)
+    bounds = TargetBounds(stops_within_s=30, disk_mebibytes=4096)
 
     traces = False
     judged_by_logs = False
