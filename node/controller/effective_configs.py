@@ -16,7 +16,7 @@ from node.controller.topic_synonyms import broker_key
 from node.wire.configs import ConfigEntry, ConfigSource, ConfigType
 
 # What is known of a node's own keys: those that are a topic's as well.
-_OF_NODES = {broker_key(key): definition for key, definition in TOPIC_DEFINITIONS.items()}
+KEYS_OF_NODES = {broker_key(key): definition for key, definition in TOPIC_DEFINITIONS.items()}
 
 
 def of_topic(own: Own, image: Image, key: str, entries: Mapping[str, str]) -> ConfigEntry:
@@ -32,7 +32,7 @@ def of_topic(own: Own, image: Image, key: str, entries: Mapping[str, str]) -> Co
 def keys_of_node(own: Own, image: Image) -> dict[str, None]:
     """All that can be told of the node that answers, in order."""
     set_ones = (image.configs.of(_resource(own)), image.configs.of(CLUSTER))
-    names = (*_OF_NODES, *own.started_with, *(key for each in set_ones for key in each))
+    names = (*KEYS_OF_NODES, *own.started_with, *(key for each in set_ones for key in each))
     return dict.fromkeys(sorted(names))
 
 
@@ -42,13 +42,13 @@ def of_node(own: Own, image: Image, key: str) -> ConfigEntry:
         (ConfigSource.CLUSTER, image.configs.of(CLUSTER).get(key)),
         (ConfigSource.STARTED_WITH, own.started_with.get(key)),
     )
-    return _entry(key, _OF_NODES.get(key), said)
+    return _entry(key, KEYS_OF_NODES.get(key), said)
 
 
 def of_cluster(image: Image, key: str) -> ConfigEntry:
     """Of what is set for all brokers."""
     said = ((ConfigSource.CLUSTER, image.configs.of(CLUSTER)[key]),)
-    return _entry(key, _OF_NODES.get(key), said)
+    return _entry(key, KEYS_OF_NODES.get(key), said)
 
 
 def _resource(own: Own) -> tuple[int, str]:

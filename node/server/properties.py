@@ -17,6 +17,7 @@ from node.config import (
     QuorumTimeouts,
     SnapshotSettings,
 )
+from node.controller.effective_configs import KEYS_OF_NODES
 from node.controller.replica_rules import UNCLEAN_ELECTION
 from node.endpoint import Endpoint, why_not_taken
 from node.ids import NodeId
@@ -125,6 +126,7 @@ KNOWN_KEYS = {
 }
 
 
+_TOLD_KEYS = {*KNOWN_KEYS, *KEYS_OF_NODES}
 _CONTROLLER, _BROKER = "controller", "broker"
 _ROLES = (_CONTROLLER, _BROKER)
 
@@ -189,7 +191,8 @@ def parse_settings(text: str) -> Settings:
         groups=GroupSettings(**_integers(values, GROUP_KEYS)),
         role=role,
         segment_bytes=_integer(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
-        started_with=values,
+        # Not what it does not know: nobody could say that it is no password.
+        started_with={key: value for key, value in values.items() if key in _TOLD_KEYS},
     )
     return Settings(config=config, unknown=tuple(sorted(set(values) - KNOWN_KEYS)))
 

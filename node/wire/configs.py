@@ -13,12 +13,18 @@ from node.wire.entities import NO_THROTTLE, our_error
 class ConfigSource(IntEnum):
     """Who said a value, as the protocol numbers it (`DescribeConfigsResponse.ConfigSource`)."""
 
+    UNKNOWN = 0
     TOPIC = 1
     BROKER = 2
     CLUSTER = 3  # for all brokers
     STARTED_WITH = 4
     DEFAULT = 5
     METRICS = 7
+
+    @classmethod
+    def _missing_(cls, _: object) -> "ConfigSource":
+        """Newer than this node, or nonsense, in somebody's answer."""
+        return cls.UNKNOWN
 
 
 class ConfigType(IntEnum):
@@ -34,6 +40,11 @@ class ConfigType(IntEnum):
     LIST = 7
     CLASS = 8
     PASSWORD = 9
+
+    @classmethod
+    def _missing_(cls, _: object) -> "ConfigType":
+        """Newer than this node, or nonsense, in somebody's answer."""
+        return cls.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -352,3 +352,9 @@ def test_an_answer_has_so_many_configs_and_takes_little_time(keys: tuple[str, ..
     told = sum(len(each.entries) for each in results)
     assert told <= limits.MAX_DESCRIBED_CONFIGS
     assert (results[-1].error == ErrorCode.MESSAGE_TOO_LARGE) == (keys is None)
+
+
+def test_sources_and_types_that_somebody_else_made_up_are_unknown() -> None:
+    """A newer controller's answer, or a damaged one, ends nobody."""
+    assert ConfigSource(99) is ConfigSource.UNKNOWN
+    assert ConfigType(-1) is ConfigType.UNKNOWN

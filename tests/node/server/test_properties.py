@@ -233,3 +233,9 @@ def test_a_node_that_is_both_has_listeners_of_each() -> None:
 def test_what_no_node_can_be_that_is_both_is_refused(old: str, new: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         parse_settings(BOTH.replace(old, new))
+
+
+def test_it_tells_nobody_what_it_does_not_know() -> None:
+    config = parse_settings(FULL + "ssl.key.password=secret\nlog.retention.ms=5\n").config
+    assert config.started_with["log.retention.ms"] == "5"
+    assert "ssl.key.password" not in config.started_with
