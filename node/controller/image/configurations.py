@@ -1,9 +1,11 @@
 """What was configured, by resource."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from sys import intern
 
-from node.controller.image.digest import Digest
+from node.controller.image.digest import Digest, EntryChange
+from node.records.config_entries import PlainEntry
 from node.records.metadata import ConfigRecord
 
 TOPIC, BROKER = 2, 4  # types of resources; the broker named "" is every one
@@ -17,12 +19,14 @@ _NONE: dict[str, dict[str, str]] = {}  # of a type, no resource
 class Configs:
     def __init__(self, digest: Digest) -> None:
         self._digest = digest
+        self._count: Callable[[int, str, str, str | None, str | None], None] = digest.count
         # By type and name. The inmost are replaced, never changed: copies of the image share them.
-        self._entries: dict[int, dict[str, dict[str, str]]] = {}
+        self._entries: defaultdict[int, dict[str, dict[str, str]]] = defaultdict(dict)
 
     def copy(self, digest: Digest) -> "Configs":
         copy = Configs(digest)
-        copy._entries = {kind: dict(resources) for kind, resources in self._entries.items()}
+        for kind, resources in self._entries.items():
+            copy._entries[kind] = dict(resources)
         return copy
 
     def records(self) -> Iterator[ConfigRecord]:
@@ -45,9 +49,9 @@ class Configs:
     def replay(self, record: ConfigRecord) -> None:
         kind, of, value = record.resource_type, record.resource_name, record.value
         name = intern(record.name)  # thousands of resources share a few
-        resources = self._entries.setdefault(kind, {})
+        resources = self._entries[kind]
         before = resources.get(of, _UNSET)
-        self._digest.count(kind, of, name, before.get(name), value)
+        self._count(kind, of, name, before.get(name), value)
         if value is not None:
             resources[of] = {**before, name: value} if before else {name: value}
         elif before.keys() <= {name}:
@@ -58,5 +62,36 @@ class Configs:
     def remove(self, resource: Resource) -> None:
         """There is no such resource any more."""
         kind, of = resource
-        for name, value in self._entries.get(kind, {}).pop(of, _UNSET).items():
-            self._digest.count(kind, of, name, value, None)
+        for name, value in self._entries[kind].pop(of, _UNSET).items():
+            self._count(kind, of, name, value, None)
+
+    # --- a snapshot ---
+
+    def begin_loading(self) -> None:
+        """What is set from now on is counted when all of it is there."""
+        self._count = _not_yet
+
+    def load(self, entries: Iterable[PlainEntry]) -> int:
+        """How many were set: the same as to replay a record of each, in a third of the time."""
+        by_type, loaded = self._entries, 0
+        for kind, of, key, value in entries:
+            name, resources = intern(key), by_type[kind]
+            before = resources.get(of)
+            resources[of] = {**before, name: value} if before else {name: value}
+            loaded += 1
+        return loaded
+
+    def end_loading(self) -> Iterator[EntryChange]:
+        """What is there now, whatever is changed before it is asked for."""
+        self._count = self._digest.count
+        loaded = {kind: dict(resources) for kind, resources in self._entries.items()}
+        return (
+            (kind, of, name, None, value)
+            for kind, resources in loaded.items()
+            for of, entries in resources.items()
+            for name, value in entries.items()
+        )
+
+
+def _not_yet(_kind: int, _of: str, _name: str, _before: str | None, _after: str | None) -> None:
+    """Not counted."""

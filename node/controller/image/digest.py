@@ -1,11 +1,16 @@
 """A sum over all entries of an image: the same for equal images, however they came about."""
 
+from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import chain, islice
 from struct import Struct
 from typing import Any
 
+# Of what an entry is one, by two words, its name, its value before and after; None is its absence.
+EntryChange = tuple[int, str, str, str | None, str | None]
 _DIGESTS = 1 << 62
 _WORDS = 5  # of a change
+_AT_ONCE = 1_000
 # Copied for each entry: to make one takes as long as to use it.
 _new_hash = blake2b(digest_size=8).copy
 _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
@@ -19,22 +24,33 @@ class Postponed:
         self._sum = 0
         # Of each change what `count` is given, one after the other: a hundred thousand tuples would
         # keep the garbage collector busy.
-        self._changes: list[Any] = []
+        self._words: list[Any] = []
+        self._changes = self._counted()
 
     def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
-        self._changes += (kind, of, name, before, after)
+        self._words += (kind, of, name, before, after)
+
+    def add(self, changes: Iterator[EntryChange]) -> None:
+        """They are counted as well."""
+        self._changes = chain(changes, self._changes)
 
     def hash_some(self, limit: int) -> bool:
         """Are all hashed now?"""
-        for _ in range(min(limit, len(self._changes) // _WORDS)):
-            self._sum += _added(*self._changes[-_WORDS:])
-            del self._changes[-_WORDS:]
-        return not self._changes
+        changes = list(islice(self._changes, limit))
+        self._sum += sum(_added(*change) for change in changes)
+        return len(changes) < limit
 
     @property
     def value(self) -> int:
-        self.hash_some(len(self._changes))  # more than there are
+        while not self.hash_some(_AT_ONCE):
+            pass
         return self._sum % _DIGESTS
+
+    def _counted(self) -> Iterator[EntryChange]:
+        while self._words:
+            kind, of, name, before, after = self._words[-_WORDS:]
+            del self._words[-_WORDS:]
+            yield kind, of, name, before, after
 
 
 class Digest:
@@ -55,7 +71,7 @@ class Digest:
         return (self._sum + self._loaded.value) % _DIGESTS
 
     def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
-        """An entry changes. `kind` and `of` say of what it is one; None is its absence."""
+        """An entry changes."""
         if self._is_loading:
             self._loaded.count(kind, of, name, before, after)
         else:

@@ -67,10 +67,13 @@ class Image:
     def begin_loading(self) -> None:
         """What is replayed from now on is that of a snapshot."""
         self._digest.begin_loading()
+        self.configs.begin_loading()
 
     def end_loading(self) -> Postponed:
         """The digest of what was replayed meanwhile."""
-        return self._digest.end_loading()
+        loaded = self._digest.end_loading()
+        loaded.add(self.configs.end_loading())
+        return loaded
 
     def records(self) -> Iterator[MetadataRecord]:
         """Replayed by an empty image, they make this one."""
