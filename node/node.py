@@ -52,7 +52,7 @@ class Framing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Received:
     """A request that came in: what its answer will repeat, and by which table it was read."""
 
     header: RequestHeader
@@ -75,7 +75,7 @@ class Node(Generic[R]):
         self._others = others or {}
         self._client_id = client_id
         # What answers will repeat: of requests that came in, and of those that went out.
-        self._incoming: dict[ConnectionId, _Asked] = {}
+        self._incoming: dict[ConnectionId, _Received] = {}
         self._envelopes: dict[ConnectionId, RequestHeader] = {}  # in which those came
         self._outgoing: dict[ChannelId, dict[int, RequestHeader]] = {}
 
@@ -124,7 +124,7 @@ class Node(Generic[R]):
         assert event.connection not in self._incoming, "its last request was not answered"
         if isinstance(request, EnvelopeRequest) and self.core.role.takes_envelopes(event.listener):
             header, request = self._open(event.connection, header, request)
-        self._incoming[event.connection] = _Asked(header, framing)
+        self._incoming[event.connection] = _Received(header, framing)
         return self.core.on_request(event.connection, event.listener, request, now)
 
     def _open(
@@ -177,13 +177,13 @@ class Node(Generic[R]):
         return effects
 
     def _respond(self, output: ResponseTo) -> list[Effect]:
-        asked = self._incoming[output.connection]
+        received = self._incoming[output.connection]
         envelope = self._envelopes.get(output.connection)
         try:
-            frame = asked.framing.encode_response(asked.header, output.response)
+            frame = received.framing.encode_response(received.header, output.response)
             if envelope is not None:
                 whole = enveloped(output.response, frame)
-                frame = asked.framing.encode_response(envelope, whole)
+                frame = received.framing.encode_response(envelope, whole)
         except UnencodableMessage as error:
             # Nothing that could be said is true: whoever asked is told nothing.
             return self._hang_up(CloseConnection(connection=output.connection, reason=str(error)))
@@ -194,14 +194,14 @@ class Node(Generic[R]):
         header = self._forget(close.connection)
         if header is None:
             return [close]  # what it sent was no request
-        asked: dict[str, TraceValue] = {"api": header.api_key, "version": header.api_version}
-        return [Trace(event="n.unanswered", fields={**asked, "reason": close.reason}), close]
+        received: dict[str, TraceValue] = {"api": header.api_key, "version": header.api_version}
+        return [Trace(event="n.unanswered", fields={**received, "reason": close.reason}), close]
 
     def _forget(self, connection: ConnectionId) -> RequestHeader | None:
         """It is answered, or nobody waits; what it asked, if anything."""
         self._envelopes.pop(connection, None)
-        asked = self._incoming.pop(connection, None)
-        return None if asked is None else asked.header
+        received = self._incoming.pop(connection, None)
+        return None if received is None else received.header
 
     def _request(self, output: RequestTo) -> Effect:
         header, frame = self._framing.encode_request(

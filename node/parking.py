@@ -32,11 +32,11 @@ class Parking:
         self._taken[connection] = kind
         return True
 
-    def answer(self, connection: ConnectionId, response: Response) -> None:
+    def respond(self, connection: ConnectionId, response: Response) -> None:
         del self._taken[connection]
         self._outbox.emit(ResponseTo(connection=connection, response=response))
 
-    def reply(self, connection: ConnectionId, frame: bytes) -> None:
+    def send_frame(self, connection: ConnectionId, frame: bytes) -> None:
         """As `answer`, with what somebody else made of it."""
         del self._taken[connection]
         self._outbox.emit(SendResponse(connection=connection, frame=frame))
@@ -76,13 +76,13 @@ class Waiting(Generic[W]):
         """None: it hung up meanwhile."""
         return self._requests.get(connection)
 
-    def answer(self, connection: ConnectionId, response: Response) -> None:
+    def respond(self, connection: ConnectionId, response: Response) -> None:
         del self._requests[connection]
-        self._parking.answer(connection, response)
+        self._parking.respond(connection, response)
 
-    def reply(self, connection: ConnectionId, frame: bytes) -> None:
+    def send_frame(self, connection: ConnectionId, frame: bytes) -> None:
         del self._requests[connection]
-        self._parking.reply(connection, frame)
+        self._parking.send_frame(connection, frame)
 
     def hang_up(self, connection: ConnectionId, reason: str) -> None:
         del self._requests[connection]

@@ -19,7 +19,7 @@ def always_anew(situation: Situation, request: BrokerRegistrationRequest) -> Dec
         replace(each, broker_epoch=epoch) if isinstance(each, RegisterBrokerRecord) else each
         for each in decision.records
     ]
-    return replace(decision, records=records, answer=BrokerRegistrationResponse(epoch=epoch))
+    return replace(decision, records=records, response=BrokerRegistrationResponse(epoch=epoch))
 
 
 PLANTED = Planted(owner=broker_registration, decision="register_broker", wrong=always_anew)

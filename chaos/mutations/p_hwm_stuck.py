@@ -7,7 +7,7 @@ from node.broker.replica import Replica
 from node.controller.image.partition import Partition
 from node.wire.alter_partition import PartitionResult
 
-_update, _answered = Replica.update, Replica.answered
+_update, _on_response = Replica.update, Replica.on_response
 
 
 def update(self: Replica, state: Partition, min_isr: int, now_ns: int) -> None:
@@ -17,9 +17,9 @@ def update(self: Replica, state: Partition, min_isr: int, now_ns: int) -> None:
         self.high_watermark = known
 
 
-def answered(self: Replica, proposal: Proposal, result: PartitionResult, now_ns: int) -> bool:
+def on_response(self: Replica, proposal: Proposal, result: PartitionResult, now_ns: int) -> bool:
     known = self.high_watermark
-    is_asked_again = _answered(self, proposal, result, now_ns)
+    is_asked_again = _on_response(self, proposal, result, now_ns)
     if self.leading is not None:
         self.high_watermark = known
     return is_asked_again
@@ -29,5 +29,5 @@ PLANTED = Planted(
     owner=Replica,
     decision="update",
     wrong=update,
-    other=Planted(owner=Replica, decision="answered", wrong=answered),
+    other=Planted(owner=Replica, decision="on_response", wrong=on_response),
 )

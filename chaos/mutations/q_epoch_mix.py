@@ -14,7 +14,7 @@ from node.raft.reachable_epoch import LAST_EPOCH
 from node.raft.roles import Leader
 from node.wire.fetch import FetchResponse
 
-_as_it_should = LeaderFetch.answer_parked
+_as_it_should = LeaderFetch.response_to_parked
 
 
 def read_while_it_changes(
@@ -42,7 +42,7 @@ def take_any_epoch(data: bytes, end: LogPosition, _epoch: Epoch) -> Fetched:
 
 PLANTED = Planted(
     owner=LeaderFetch,
-    decision="answer_parked",
+    decision="response_to_parked",
     wrong=read_while_it_changes,
     other=Planted(owner=fetch_follower, decision="sound_batches", wrong=take_any_epoch),
 )

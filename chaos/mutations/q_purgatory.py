@@ -7,7 +7,7 @@ from node.raft.fetch_leader import LeaderFetch, Parked
 from node.raft.roles import Leader
 from node.wire.fetch import FetchResponse
 
-_as_it_should = LeaderFetch.answer_parked
+_as_it_should = LeaderFetch.response_to_parked
 
 
 def answer_late(
@@ -29,4 +29,4 @@ def answer_late(
     )
 
 
-PLANTED = Planted(owner=LeaderFetch, decision="answer_parked", wrong=answer_late)
+PLANTED = Planted(owner=LeaderFetch, decision="response_to_parked", wrong=answer_late)

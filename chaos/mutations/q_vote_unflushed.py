@@ -29,7 +29,7 @@ def grant_again(role: Role, candidate: ReplicaKey, *, up_to_date: bool) -> bool:
 
 PLANTED = Planted(
     owner=Votes,
-    decision="may_ask",
+    decision="may_send",
     wrong=ask_unflushed,
     other=Planted(owner=votes, decision="grants_vote", wrong=grant_again),
 )

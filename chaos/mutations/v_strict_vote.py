@@ -14,7 +14,7 @@ def among_its_own_voters(self: Votes, request: VoteRequest, now: Now) -> VoteRes
     voters = self._quorum.voters
     if self._quorum.key in voters and request.candidate in voters:
         return _as_it_should(self, request, now)
-    return self._answer(granted=False)
+    return self._response(granted=False)
 
 
 PLANTED = Planted(owner=Votes, decision="on_request", wrong=among_its_own_voters)

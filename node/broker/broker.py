@@ -150,7 +150,7 @@ class Broker:
                 image = self.follower.image
                 return describe_partitions(image, request, live_brokers(image, listener).keys())
             case DescribeConfigsRequest():
-                return reads.answer(self.follower.image, request, self._own)
+                return reads.response_to(self.follower.image, request, self._own)
             case HandedOn():
                 return self._forwarding.take(connection, request, now.mono_ns)
             case InitProducerIdRequest():

@@ -17,13 +17,13 @@ from node.wire.apis import ControllerRequest, Response
 CONTROLLER_CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
 _PAUSE_NS = 50 * MS  # before the next connection
 
-Answered = Callable[[Response | None, int], None]  # with the time
+OnResponse = Callable[[Response | None, int], None]  # with the time
 
 
 @dataclass(slots=True, kw_only=True)
-class _Question:
+class _Sent:
     request: ControllerRequest
-    answered: Answered
+    on_response: OnResponse
     until_ns: int = NEVER_NS
 
 
@@ -32,14 +32,14 @@ class ControllerLink:
         self._timeout_ns = request_timeout_ms * MS
         self._outbox = outbox
         self._at: Endpoint | None = None  # the active controller, as far as is known
-        self._waiting: deque[_Question] = deque()
-        self._out: dict[int, _Question] = {}  # by correlation id
+        self._waiting: deque[_Sent] = deque()
+        self._out: dict[int, _Sent] = {}  # by correlation id
         self._next_correlation_id = 0
         self._paused_until_ns = 0
 
-    def ask(self, request: ControllerRequest, answered: Answered) -> None:
+    def send(self, request: ControllerRequest, on_response: OnResponse) -> None:
         """As soon as there is an active controller."""
-        self._waiting.append(_Question(request=request, answered=answered))
+        self._waiting.append(_Sent(request=request, on_response=on_response))
 
     def poll(self, at: Endpoint | None, mono_ns: int) -> None:
         if at != self._at:
@@ -48,7 +48,7 @@ class ControllerLink:
             if self._at is not None:
                 self._hang_up(mono_ns)
             self._at = at
-        if any(question.until_ns <= mono_ns for question in self._out.values()):
+        if any(sent.until_ns <= mono_ns for sent in self._out.values()):
             self._hang_up(mono_ns)
         if at is None or mono_ns < self._paused_until_ns:
             return
@@ -56,37 +56,37 @@ class ControllerLink:
             self._send(self._waiting.popleft(), at, mono_ns)
 
     def deadline_ns(self) -> int:
-        asked = min((question.until_ns for question in self._out.values()), default=NEVER_NS)
+        due = min((sent.until_ns for sent in self._out.values()), default=NEVER_NS)
         is_paused = self._waiting and self._at is not None
-        return min(asked, self._paused_until_ns) if is_paused else asked
+        return min(due, self._paused_until_ns) if is_paused else due
 
     def on_response(self, correlation_id: int, response: Response, mono_ns: int) -> None:
-        question = self._out.pop(correlation_id, None)
-        if question is not None:  # else of a connection that was dropped since
-            question.answered(response, mono_ns)
+        sent = self._out.pop(correlation_id, None)
+        if sent is not None:  # else of a connection that was dropped since
+            sent.on_response(response, mono_ns)
 
     def on_lost(self, mono_ns: int) -> None:
         """The connection failed."""
         self._paused_until_ns = mono_ns + _PAUSE_NS
         lost, self._out = self._out, {}
-        for question in lost.values():
-            question.answered(None, mono_ns)
+        for sent in lost.values():
+            sent.on_response(None, mono_ns)
 
     def _hang_up(self, mono_ns: int) -> None:
         self._outbox.emit(DisconnectPeer(channel=CONTROLLER_CHANNEL))
         if self._out:
             self.on_lost(mono_ns)
 
-    def _send(self, question: _Question, at: Endpoint, mono_ns: int) -> None:
+    def _send(self, sent: _Sent, at: Endpoint, mono_ns: int) -> None:
         number = self._next_correlation_id
         self._next_correlation_id = (number + 1) % 2**31
-        question.until_ns = mono_ns + self._timeout_ns
-        self._out[number] = question
+        sent.until_ns = mono_ns + self._timeout_ns
+        self._out[number] = sent
         self._outbox.emit(
             RequestTo(
                 channel=CONTROLLER_CHANNEL,
                 endpoint=at,
                 correlation_id=number,
-                request=question.request,
+                request=sent.request,
             )
         )

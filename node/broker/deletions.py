@@ -51,40 +51,40 @@ class Deletions:
         """None: answered later."""
         deleted = [self._delete(each, image) for each in request.partitions]
         waiting = _WaitingDeletion(deleted=deleted, until_ns=mono_ns + request.timeout_ms * MS)
-        answer = _answer(waiting, mono_ns)
-        if answer is None:
+        response = _response(waiting, mono_ns)
+        if response is None:
             self._waiting.park(connection, waiting)
-        return answer
+        return response
 
     def poll(self, mono_ns: int) -> None:
         """Answer who waits for what all have done now, or waited for too long."""
         for connection, waiting in self._waiting.all():
-            answer = _answer(waiting, mono_ns)
-            if answer is not None:
-                self._waiting.answer(connection, answer)
+            response = _response(waiting, mono_ns)
+            if response is not None:
+                self._waiting.respond(connection, response)
 
     def deadline_ns(self) -> int:
         return min((each.until_ns for _, each in self._waiting.all()), default=NEVER_NS)
 
-    def _delete(self, asked: RecordsToDelete, image: Image) -> _Deleted:
-        at = asked.partition
+    def _delete(self, requested: RecordsToDelete, image: Image) -> _Deleted:
+        at = requested.partition
         held = self._replicas.find(at)
         if held is None:
             error = self._replicas.absent(at).error
             return _Deleted(result=DeletedRecords(partition=at, error=error))
-        error = _why_not(held, asked, image)
+        error = _why_not(held, requested, image)
         if error is not ErrorCode.NONE:
             return _Deleted(result=DeletedRecords(partition=at, error=error))
         replica = held.replica
-        to_all = asked.offset == TO_HIGH_WATERMARK
-        offset = replica.high_watermark if to_all else Offset(asked.offset)
+        to_all = requested.offset == TO_HIGH_WATERMARK
+        offset = replica.high_watermark if to_all else Offset(requested.offset)
         if offset > replica.start:
             self._replicas.begin_at(held, offset)
         result, epoch = DeletedRecords(partition=at), replica.leader_epoch
         return _Deleted(result=result, held=held, leader_epoch=epoch, offset=offset)
 
 
-def _why_not(held: Held, asked: RecordsToDelete, image: Image) -> ErrorCode:
+def _why_not(held: Held, requested: RecordsToDelete, image: Image) -> ErrorCode:
     if held.name in INTERNAL:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     error = held.replica.refusal(NO_EPOCH)
@@ -92,11 +92,11 @@ def _why_not(held: Held, asked: RecordsToDelete, image: Image) -> ErrorCode:
         return error
     if not may_delete(image, held.name):
         return ErrorCode.POLICY_VIOLATION
-    is_in = TO_HIGH_WATERMARK <= asked.offset <= held.replica.high_watermark
+    is_in = TO_HIGH_WATERMARK <= requested.offset <= held.replica.high_watermark
     return ErrorCode.NONE if is_in else ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def _answer(waiting: _WaitingDeletion, mono_ns: int) -> DeleteRecordsResponse | None:
+def _response(waiting: _WaitingDeletion, mono_ns: int) -> DeleteRecordsResponse | None:
     """None: not yet."""
     for each in waiting.deleted:
         _settle(each, is_late=mono_ns >= waiting.until_ns)

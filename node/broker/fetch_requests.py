@@ -69,7 +69,7 @@ class FetchRequests:
         for connection, waiting in self._waiting.all():
             found = self._look(waiting.request)
             if mono_ns >= waiting.until_ns or self._is_enough(waiting.request, found):
-                self._waiting.answer(connection, self._tell(waiting.request, found))
+                self._waiting.respond(connection, self._tell(waiting.request, found))
 
     def deadline_ns(self) -> int:
         return min((each.until_ns for _, each in self._waiting.all()), default=NEVER_NS)
@@ -91,22 +91,24 @@ class FetchRequests:
                     self._changes.propose(held, proposal)
 
     def _refusal(
-        self, request: PartitionsFetchRequest, asked: FetchedPartition, held: Held
+        self, request: PartitionsFetchRequest, requested: FetchedPartition, held: Held
     ) -> ErrorCode:
         """A follower, too, gives consumers what it knows to be committed (KIP-392)."""
         replica, is_consumer = held.replica, request.replica == CONSUMER
         may_follow = is_consumer and request.may_be_from_follower
-        error = replica.refusal(asked.epoch, may_follow=may_follow)
+        error = replica.refusal(requested.epoch, may_follow=may_follow)
         if error is not ErrorCode.NONE:
             return error
         if not is_consumer:
             assert replica.leading is not None
             if request.replica not in replica.leading.followers:
                 return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif asked.last_epoch > replica.leader_epoch:
+        elif requested.last_epoch > replica.leader_epoch:
             return ErrorCode.OFFSET_OUT_OF_RANGE  # nothing is known of where that epoch ends
-        is_in = replica.start <= asked.offset <= replica.end
-        is_fine = is_in or replica.divergence(asked.last_epoch, Offset(asked.offset)) is not None
+        is_in = replica.start <= requested.offset <= replica.end
+        is_fine = (
+            is_in or replica.divergence(requested.last_epoch, Offset(requested.offset)) is not None
+        )
         return ErrorCode.NONE if is_fine else ErrorCode.OFFSET_OUT_OF_RANGE
 
     def _look(self, request: PartitionsFetchRequest) -> list[_Found]:
@@ -125,25 +127,25 @@ class FetchRequests:
     def _look_at(
         self,
         request: PartitionsFetchRequest,
-        asked: FetchedPartition,
+        requested: FetchedPartition,
         left: int,
         *,
         may_exceed: bool,
     ) -> _Found:
-        held = self._replicas.find(asked.partition)
+        held = self._replicas.find(requested.partition)
         if held is None:
-            return _refused(asked, self._replicas.absent(asked.partition))
-        replica, error = held.replica, self._refusal(request, asked, held)
+            return _refused(requested, self._replicas.absent(requested.partition))
+        replica, error = held.replica, self._refusal(request, requested, held)
         if error is not ErrorCode.NONE:
             refusal = PartitionRefusal(
                 error=error, leader=replica.leader, leader_epoch=replica.leader_epoch
             )
             is_out = error is ErrorCode.OFFSET_OUT_OF_RANGE
-            return _refused(asked, refusal, replica.start if is_out else NO_OFFSET)
-        offset = Offset(asked.offset)
-        diverging = replica.divergence(asked.last_epoch, offset)
+            return _refused(requested, refusal, replica.start if is_out else NO_OFFSET)
+        offset = Offset(requested.offset)
+        diverging = replica.divergence(requested.last_epoch, offset)
         told = FetchedRecords(
-            partition=asked.partition,
+            partition=requested.partition,
             high_watermark=replica.high_watermark,
             log_start=replica.start,
             diverging=diverging,
@@ -152,7 +154,7 @@ class FetchRequests:
         log = self._replicas.log_at(held, offset)
         if log is None or diverging is not None or offset >= limit or not (left or may_exceed):
             return _Found(told=told)
-        most = max(0, min(left, asked.max_bytes))
+        most = max(0, min(left, requested.max_bytes))
         size = log.readable(offset, most, limit)
         return _Found(told=told, log=log, offset=offset, max_bytes=most, limit=limit, size=size)
 
@@ -169,20 +171,20 @@ class FetchRequests:
     def _tell(
         self, request: PartitionsFetchRequest, found: list[_Found]
     ) -> PartitionsFetchResponse:
-        answer = PartitionsFetchResponse(partitions=tuple(map(_read, found)))
+        response = PartitionsFetchResponse(partitions=tuple(map(_read, found)))
         if request.replica != CONSUMER:
-            for each in answer.partitions:
+            for each in response.partitions:
                 # Else anybody could have it remember names of followers without end.
                 if each.error is ErrorCode.NONE:
                     self._told[_told_key(request, each)] = _news(each)
-        return answer
+        return response
 
 
 def _refused(
-    asked: FetchedPartition, absent: PartitionRefusal, log_start: Offset | int = NO_OFFSET
+    requested: FetchedPartition, absent: PartitionRefusal, log_start: Offset | int = NO_OFFSET
 ) -> _Found:
     """Who leads is told to those who took another one for it (KIP-951)."""
-    told = FetchedRecords(partition=asked.partition, error=absent.error, log_start=log_start)
+    told = FetchedRecords(partition=requested.partition, error=absent.error, log_start=log_start)
     if absent.error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
         told = replace(told, leader=absent.leader, leader_epoch=absent.leader_epoch)
     return _Found(told=told)

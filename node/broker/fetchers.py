@@ -35,7 +35,9 @@ class _Fetcher:
 
     at: Endpoint | None = None
     correlation_id: int = 0
-    asked: dict[Key, tuple[int, Offset]] = field(default_factory=dict)  # in which epoch, from where
+    requested: dict[Key, tuple[int, Offset]] = field(
+        default_factory=dict
+    )  # in which epoch, from where
     is_out: bool = False
     due_ns: int = 0  # of the next one, or of giving up what is out
 
@@ -69,7 +71,7 @@ class Fetchers:
             if fetcher.is_out and mono_ns >= fetcher.due_ns:
                 self._hang_up(leader, fetcher, mono_ns)
             if fetcher.at is not None and not fetcher.is_out and mono_ns >= fetcher.due_ns:
-                self._ask(leader, fetcher, fetcher.at, followed, mono_ns)
+                self._send(leader, fetcher, fetcher.at, followed, mono_ns)
 
     def deadline_ns(self) -> int:
         return min(
@@ -119,10 +121,10 @@ class Fetchers:
                 self._hang_up(leader, fetcher, mono_ns)
             fetcher.at, fetcher.due_ns = at, mono_ns
 
-    def _ask(
+    def _send(
         self, leader: NodeId, fetcher: _Fetcher, at: Endpoint, followed: list[Held], mono_ns: int
     ) -> None:
-        fetcher.asked = {
+        fetcher.requested = {
             held.key: (held.replica.leader_epoch, held.replica.end) for held in followed
         }
         fetcher.correlation_id = (fetcher.correlation_id + 1) % 2**31
@@ -164,7 +166,7 @@ class Fetchers:
         if held is None or held.replica.leading is not None:
             return True
         replica = held.replica
-        if fetcher.asked.get(held.key) != (replica.leader_epoch, replica.end):
+        if fetcher.requested.get(held.key) != (replica.leader_epoch, replica.end):
             return True
         log_start = Offset(max(told.log_start, 0))
         is_empty = replica.start == replica.end  # nor is an epoch known by which logs part

@@ -47,11 +47,11 @@ class _Out:
 
 class Forwarding:
     def __init__(
-        self, request_max_bytes: int, answer_ms: int, parking: Parking, outbox: Outbox
+        self, request_max_bytes: int, response_ms: int, parking: Parking, outbox: Outbox
     ) -> None:
         """`answer_ms`: so long the controller may be silent before it is asked again."""
         self._max_bytes = request_max_bytes - _ENVELOPE_BYTES  # controllers take as much as brokers
-        self._answer_ns = answer_ms * MS
+        self._response_ns = response_ms * MS
         self._outbox = outbox
         self._waiting = Waiting[_Forwarded](parking)
         self._out: dict[ChannelId, _Out] = {}
@@ -84,7 +84,7 @@ class Forwarding:
         for connection, each in self._waiting.all():
             if mono_ns >= each.until_ns:
                 late = refused(each.handed.request, ErrorCode.REQUEST_TIMED_OUT, None)
-                self._waiting.answer(connection, late)
+                self._waiting.respond(connection, late)
             elif at is not None and not each.is_out and each.not_before_ns <= mono_ns:
                 self._send(connection, each, at, mono_ns)
 
@@ -117,10 +117,10 @@ class Forwarding:
             # Who connects again asks which versions there are (as Kafka's brokers do).
             self._waiting.hang_up(out.connection, "the controller does not know this version")
         elif response.error is ErrorCode.NONE and response.frame is not None:
-            self._waiting.reply(out.connection, response.frame)
+            self._waiting.send_frame(out.connection, response.frame)
         else:
             failed = refused(each.handed.request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
-            self._waiting.answer(out.connection, failed)
+            self._waiting.respond(out.connection, failed)
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
         """The connection failed."""
@@ -149,7 +149,7 @@ class Forwarding:
         self._out[channel] = _Out(
             connection=connection,
             correlation_id=number,
-            until_ns=min(each.until_ns, mono_ns + self._answer_ns),
+            until_ns=min(each.until_ns, mono_ns + self._response_ns),
         )
         envelope = EnvelopeRequest(frame=each.handed.frame)
         self._outbox.emit(

@@ -67,10 +67,10 @@ class IsrChanges:
             broker=self._me, epoch=self._lifecycle.epoch, partitions=(altered,)
         )
 
-        def answered(response: Response | None, mono_ns: int) -> None:
-            self._answered(held, proposal, response, mono_ns)
+        def on_response(response: Response | None, mono_ns: int) -> None:
+            self._on_response(held, proposal, response, mono_ns)
 
-        self._link.ask(request, answered)
+        self._link.send(request, on_response)
 
     def _shrink(self, mono_ns: int) -> None:
         for held in self._replicas.all():
@@ -81,7 +81,7 @@ class IsrChanges:
                 self._replicas.note(held)
                 self.propose(held, proposal)
 
-    def _answered(
+    def _on_response(
         self, held: Held, proposal: Proposal, response: Response | None, mono_ns: int
     ) -> None:
         """What nobody answered is asked again: it may have taken effect, or not."""
@@ -90,6 +90,6 @@ class IsrChanges:
         )
         if isinstance(response, AlterPartitionResponse) and response.error is ErrorCode.NONE:
             result = next(iter(response.results), result)
-        if held.replica.answered(proposal, result, mono_ns):
+        if held.replica.on_response(proposal, result, mono_ns):
             self._again.append((mono_ns + _RETRY_NS, held, proposal))
         self._replicas.note(held)

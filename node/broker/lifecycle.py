@@ -77,9 +77,9 @@ class Lifecycle:
             return
         self._due_ns = NEVER_NS
         if self.epoch == NO_BROKER_EPOCH:
-            self._link.ask(self._registration, self._registered)
+            self._link.send(self._registration, self._registered)
         else:
-            self._link.ask(self._heartbeat(applied), self._heard)
+            self._link.send(self._heartbeat(applied), self._heard)
 
     def deadline_ns(self) -> int:
         return self._due_ns

@@ -32,13 +32,13 @@ from node.wire.topic_partitions import TopicPartition
 def list_offsets(replicas: HeldReplicas, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """A fresh leader does not know the latest: consumers must not be sent back (KIP-207). A
     partition that is asked for twice is refused both times, as in Kafka."""
-    asked = Counter(each.partition for each in request.partitions)
+    requested = Counter(each.partition for each in request.partitions)
     lookup = _Lookup(replicas=replicas, version=request.version)
     twice = ErrorCode.INVALID_REQUEST
     return ListOffsetsResponse(
         partitions=tuple(
             lookup.listed(each)
-            if asked[each.partition] == 1
+            if requested[each.partition] == 1
             else ListedOffset(partition=each.partition, error=twice)
             for each in request.partitions
         )

@@ -81,7 +81,7 @@ class ProduceRequests:
                 _settle(each, is_late=mono_ns >= waiting.until_ns)
             if all(each.held is None for each in waiting.appended):
                 results = tuple(each.result for each in waiting.appended)
-                self._waiting.answer(connection, ProduceResponse(results=results))
+                self._waiting.respond(connection, ProduceResponse(results=results))
 
     def deadline_ns(self) -> int:
         return min((each.until_ns for _, each in self._waiting.all()), default=NEVER_NS)
@@ -91,7 +91,7 @@ class ProduceRequests:
     ) -> _Appended:
         at = produced.partition
         held = self._replicas.find(at)
-        error = _why_not_asked(request)
+        error = _why_not_requested(request)
         if error is not ErrorCode.NONE:
             return _refused(at, PartitionRefusal(error=error))
         if held is None:
@@ -144,7 +144,7 @@ class ProduceRequests:
         return _Appended(result=result, held=held, leader_epoch=replica.leader_epoch, end=end)
 
 
-def _why_not_asked(request: ProduceRequest) -> ErrorCode:
+def _why_not_requested(request: ProduceRequest) -> ErrorCode:
     if request.acks not in (ALL, LEADER, NONE):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if request.transactional_id is not None:

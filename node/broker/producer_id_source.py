@@ -23,7 +23,7 @@ class ProducerIdSource:
         self._link = link
         self._waiting = Waiting[int](parking)  # until when
         self._next = self._end = 0  # what is left of the block
-        self._is_asked = False
+        self._is_requested = False
 
     def take(
         self, connection: ConnectionId, request: InitProducerIdRequest, mono_ns: int
@@ -37,17 +37,17 @@ class ProducerIdSource:
             return InitProducerIdResponse(error=ErrorCode.INVALID_REQUEST)
         if self._next < self._end:
             return self._taken()
-        if self._waiting.park(connection, mono_ns + _PATIENCE_NS) and not self._is_asked:
-            self._is_asked = True
+        if self._waiting.park(connection, mono_ns + _PATIENCE_NS) and not self._is_requested:
+            self._is_requested = True
             block = AllocateProducerIdsRequest(broker=self._me, epoch=self._lifecycle.epoch)
-            self._link.ask(block, self._given)
+            self._link.send(block, self._given)
         return None
 
     def poll(self, mono_ns: int) -> None:
         """Answer who has waited for too long."""
         for connection, until_ns in self._waiting.all():
             if mono_ns >= until_ns:
-                self._waiting.answer(connection, _TOO_LATE)
+                self._waiting.respond(connection, _TOO_LATE)
 
     def deadline_ns(self) -> int:
         return min((until_ns for _, until_ns in self._waiting.all()), default=NEVER_NS)
@@ -57,9 +57,9 @@ class ProducerIdSource:
         return InitProducerIdResponse(producer_id=self._next - 1, producer_epoch=0)
 
     def _given(self, response: Response | None, mono_ns: int) -> None:  # noqa: ARG002 (Answered)
-        self._is_asked = False
+        self._is_requested = False
         if isinstance(response, AllocateProducerIdsResponse) and not response.error:
             self._next, self._end = response.first, response.first + response.count
         for connection, _ in self._waiting.all():
             is_left = self._next < self._end
-            self._waiting.answer(connection, self._taken() if is_left else _TOO_LATE)
+            self._waiting.respond(connection, self._taken() if is_left else _TOO_LATE)

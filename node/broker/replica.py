@@ -235,8 +235,8 @@ class Replica:
             return ErrorCode.FENCED_LEADER_EPOCH
         if epoch > self.leader_epoch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
-        answers = self.leading is not None or may_follow
-        return ErrorCode.NONE if answers else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        serves = self.leading is not None or may_follow
+        return ErrorCode.NONE if serves else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def may_append_for_all(self) -> bool:
         """Has the committed ISR as many members as acks=all asks for?"""
@@ -305,7 +305,7 @@ class Replica:
             return None
         return self._propose(leading, left)
 
-    def answered(self, proposal: Proposal, result: PartitionResult, now_ns: int) -> bool:
+    def on_response(self, proposal: Proposal, result: PartitionResult, now_ns: int) -> bool:
         """The controller has answered; True if the same is to be asked again."""
         leading = self.leading
         if leading is None or leading.isr.pending is not proposal:

@@ -70,8 +70,8 @@ def register_broker(situation: Situation, request: BrokerRegistrationRequest) ->
         in_controlled_shutdown=bool(existing and is_same and existing.in_controlled_shutdown),
         log_dirs=request.directories if has_directories else (),
     )
-    answer = BrokerRegistrationResponse(epoch=record.broker_epoch)
-    return Decision(records=[*records, record], answer=answer)
+    response = BrokerRegistrationResponse(epoch=record.broker_epoch)
+    return Decision(records=[*records, record], response=response)
 
 
 def unregister(situation: Situation, request: UnregisterBrokerRequest) -> Decision:
@@ -84,7 +84,7 @@ def unregister(situation: Situation, request: UnregisterBrokerRequest) -> Decisi
         )
     record = UnregisterBrokerRecord(broker_id=found.broker_id, broker_epoch=found.broker_epoch)
     records: list[MetadataRecord] = [*when_in_doubt(situation, request.broker), record]
-    return Decision(records=records, answer=UnregisterBrokerResponse())
+    return Decision(records=records, response=UnregisterBrokerResponse())
 
 
 def _end_of_last_life(

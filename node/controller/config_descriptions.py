@@ -69,11 +69,11 @@ def describe(image: Image, query: ResourceQuery, own: Own) -> ResourceDescriptio
             type=query.type, name=query.name, error=refused.error, message=refused.message
         )
     known, entry = _described(image, query, own)
-    asked = known if query.keys is None else dict.fromkeys(query.keys)
+    requested = known if query.keys is None else dict.fromkeys(query.keys)
     return ResourceDescription(
         type=query.type,
         name=query.name,
-        entries=tuple(entry(name) for name in asked if name in known),
+        entries=tuple(entry(name) for name in requested if name in known),
     )
 
 

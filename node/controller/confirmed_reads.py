@@ -38,25 +38,25 @@ class ConfirmedReads:
         read = PendingRead(ticket=ticket, arrived_ns=now.mono_ns, request=request)
         self._waiting.park(connection, read)
 
-    def answer(self, image: Image, epoch: Epoch) -> None:
+    def respond(self, image: Image, epoch: Epoch) -> None:
         """Those that are confirmed, from the committed image: what was acknowledged before the read
         arrived is in it."""
         if not self._waiting:
             return
         confirmed = self._raft.confirmed()
-        answered: PendingRead | None = None
+        newest: PendingRead | None = None
         for connection, read in self._waiting.all():
             if read.ticket > confirmed:
                 break
-            self._waiting.answer(connection, reads.answer(image, read.request, self._own))
-            answered = read
-        if answered is not None:
-            self._trace(answered, epoch)
+            self._waiting.respond(connection, reads.response_to(image, read.request, self._own))
+            newest = read
+        if newest is not None:
+            self._trace(newest, epoch)
 
     def refuse_all(self, message: str) -> None:
         """It leads no more."""
         for connection, read in self._waiting.all():
-            self._waiting.answer(
+            self._waiting.respond(
                 connection, refused(read.request, ErrorCode.NOT_CONTROLLER, message)
             )
 

@@ -120,9 +120,9 @@ class Controller:
             return refused(request, ErrorCode.MESSAGE_TOO_LARGE, why)
         if decision.only_validated or not decision.records:
             self._after(request, claim, now)
-            return decision.answer
+            return decision.response
         if_lost = refused(request, ErrorCode.NOT_CONTROLLER, _LOST)
-        write = PendingWrite(response=decision.answer, if_lost=if_lost)
+        write = PendingWrite(response=decision.response, if_lost=if_lost)
         if self._writes.park(connection, write):
             encoded.writers.append(connection)
             self._gather(encoded, claim, now)
@@ -152,7 +152,7 @@ class Controller:
         self._raft.poll(self, now)
         self._snapshots.poll(self.image, now)
         if self._claim is not None:
-            self._reads.answer(self.image, self._claim.epoch)
+            self._reads.respond(self.image, self._claim.epoch)
 
     def on_timeout(self, now: Now) -> None:
         """Append what has gathered. Only here: the shell feeds time-outs when no input is left, so
@@ -203,7 +203,7 @@ class Controller:
         self._accumulator.take()
         self._appended.clear()
         for connection, write in self._writes.all():
-            self._writes.answer(connection, write.if_lost)
+            self._writes.respond(connection, write.if_lost)
         self._reads.refuse_all(_STANDBY)
 
     # --- writes ---
@@ -291,7 +291,7 @@ class Controller:
         for connection in batch.writers:
             write = self._writes.find(connection)
             if write is not None:
-                self._writes.answer(connection, write.response)
+                self._writes.respond(connection, write.response)
 
     def on_snapshot(self, part: SnapshotPart) -> None:
         """In place of the image, once it is whole."""

@@ -65,5 +65,5 @@ class Decision:
     """`only_validated`: it is answered as if it were done, and nothing is written."""
 
     records: Sequence[MetadataRecord]
-    answer: Response
+    response: Response
     only_validated: bool = False

@@ -46,14 +46,14 @@ def assign(situation: Situation, request: AssignDirectoriesRequest) -> Decision:
         record = _assign_one(situation, broker, each, found, is_lost=is_lost)
         records += [] if record is None else [record]
         results.append(AssignmentResult(replica=each))
-    return Decision(records=records, answer=AssignDirectoriesResponse(results=tuple(results)))
+    return Decision(records=records, response=AssignDirectoriesResponse(results=tuple(results)))
 
 
-def _found(situation: Situation, broker: int, asked: AssignedReplica) -> Partition:
+def _found(situation: Situation, broker: int, requested: AssignedReplica) -> Partition:
     topics = situation.image.topics
-    if topics.find(asked.topic) is None:
+    if topics.find(requested.topic) is None:
         raise RefusedError(ErrorCode.UNKNOWN_TOPIC_ID)
-    found = topics.partition(asked.topic, asked.index)
+    found = topics.partition(requested.topic, requested.index)
     if found is None:
         raise RefusedError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if broker not in found.replicas:
@@ -62,11 +62,16 @@ def _found(situation: Situation, broker: int, asked: AssignedReplica) -> Partiti
 
 
 def _assign_one(
-    situation: Situation, broker: int, asked: AssignedReplica, found: Partition, *, is_lost: bool
+    situation: Situation,
+    broker: int,
+    requested: AssignedReplica,
+    found: Partition,
+    *,
+    is_lost: bool,
 ) -> PartitionChangeRecord | None:
     kept = dict(zip(found.replicas, found.directories, strict=True))
-    placed = replace(found, directories=tuple({**kept, broker: asked.directory}.values()))
+    placed = replace(found, directories=tuple({**kept, broker: requested.directory}.values()))
     if is_lost:
         placed = replace(placed, isr=without(found.isr, broker))
-    key = (asked.topic, asked.index)
+    key = (requested.topic, requested.index)
     return change(key, found, placed, rules_for(situation, key, placed))

@@ -52,8 +52,8 @@ def update(situation: Situation, request: UpdateFeaturesRequest) -> Decision:
             )
         records += _beside(situation, each)
         records.append(FeatureLevelRecord(name=each.name, feature_level=each.level))
-    answer = UpdateFeaturesResponse(features=tuple(each.name for each in request.updates))
-    return Decision(records=records, answer=answer, only_validated=request.validate_only)
+    response = UpdateFeaturesResponse(features=tuple(each.name for each in request.updates))
+    return Decision(records=records, response=response, only_validated=request.validate_only)
 
 
 def _why_not(situation: Situation, update: FeatureUpdate) -> str:

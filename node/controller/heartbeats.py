@@ -33,10 +33,10 @@ def heartbeat(situation: Situation, request: BrokerHeartbeatRequest) -> Decision
         situation = situation.after(on_disks)
         found = at_epoch(situation.image, request.broker, request.epoch)
     records, is_fenced, is_released = _next_state(situation, found, request, is_caught_up)
-    answer = BrokerHeartbeatResponse(
+    response = BrokerHeartbeatResponse(
         is_caught_up=is_caught_up, is_fenced=is_fenced, should_shut_down=is_released
     )
-    return Decision(records=[*on_disks, *records], answer=answer)
+    return Decision(records=[*on_disks, *records], response=response)
 
 
 def fence(situation: Situation, broker: int) -> list[MetadataRecord]:

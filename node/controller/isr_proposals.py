@@ -47,7 +47,7 @@ def alter(situation: Situation, request: AlterPartitionRequest) -> Decision:
             continue
         records += [] if record is None else [record]
         results.append(result)
-    return Decision(records=records, answer=AlterPartitionResponse(results=tuple(results)))
+    return Decision(records=records, response=AlterPartitionResponse(results=tuple(results)))
 
 
 def _alter_one(

@@ -25,37 +25,37 @@ def elect(situation: Situation, request: ElectLeadersRequest) -> Decision:
     """Of all partitions, those that need none are not told of. One that is named twice is answered
     both times."""
     if request.kind not in (PREFERRED, UNCLEAN):
-        return Decision(records=(), answer=_refused(request))
+        return Decision(records=(), response=_refused(request))
     if request.partitions is None:
         return _elect_all(situation, request.kind)
     outcomes = {each: _outcome(situation, each, request.kind) for each in request.partitions}
     results = tuple(_result(each, outcomes[each]) for each in request.partitions)
     return Decision(
-        records=_records(outcomes.values()), answer=ElectLeadersResponse(results=results)
+        records=_records(outcomes.values()), response=ElectLeadersResponse(results=results)
     )
 
 
 def _elect_all(situation: Situation, kind: int) -> Decision:
     outcomes = {each: _outcome(situation, each, kind) for each in _every(situation)}
     results = (_result(each, outcome) for each, outcome in outcomes.items())
-    answer = ElectLeadersResponse(
+    response = ElectLeadersResponse(
         results=tuple(each for each in results if each.error is not ErrorCode.ELECTION_NOT_NEEDED),
         topics=tuple(topic.name for topic in situation.image.topics.all()),
     )
-    return Decision(records=_records(outcomes.values()), answer=answer)
+    return Decision(records=_records(outcomes.values()), response=response)
 
 
-def _outcome(situation: Situation, asked: NamedPartition, kind: int) -> _Outcome:
+def _outcome(situation: Situation, requested: NamedPartition, kind: int) -> _Outcome:
     try:
-        return _elect_one(situation, asked, kind)
+        return _elect_one(situation, requested, kind)
     except RefusedError as refused:
         return refused
 
 
-def _result(asked: NamedPartition, outcome: _Outcome) -> ElectionResult:
+def _result(requested: NamedPartition, outcome: _Outcome) -> ElectionResult:
     if isinstance(outcome, RefusedError):
-        return ElectionResult(partition=asked, error=outcome.error, message=outcome.message)
-    return ElectionResult(partition=asked)
+        return ElectionResult(partition=requested, error=outcome.error, message=outcome.message)
+    return ElectionResult(partition=requested)
 
 
 def _records(outcomes: Iterable[_Outcome]) -> tuple[PartitionChangeRecord, ...]:
@@ -78,8 +78,8 @@ def _every(situation: Situation) -> Iterator[NamedPartition]:
             yield NamedPartition(topic=topic.name, index=index)
 
 
-def _elect_one(situation: Situation, asked: NamedPartition, kind: int) -> PartitionChangeRecord:
-    key, found = _found(situation, asked)
+def _elect_one(situation: Situation, requested: NamedPartition, kind: int) -> PartitionChangeRecord:
+    key, found = _found(situation, requested)
     is_led = found.leader == found.replicas[0] if kind == PREFERRED else found.has_leader
     if is_led:
         raise RefusedError(ErrorCode.ELECTION_NOT_NEEDED)
@@ -92,13 +92,13 @@ def _elect_one(situation: Situation, asked: NamedPartition, kind: int) -> Partit
     return record
 
 
-def _found(situation: Situation, asked: NamedPartition) -> tuple[PartitionKey, Partition]:
+def _found(situation: Situation, requested: NamedPartition) -> tuple[PartitionKey, Partition]:
     topics = situation.image.topics
-    topic = topics.named(asked.topic)
-    found = None if topic is None else topics.partition(topic.id, asked.index)
+    topic = topics.named(requested.topic)
+    found = None if topic is None else topics.partition(topic.id, requested.index)
     if topic is None or found is None:
         raise RefusedError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            f"No such partition as {asked.topic}-{asked.index}",
+            f"No such partition as {requested.topic}-{requested.index}",
         )
-    return (topic.id, asked.index), found
+    return (topic.id, requested.index), found

@@ -29,11 +29,11 @@ def create(situation: Situation, request: CreatePartitionsRequest) -> Decision:
     records: list[PartitionRecord] = []
     results: list[NewPartitionsResult] = []
     room = room_for_partitions(situation.image)
-    asked = Counter(each.topic for each in request.topics)
+    requested = Counter(each.topic for each in request.topics)
     named = {each.topic: each for each in request.topics}  # in the order of the request
     for wanted in named.values():
         try:
-            if asked[wanted.topic] > 1:
+            if requested[wanted.topic] > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             records += _create(situation, wanted, room - len(records))
             results.append(NewPartitionsResult(topic=wanted.topic))
@@ -43,8 +43,8 @@ def create(situation: Situation, request: CreatePartitionsRequest) -> Decision:
                     topic=wanted.topic, error=refused.error, message=refused.message
                 )
             )
-    answer = CreatePartitionsResponse(results=tuple(results))
-    return Decision(records=records, answer=answer, only_validated=request.validate_only)
+    response = CreatePartitionsResponse(results=tuple(results))
+    return Decision(records=records, response=response, only_validated=request.validate_only)
 
 
 def _create(situation: Situation, wanted: WantedPartitions, room: int) -> list[PartitionRecord]:

@@ -15,4 +15,6 @@ def allocate(situation: Situation, request: AllocateProducerIdsRequest) -> Decis
     record = ProducerIdsRecord(
         broker_id=request.broker, broker_epoch=request.epoch, next_producer_id=first + _BLOCK
     )
-    return Decision(records=[record], answer=AllocateProducerIdsResponse(first=first, count=_BLOCK))
+    return Decision(
+        records=[record], response=AllocateProducerIdsResponse(first=first, count=_BLOCK)
+    )

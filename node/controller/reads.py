@@ -10,7 +10,7 @@ from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse
 from node.wire.reassignments import ListReassignmentsRequest
 
 
-def answer(image: Image, request: ReadRequest, own: Own) -> Response:
+def response_to(image: Image, request: ReadRequest, own: Own) -> Response:
     match request:
         case DescribeConfigsRequest(resources=resources):
             results = config_descriptions.describe_all(image, resources, own)

@@ -46,14 +46,14 @@ def alter(situation: Situation, request: AlterReassignmentsRequest) -> Decision:
             continue
         records[each.partition] = record
         results.append(ReassignmentResult(partition=each.partition))
-    answer = AlterReassignmentsResponse(results=tuple(results), may_resize=request.may_resize)
+    response = AlterReassignmentsResponse(results=tuple(results), may_resize=request.may_resize)
     decided = tuple(each for each in records.values() if each is not None)
-    return Decision(records=decided, answer=answer)
+    return Decision(records=decided, response=response)
 
 
 def ongoing(image: Image, request: ListReassignmentsRequest) -> ListReassignmentsResponse:
     """Of partitions that are not reassigned, or that there are not, nothing is said."""
-    asked = _every(image) if request.partitions is None else dict.fromkeys(request.partitions)
+    requested = _every(image) if request.partitions is None else dict.fromkeys(request.partitions)
     return ListReassignmentsResponse(
         ongoing=tuple(
             OngoingReassignment(
@@ -62,7 +62,7 @@ def ongoing(image: Image, request: ListReassignmentsRequest) -> ListReassignment
                 adding=found[1].adding,
                 removing=found[1].removing,
             )
-            for each in asked
+            for each in requested
             if (found := _find(image, each)) is not None and found[1].is_reassigning
         )
     )
@@ -74,27 +74,27 @@ def _every(image: Image) -> Iterator[NamedPartition]:
             yield NamedPartition(topic=topic.name, index=index)
 
 
-def _find(image: Image, asked: NamedPartition) -> tuple[PartitionKey, Partition] | None:
-    topic = image.topics.named(asked.topic)
-    found = None if topic is None else image.topics.partition(topic.id, asked.index)
-    return None if topic is None or found is None else ((topic.id, asked.index), found)
+def _find(image: Image, requested: NamedPartition) -> tuple[PartitionKey, Partition] | None:
+    topic = image.topics.named(requested.topic)
+    found = None if topic is None else image.topics.partition(topic.id, requested.index)
+    return None if topic is None or found is None else ((topic.id, requested.index), found)
 
 
 def _alter_one(
-    situation: Situation, asked: Reassignment, may_resize: bool
+    situation: Situation, requested: Reassignment, may_resize: bool
 ) -> PartitionChangeRecord | None:
     """Raises RefusedError."""
-    known = _find(situation.image, asked.partition)
+    known = _find(situation.image, requested.partition)
     if known is None:
         raise RefusedError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            f"No such partition as {asked.partition.topic}-{asked.partition.index}",
+            f"No such partition as {requested.partition.topic}-{requested.partition.index}",
         )
     key, found = known
-    if asked.replicas is None:
+    if requested.replicas is None:
         proposed = _cancelled(situation, key, found)
         return change(key, found, proposed, rules_for(situation, key, found))
-    proposed = _towards(situation.image, found, tuple(map(int, asked.replicas)), may_resize)
+    proposed = _towards(situation.image, found, tuple(map(int, requested.replicas)), may_resize)
     # Nobody is elected uncleanly because an empty replica was added.
     rules = rules_for(situation, key, found, election=Election.ONLINE)
     return change(key, found, proposed, rules)

@@ -58,7 +58,7 @@ def register_controller(image: Image, request: ControllerRegistrationRequest) ->
         )
     check_told(request.listeners, request.features)
     check_count(request.controller, image.controllers)
-    return Decision(records=[record_of(request)], answer=ControllerRegistrationResponse())
+    return Decision(records=[record_of(request)], response=ControllerRegistrationResponse())
 
 
 def check_told(listeners: Sequence[RegisteredListener], features: Sequence[FeatureRange]) -> None:
@@ -121,7 +121,7 @@ class Registrar:
         self._record = record_of(registration)
         self._timeout_ns = request_timeout_ms * MS
         self._outbox = outbox
-        self._asked: Active | None = None  # over the connection that is open
+        self._sent_to: Active | None = None  # over the connection that is open
         self._awaits: int | None = None  # the correlation id of what is out
         self._next_correlation_id = 0
         self._due_ns = 0  # of the next attempt, or of giving up what is out
@@ -142,7 +142,7 @@ class Registrar:
     def poll(self, leader: Active | None, mono_ns: int) -> None:
         """Send what is due to `leader`, another node; None where there is none, or nothing is
         wanted of it."""
-        if leader != self._asked:
+        if leader != self._sent_to:
             self._hang_up()
             self._due_ns, self._pause_ns = 0, _FIRST_PAUSE_NS
         if leader is None or mono_ns < self._due_ns:
@@ -153,7 +153,7 @@ class Registrar:
             self._send(leader, mono_ns)
 
     def deadline_ns(self) -> int:
-        return self._due_ns if self._asked is not None else NEVER_NS
+        return self._due_ns if self._sent_to is not None else NEVER_NS
 
     def on_response(
         self, correlation_id: int, response: ControllerRegistrationResponse, mono_ns: int
@@ -171,7 +171,7 @@ class Registrar:
         self._pause(mono_ns)
 
     def _send(self, leader: Active, mono_ns: int) -> None:
-        self._asked = leader
+        self._sent_to = leader
         self._awaits = self._next_correlation_id
         self._next_correlation_id = (self._awaits + 1) % 2**31
         self._due_ns = mono_ns + self._timeout_ns
@@ -185,9 +185,9 @@ class Registrar:
         )
 
     def _fail(self, mono_ns: int) -> None:
-        asked = self._asked
+        requested = self._sent_to
         self._hang_up()
-        self._asked = asked
+        self._sent_to = requested
         self._pause(mono_ns)
 
     def _pause(self, mono_ns: int) -> None:
@@ -196,9 +196,9 @@ class Registrar:
         self._pause_ns = min(2 * self._pause_ns, _LONGEST_PAUSE_NS)
 
     def _hang_up(self) -> None:
-        if self._asked is not None:
+        if self._sent_to is not None:
             self._outbox.emit(DisconnectPeer(channel=REGISTRY_CHANNEL))
-        self._asked = self._awaits = None
+        self._sent_to = self._awaits = None
 
 
 def active_controller(

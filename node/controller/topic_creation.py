@@ -53,11 +53,11 @@ def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
     room = room_for_partitions(image)
     records: list[MetadataRecord] = []
     results: list[TopicResult] = []
-    asked = Counter(each.name for each in request.topics)
+    requested = Counter(each.name for each in request.topics)
     named = {each.name: each for each in request.topics}  # in the order of the request
     for topic in named.values():
         try:
-            if asked[topic.name] > 1:
+            if requested[topic.name] > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             made, result = _create_one(situation, image, topic, room)
         except RefusedError as refused:
@@ -69,17 +69,17 @@ def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
         room -= result.partitions + limits.NEW_TOPIC_AS_PARTITIONS
         records += made
         results.append(result)
-    answer = CreateTopicsResponse(results=tuple(results))
-    return Decision(records=records, answer=answer, only_validated=request.validate_only)
+    response = CreateTopicsResponse(results=tuple(results))
+    return Decision(records=records, response=response, only_validated=request.validate_only)
 
 
 def delete(situation: Situation, request: DeleteTopicsRequest) -> Decision:
     """What is asked for twice is refused, once, and stays (`ControllerApis.deleteTopics`)."""
-    asked = Counter(request.topics)
+    requested = Counter(request.topics)
     records: list[MetadataRecord] = []
     results: list[DeletionResult] = []
     seen: set[UUID] = set()
-    for each, times in asked.items():
+    for each, times in requested.items():
         try:
             if times > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic.")
@@ -96,15 +96,15 @@ def delete(situation: Situation, request: DeleteTopicsRequest) -> Decision:
         seen.add(topic.id)
         records.append(RemoveTopicRecord(topic_id=topic.id))
         results.append(DeletionResult(name=topic.name, id=topic.id))
-    return Decision(records=records, answer=DeleteTopicsResponse(results=tuple(results)))
+    return Decision(records=records, response=DeleteTopicsResponse(results=tuple(results)))
 
 
-def _found(image: Image, asked: DeletedTopic) -> Topic:
-    if asked.name is None:
-        found = image.topics.find(asked.id)
+def _found(image: Image, requested: DeletedTopic) -> Topic:
+    if requested.name is None:
+        found = image.topics.find(requested.id)
         error = ErrorCode.UNKNOWN_TOPIC_ID
     else:
-        found = image.topics.named(asked.name)
+        found = image.topics.named(requested.name)
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if found is None:
         raise RefusedError(error)

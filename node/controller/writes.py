@@ -53,8 +53,8 @@ def decide(situation: Situation, request: WriteRequest) -> Decision:
         _check_strings(decision.records)
         return decision
     except RefusedError as refusal:
-        answer = refused(request, refusal.error, refusal.message or None)
-        return Decision(records=(), answer=answer)
+        response = refused(request, refusal.error, refusal.message or None)
+        return Decision(records=(), response=response)
 
 
 def _check_strings(records: Sequence[MetadataRecord]) -> None:
@@ -72,7 +72,7 @@ def _decide(situation: Situation, request: WriteRequest) -> Decision:
             records, results = resource_configs.alter_all(situation.image, request.resources)
             return Decision(
                 records=records,
-                answer=AlterConfigsResponse(results=results),
+                response=AlterConfigsResponse(results=results),
                 only_validated=request.validate_only,
             )
         case ControllerRegistrationRequest():

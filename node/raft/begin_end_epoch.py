@@ -58,10 +58,10 @@ class Epochs:
         quorum = self._quorum
         quorum.hear_leader(request.epoch, request.leader, mono_ns, self._leader_at(request))
         if request.voter_directory not in (None, quorum.key.directory):
-            return self._answer(ErrorCode.INVALID_VOTER_KEY)
+            return self._response(ErrorCode.INVALID_VOTER_KEY)
         if request.voter not in (-1, quorum.key.id):
-            return self._answer(ErrorCode.INVALID_VOTER_KEY)
-        return self._answer()
+            return self._response(ErrorCode.INVALID_VOTER_KEY)
+        return self._response()
 
     def on_end(self, request: EndQuorumEpochRequest, mono_ns: int) -> QuorumEpochResponse:
         refused = self._refusal(request)
@@ -75,7 +75,7 @@ class Epochs:
             )
             deadline = mono_ns + wait_ms * MS
             quorum.update(replace(quorum.role, heard_ns=None, fetch_deadline_ns=deadline))
-        return self._answer()
+        return self._response()
 
     def _refusal(
         self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest
@@ -87,11 +87,11 @@ class Epochs:
         if top is not None:
             return QuorumEpochResponse(top_error=top)
         if self.is_shutting_down:
-            return self._answer(ErrorCode.BROKER_NOT_AVAILABLE)
+            return self._response(ErrorCode.BROKER_NOT_AVAILABLE)
         if not is_plausible(request.leader, request.epoch, quorum.epoch):
             return _MALFORMED
         if request.epoch < quorum.epoch:
-            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+            return self._response(ErrorCode.FENCED_LEADER_EPOCH)
         return None if self._may_lead(request) else _MALFORMED
 
     def _may_lead(self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest) -> bool:
@@ -110,7 +110,7 @@ class Epochs:
         named = (at for at in told if at.name == self._quorum.listener)
         return next(named, told[0] if told else None)
 
-    def _answer(self, error: ErrorCode = ErrorCode.NONE) -> QuorumEpochResponse:
+    def _response(self, error: ErrorCode = ErrorCode.NONE) -> QuorumEpochResponse:
         quorum = self._quorum
         return QuorumEpochResponse(
             error=error,
@@ -164,8 +164,8 @@ class Epochs:
                 epoch=role.epoch,
                 leader_endpoints=self._advertised[:1],
             )
-            if self._peers.may_ask(key, request):
-                self._peers.ask(key, request, mono_ns)
+            if self._peers.may_send(key, request):
+                self._peers.send(key, request, mono_ns)
                 due = mono_ns + deadlines.begin_epoch_interval_ns(self._quorum.timeouts)
                 role = self._quorum.update(
                     replace(role, begin_due_ns={**role.begin_due_ns, key: due})
@@ -180,5 +180,5 @@ class Epochs:
                 preferred=role.preferred,
                 leader_endpoints=self._advertised[:1],
             )
-            if key not in role.told and self._peers.may_ask(key, request):
-                self._peers.ask(key, request, mono_ns)
+            if key not in role.told and self._peers.may_send(key, request):
+                self._peers.send(key, request, mono_ns)

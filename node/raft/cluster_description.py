@@ -29,15 +29,15 @@ def describe_cluster(
     inner addresses: of one that did not register a client from outside is told that one, and finds
     the outer one in its bootstrap addresses. Brokers describe themselves (endpoint type 1).
     """
-    asked = CONTROLLERS if request.endpoint_type is None else request.endpoint_type
-    if asked not in (BROKERS, CONTROLLERS):
+    requested = CONTROLLERS if request.endpoint_type is None else request.endpoint_type
+    if requested not in (BROKERS, CONTROLLERS):
         return DescribeClusterResponse(
             error=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
-            message=f"Unsupported endpoint type {asked}",
-            endpoint_type=asked,
+            message=f"Unsupported endpoint type {requested}",
+            endpoint_type=requested,
         )
     members: list[ClusterMember] = []
-    if asked == CONTROLLERS:
+    if requested == CONTROLLERS:
         for node in quorum.voters.by_id:
             is_own = node == quorum.key.id
             said = advertised if is_own else registered.get(node, ())
@@ -47,7 +47,7 @@ def describe_cluster(
             if at is not None:
                 members.append(ClusterMember(id=node, host=at.host, port=at.port))
     return DescribeClusterResponse(
-        endpoint_type=asked,
+        endpoint_type=requested,
         cluster_id=cluster_id,
         controller=quorum.leader,
         members=tuple(members),

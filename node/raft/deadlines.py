@@ -147,10 +147,12 @@ def begin_epoch_interval_ns(timeouts: QuorumTimeouts) -> int:
     return timeouts.fetch_ms * MS // 2
 
 
-def voter_change_wait_ns(timeouts: QuorumTimeouts, asked_ms: int | None) -> int:
+def voter_change_wait_ns(timeouts: QuorumTimeouts, requested_ms: int | None) -> int:
     """How long a change of the voters may wait for what is in its way. RemoveRaftVoter does not say
     (None)."""
-    wait_ms = timeouts.request_ms if asked_ms is None else min(max(asked_ms, 0), _MAX_WAIT_MS)
+    wait_ms = (
+        timeouts.request_ms if requested_ms is None else min(max(requested_ms, 0), _MAX_WAIT_MS)
+    )
     return wait_ms * MS
 
 

@@ -33,5 +33,5 @@ def is_lost(ballot: Ballot, voters: VoterSet) -> bool:
     return len(voters) - _count(ballot.rejected, voters) < voters.majority
 
 
-def _count(answered: frozenset[ReplicaKey], voters: VoterSet) -> int:
-    return sum(key in voters for key in answered)
+def _count(responded: frozenset[ReplicaKey], voters: VoterSet) -> int:
+    return sum(key in voters for key in responded)

@@ -50,9 +50,9 @@ class FollowerFetch:
         role = self._quorum.role
         if is_fetching or not isinstance(role, Follower | Unattached) or not self.may_fetch():
             return
-        key = self._whom_to_ask(role)
+        key = self._source(role)
         if key is not None:
-            self._peers.ask(key, self._request(), mono_ns)
+            self._peers.send(key, self._request(), mono_ns)
 
     def may_fetch(self) -> bool:
         """Only once everything before it is durable: the offset in it tells the leader what we
@@ -80,7 +80,7 @@ class FollowerFetch:
             case _:
                 return False
 
-    def _whom_to_ask(self, role: Follower | Unattached) -> ReplicaKey | None:
+    def _source(self, role: Follower | Unattached) -> ReplicaKey | None:
         """The leader; while it cannot be reached or is unknown, any voter may know a newer one."""
         if isinstance(role, Follower):
             leader = self._leader(role)

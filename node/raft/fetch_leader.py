@@ -92,17 +92,17 @@ class LeaderFetch:
             return FetchResponse(top_error=top)
         error = self._refusal(request)
         if error != ErrorCode.NONE:
-            return self._answer(error=error)
+            return self._response(error=error)
         snapshot = self._snapshot_instead(request)
         if snapshot is not None:
             self._trace(request, "snapshot")
-            return self._answer(snapshot=snapshot)
+            return self._response(snapshot=snapshot)
         diverging = divergence(self._log.view, request.fetch_offset, request.last_epoch)
         self._trace(request, "valid" if diverging is None else "diverging")
         if diverging is not None:
-            return self._answer(diverging=diverging)
+            return self._response(diverging=diverging)
         self._replicas.on_valid_fetch(connection, request, now)
-        if self._is_worth_answering(request):
+        if self._is_worth_a_response(request):
             return self._records_for(connection, request, now.mono_ns)
         deadline = now.mono_ns + request.max_wait_ms * MS
         self._parked.park(connection, Parked(request=request, deadline_ns=deadline))
@@ -133,11 +133,11 @@ class LeaderFetch:
         if not self._parked:
             return
         for connection, parked in self._parked.all():
-            response = self.answer_parked(connection, parked, mono_ns)
+            response = self.response_to_parked(connection, parked, mono_ns)
             if response is not None:
-                self._parked.answer(connection, response)
+                self._parked.respond(connection, response)
 
-    def answer_parked(
+    def response_to_parked(
         self, connection: ConnectionId, parked: Parked, mono_ns: int
     ) -> FetchResponse | None:
         """None: it waits on. Nothing is taken from when it was parked: we may have lost the
@@ -146,10 +146,10 @@ class LeaderFetch:
         if error == ErrorCode.FENCED_LEADER_EPOCH:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error != ErrorCode.NONE:
-            return self._answer(error=error)
+            return self._response(error=error)
         if parked.request.fetch_offset < self._log.start:
-            return self._answer(snapshot=self._snapshot_instead(parked.request))
-        if parked.deadline_ns <= mono_ns or self._is_worth_answering(parked.request):
+            return self._response(snapshot=self._snapshot_instead(parked.request))
+        if parked.deadline_ns <= mono_ns or self._is_worth_a_response(parked.request):
             return self._records_for(connection, parked.request, mono_ns)
         return None
 
@@ -158,7 +158,7 @@ class LeaderFetch:
             return NEVER_NS
         return min(parked.deadline_ns for _, parked in self._parked.all())
 
-    def _is_worth_answering(self, request: FetchRequest) -> bool:
+    def _is_worth_a_response(self, request: FetchRequest) -> bool:
         known = self._leader().high_watermark
         return (
             request.fetch_offset < self._log.durable
@@ -177,10 +177,10 @@ class LeaderFetch:
             wanted = min(request.max_bytes, self._quorum.timeouts.fetch_max_bytes)
             limit = min(max(wanted, 1), limits.MAX_FETCH_BYTES)
             records = self._log.view.read(Offset(request.fetch_offset), limit)
-        self._reads.on_answer(connection, request.replica, mono_ns)
-        return self._answer(records=records)
+        self._reads.on_response(connection, request.replica, mono_ns)
+        return self._response(records=records)
 
-    def _answer(
+    def _response(
         self,
         *,
         error: ErrorCode = ErrorCode.NONE,

@@ -19,16 +19,16 @@ class NewVoters:
     def __init__(self, peers: Peers, changes: VoterChanges) -> None:
         self._peers = peers
         self._changes = changes
-        self._asked_at: dict[ReplicaKey, Endpoint] = {}
+        self._sent_to: dict[ReplicaKey, Endpoint] = {}
 
     def send(self, mono_ns: int) -> None:
-        for key, at in self._changes.to_ask().items():
-            self._ask(key, at, mono_ns)
+        for key, at in self._changes.unprobed().items():
+            self._send(key, at, mono_ns)
 
     def on_response(self, key: ReplicaKey, response: ApiVersionsResponse) -> None:
-        self._changes.on_versions(key, self._asked_at[key], response)
+        self._changes.on_versions(key, self._sent_to[key], response)
 
-    def _ask(self, key: ReplicaKey, at: Endpoint, mono_ns: int) -> None:
-        if self._peers.may_ask(key, _WHAT_IS_SERVED):
-            self._asked_at[key] = at
-            self._peers.ask_at(key, at, _WHAT_IS_SERVED, mono_ns)
+    def _send(self, key: ReplicaKey, at: Endpoint, mono_ns: int) -> None:
+        if self._peers.may_send(key, _WHAT_IS_SERVED):
+            self._sent_to[key] = at
+            self._peers.send_at(key, at, _WHAT_IS_SERVED, mono_ns)

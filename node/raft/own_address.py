@@ -69,8 +69,8 @@ class OwnAddress:
         if request is None or mono_ns < self._due_ns:
             return
         leader = self._peers.leader(role.leader)
-        if self._peers.may_ask(leader, request):
-            self._peers.ask(leader, request, mono_ns)
+        if self._peers.may_send(leader, request):
+            self._peers.send(leader, request, mono_ns)
             self._due_ns = mono_ns + deadlines.update_interval_ns(self._quorum.timeouts)
 
     def on_response(self, response: UpdateVoterResponse, mono_ns: int) -> None:

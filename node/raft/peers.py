@@ -21,11 +21,11 @@ from node.wire.vote import VoteRequest
 
 _MAX_BACKOFF_DOUBLINGS = 4  # 20 ms -> 320 ms between attempts to reach a dead node
 
-Asked = PeerRequest | ApiVersionsRequest
-Kind = tuple[type[Asked], bool, Epoch | None]
+Sent = PeerRequest | ApiVersionsRequest
+Kind = tuple[type[Sent], bool, Epoch | None]
 
 
-def kind_of(request: Asked) -> Kind:
+def kind_of(request: Sent) -> Kind:
     """What makes two requests to one voter the same."""
     epoch = None if isinstance(request, ApiVersionsRequest) else request.epoch
     return type(request), isinstance(request, VoteRequest) and request.pre_vote, epoch
@@ -35,7 +35,7 @@ def kind_of(request: Asked) -> Kind:
 class _Peer:
     key: ReplicaKey
     channel: ChannelId
-    outstanding: dict[int, Asked] = field(default_factory=dict)
+    outstanding: dict[int, Sent] = field(default_factory=dict)
     deadlines_ns: dict[int, int] = field(default_factory=dict)
     ready_at_ns: int = 0  # 0: no back-off
     failures: int = 0  # in a row
@@ -66,7 +66,7 @@ class Peers:
         """Whom that channel leads to."""
         return self._by_channel[channel].key
 
-    def may_ask(self, key: ReplicaKey, request: Asked) -> bool:
+    def may_send(self, key: ReplicaKey, request: Sent) -> bool:
         peer = self._peer(key)
         kind = kind_of(request)
         return peer.ready_at_ns == 0 and all(
@@ -88,13 +88,13 @@ class Peers:
         """Fetches that are out, in the order of keys; one a voter at most."""
         return sorted(self._fetches.items())
 
-    def ask_at(self, key: ReplicaKey, at: Endpoint, request: Asked, mono_ns: int) -> None:
+    def send_at(self, key: ReplicaKey, at: Endpoint, request: Sent, mono_ns: int) -> None:
         """Send to where somebody said that it is; over a new connection, for the one that there is
         may lead to where somebody said before that it was."""
         self.drop(key)
         self._send(self._peer(key), at, request, mono_ns)
 
-    def ask(self, key: ReplicaKey, request: PeerRequest, mono_ns: int) -> None:
+    def send(self, key: ReplicaKey, request: PeerRequest, mono_ns: int) -> None:
         """Send; first drop a connection on which the answer would be late or mistaken."""
         peer = self._peer(key)
         wanted, pre_vote, _ = kind_of(request)
@@ -104,7 +104,7 @@ class Peers:
                 break
         self._send(peer, self._endpoint(key), request, mono_ns)
 
-    def _send(self, peer: _Peer, at: Endpoint, request: Asked, mono_ns: int) -> None:
+    def _send(self, peer: _Peer, at: Endpoint, request: Sent, mono_ns: int) -> None:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) % 2**31
         peer.outstanding[correlation_id] = request
@@ -133,7 +133,7 @@ class Peers:
         assert at is not None, f"{key} has no address"
         return at
 
-    def answered(self, channel: ChannelId, correlation_id: int) -> Asked | None:
+    def take(self, channel: ChannelId, correlation_id: int) -> Sent | None:
         """The request that this answers; None if it is of a connection since dropped."""
         peer = self._by_channel[channel]
         peer.deadlines_ns.pop(correlation_id, None)

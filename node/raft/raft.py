@@ -204,7 +204,7 @@ class Raft:
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
     ) -> None:
         key = self._peers.at(channel)
-        request, fault = self._peers.answered(channel, correlation_id), None
+        request, fault = self._peers.take(channel, correlation_id), None
         match request, response:
             case (VoteRequest(), VoteResponse()):
                 self._votes.on_response(key, request, response, now)

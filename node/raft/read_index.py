@@ -21,7 +21,7 @@ class Mark:
     """What an answer to a voter was marked with: the newest ticket, and when the answer left."""
 
     ticket: Ticket
-    answered_ns: int
+    responded_ns: int
 
 
 class Voting(Protocol):
@@ -68,16 +68,16 @@ class ReadIndex:
         lacks = voter in self._quorum.voters and self._newest(voter) < self._issued
         return lacks and self.confirmed() < self._issued
 
-    def on_answer(self, connection: ConnectionId, voter: ReplicaKey, mono_ns: int) -> None:
+    def on_response(self, connection: ConnectionId, voter: ReplicaKey, mono_ns: int) -> None:
         if voter in self._quorum.voters:
-            self._marks[connection] = Mark(ticket=self._issued, answered_ns=mono_ns)
+            self._marks[connection] = Mark(ticket=self._issued, responded_ns=mono_ns)
 
     def on_fetch(self, connection: ConnectionId, voter: ReplicaKey) -> None:
         mark = self._marks.get(connection)
         if mark is None or voter not in self._quorum.voters:
             return
         self._acknowledged[voter] = max(mark.ticket, self._newest(voter))
-        self._followed_ns[voter] = max(mark.answered_ns, self._followed_ns.get(voter, 0))
+        self._followed_ns[voter] = max(mark.responded_ns, self._followed_ns.get(voter, 0))
 
     def on_closed(self, connection: ConnectionId) -> None:
         self._marks.pop(connection, None)

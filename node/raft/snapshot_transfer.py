@@ -43,16 +43,16 @@ class LeaderSnapshots:
             return FetchSnapshotResponse(top_error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         error = self._refusal(request)
         if error != ErrorCode.NONE:
-            return self._answer(request, error)
+            return self._response(request, error)
         found = find_snapshot(self._log, request.snapshot)
         if found is None:
-            return self._answer(request, ErrorCode.SNAPSHOT_NOT_FOUND)
+            return self._response(request, ErrorCode.SNAPSHOT_NOT_FOUND)
         if not 0 <= request.position < found.size:
-            return self._answer(request, ErrorCode.POSITION_OUT_OF_RANGE)
+            return self._response(request, ErrorCode.POSITION_OUT_OF_RANGE)
         self._replicas.on_snapshot_fetch(request.replica, now.mono_ns)
         limit = min(max(request.max_bytes, 1), limits.MAX_FETCH_BYTES)
         data = self._log.view.read_snapshot(found.id, request.position, limit)
-        return self._answer(request, size=found.size, data=data)
+        return self._response(request, size=found.size, data=data)
 
     def _refusal(self, request: FetchSnapshotRequest) -> ErrorCode:
         if request.epoch < self._quorum.epoch:
@@ -63,7 +63,7 @@ class LeaderSnapshots:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.NONE
 
-    def _answer(
+    def _response(
         self,
         request: FetchSnapshotRequest,
         error: ErrorCode = ErrorCode.NONE,
@@ -151,8 +151,8 @@ class FollowerSnapshots:
             position=fetching.writer.position,
             max_bytes=self._snapshots.settings.fetch_max_bytes,
         )
-        if self._peers.may_ask(fetching.leader, request):
-            self._peers.ask(fetching.leader, request, mono_ns)
+        if self._peers.may_send(fetching.leader, request):
+            self._peers.send(fetching.leader, request, mono_ns)
 
     def on_response(
         self,
@@ -169,8 +169,8 @@ class FollowerSnapshots:
         fetching, role = self._fetching, self._quorum.role
         if not self.is_fetching or fetching is None or not isinstance(role, Follower):
             return None
-        asked = (request.snapshot, request.position, request.epoch)
-        if asked != (fetching.writer.id, fetching.writer.position, role.epoch):
+        requested = (request.snapshot, request.position, request.epoch)
+        if requested != (fetching.writer.id, fetching.writer.position, role.epoch):
             return None
         if response.error != ErrorCode.NONE:
             self._give_up(key, mono_ns)

@@ -73,8 +73,8 @@ class VoterChanges:
 
     def on_request(self, connection: ConnectionId, request: VoterChange, now: Now) -> None:
         """Answered by `poll`, at the end of this step or later."""
-        asked_ms = request.timeout_ms if isinstance(request, AddVoterRequest) else None
-        wait_ns = deadlines.voter_change_wait_ns(self._quorum.timeouts, asked_ms)
+        requested_ms = request.timeout_ms if isinstance(request, AddVoterRequest) else None
+        wait_ns = deadlines.voter_change_wait_ns(self._quorum.timeouts, requested_ms)
         waiting = _Awaited(
             request=request, epoch=self._quorum.epoch, deadline_ns=now.mono_ns + wait_ns
         )
@@ -140,7 +140,7 @@ class VoterChanges:
         supporting = {row.key.id for row in leader.told.values() if _supports(row, kraft_version)}
         return sorted(set(voters.newest.by_id) - supporting)
 
-    def to_ask(self) -> dict[ReplicaKey, Endpoint]:
+    def unprobed(self) -> dict[ReplicaKey, Endpoint]:
         """Who is to be added, and did not say yet what it supports; and where it is, by whom asked
         last. Only who fetches is asked anything: the others are too many to know."""
         leader = self._quorum.role
@@ -175,7 +175,7 @@ class VoterChanges:
         for connection, waiting in self._waiting.all():
             response = self._go_on(waiting, now)
             if response is not None:
-                self._waiting.answer(connection, response)
+                self._waiting.respond(connection, response)
 
     def deadline_ns(self) -> int:
         if not self._waiting:
@@ -245,20 +245,20 @@ class VoterChanges:
         if request.voter.id < 0 or request.voter.directory == ZERO_UUID:
             return _refused(ErrorCode.INVALID_REQUEST, "a voter has an id and a directory id")
         version = self._log.voters.kraft_version
-        return _answered(self._form.refuses(request, version, self._quorum.listener))
+        return _response_of(self._form.refuses(request, version, self._quorum.listener))
 
     def _lacking(self, waiting: _Awaited) -> VoterChangeResponse | None:
         """What was told in another version than was asked for is an error, and names nothing."""
         if waiting.told is None:
             return None
-        return _answered(self._form.lacks(waiting.told, self._log.voters.kraft_version))
+        return _response_of(self._form.lacks(waiting.told, self._log.voters.kraft_version))
 
     def _change(self, waiting: _Awaited, leader: Leader, now: Now) -> VoterChangeResponse | None:
         """Append what was asked for, if nothing is in its way any more."""
         if not self.may_change(leader):
             return None
         request, voters = waiting.request, self._log.voters.newest
-        forbidden = _answered(self._form.forbids(request, voters))
+        forbidden = _response_of(self._form.forbids(request, voters))
         if forbidden is not None:
             return forbidden
         if isinstance(request, AddVoterRequest) and (
@@ -315,7 +315,7 @@ def _supports(row: Voter, version: int) -> bool:
     return row.min_kraft_version <= version <= row.max_kraft_version
 
 
-def _answered(refused: Refused | None) -> VoterChangeResponse | None:
+def _response_of(refused: Refused | None) -> VoterChangeResponse | None:
     return None if refused is None else _refused(*refused)
 
 

@@ -79,20 +79,20 @@ class Votes:
             return VoteResponse(top_error=refused)
         quorum = self._quorum
         if not self._is_valid(request):
-            return self._answer(ErrorCode.INVALID_REQUEST)
+            return self._response(ErrorCode.INVALID_REQUEST)
         if request.epoch < quorum.epoch:
-            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+            return self._response(ErrorCode.FENCED_LEADER_EPOCH)
         if request.epoch > quorum.epoch:
             quorum.to_unattached(request.epoch, now.mono_ns)
         if not self._is_addressed(request):
-            return self._answer(ErrorCode.INVALID_VOTER_KEY)
+            return self._response(ErrorCode.INVALID_VOTER_KEY)
         return self._decide(request, now.mono_ns)
 
     def _decide(self, request: VoteRequest, mono_ns: int) -> VoteResponse:
         quorum = self._quorum
         up_to_date = self.is_up_to_date(request)
         if request.pre_vote:
-            return self._answer(granted=grants_pre_vote(quorum.role, up_to_date=up_to_date))
+            return self._response(granted=grants_pre_vote(quorum.role, up_to_date=up_to_date))
         granted = grants_vote(quorum.role, request.candidate, up_to_date=up_to_date)
         if granted and voted_in(quorum.role) is None:
             quorum.grant_vote(request.candidate, mono_ns)
@@ -105,7 +105,7 @@ class Votes:
             log_end=request.last_offset,
             log_epoch=request.last_epoch,
         )
-        return self._answer(granted=granted)
+        return self._response(granted=granted)
 
     def is_up_to_date(self, request: VoteRequest) -> bool:
         """Is the candidate's log at least as new as ours? Epoch first, then offset."""
@@ -125,7 +125,9 @@ class Votes:
             return False
         return request.voter_directory in (None, me.directory)
 
-    def _answer(self, error: ErrorCode = ErrorCode.NONE, *, granted: bool = False) -> VoteResponse:
+    def _response(
+        self, error: ErrorCode = ErrorCode.NONE, *, granted: bool = False
+    ) -> VoteResponse:
         quorum = self._quorum
         return VoteResponse(
             error=error,
@@ -172,16 +174,16 @@ class Votes:
     def send(self, mono_ns: int) -> None:
         """Ask every voter that has not answered yet."""
         role = self._quorum.role
-        if not isinstance(role, Prospective | Candidate) or not self.may_ask():
+        if not isinstance(role, Prospective | Candidate) or not self.may_send():
             return
         for key in role.ballot.unanswered(self._quorum.voters):
             if key.id == self._quorum.key.id:
                 continue  # an earlier disk of ours, which nobody has any more
             request = self._request_to(key, role)
-            if self._peers.may_ask(key, request):
-                self._peers.ask(key, request, mono_ns)
+            if self._peers.may_send(key, request):
+                self._peers.send(key, request, mono_ns)
 
-    def may_ask(self) -> bool:
+    def may_send(self) -> bool:
         """Only once all is durable that the log's end tells of. A candidate that boasted of more,
         and lost it with the power, would come back as candidate of the same epoch without it. It
         waits rather than ask with less: mostly it is the newest record that decides."""

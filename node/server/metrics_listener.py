@@ -37,8 +37,8 @@ async def _serve(accepted: socket.socket, exposition: Callable[[], str], patienc
     with accepted, contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(patience_s):
             head = await _head(accepted)
-            answer = answer_to(head, exposition)
-            await asyncio.get_running_loop().sock_sendall(accepted, answer)
+            response = response_to(head, exposition)
+            await asyncio.get_running_loop().sock_sendall(accepted, response)
 
 
 async def _head(accepted: socket.socket) -> bytes:
@@ -52,21 +52,21 @@ async def _head(accepted: socket.socket) -> bytes:
     return head
 
 
-def answer_to(head: bytes, exposition: Callable[[], str]) -> bytes:
+def response_to(head: bytes, exposition: Callable[[], str]) -> bytes:
     """The whole answer to a request that begins so."""
     words = head.split(b"\r\n", 1)[0].split(b" ")
     if b"\r\n\r\n" not in head or len(words) != 3 or not words[2].startswith(b"HTTP/"):
-        return _answer("400 Bad Request", "not a request of HTTP\n")
+        return _response("400 Bad Request", "not a request of HTTP\n")
     method, target, _ = words
     if method not in (b"GET", b"HEAD"):
-        return _answer("405 Method Not Allowed", "GET /metrics\n")
+        return _response("405 Method Not Allowed", "GET /metrics\n")
     if target.split(b"?", 1)[0] != PATH:
-        return _answer("404 Not Found", "GET /metrics\n")
-    answer = _answer("200 OK", exposition())
-    return answer if method == b"GET" else answer[: answer.index(b"\r\n\r\n") + 4]
+        return _response("404 Not Found", "GET /metrics\n")
+    response = _response("200 OK", exposition())
+    return response if method == b"GET" else response[: response.index(b"\r\n\r\n") + 4]
 
 
-def _answer(status: str, text: str) -> bytes:
+def _response(status: str, text: str) -> bytes:
     body = text.encode()
     head = (
         f"HTTP/1.1 {status}\r\nContent-Type: {_TEXT}\r\n"

@@ -10,10 +10,10 @@ from node.server.outcome import Refusal
 from node.server.tool_client import (
     Address,
     Client,
-    NoLeaderAnsweredError,
+    NoLeaderFoundError,
     address_text,
     addresses_of_leader,
-    ask_leader,
+    send_to_leader,
 )
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 
@@ -23,76 +23,76 @@ Row = dict[str, Value]  # by Kafka's names, in its order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuorumAnswer:
+class QuorumDescription:
     cluster_id: str
-    answer: DescribeQuorumResponse
+    response: DescribeQuorumResponse
 
 
-def describe(bootstrap: Sequence[Address]) -> QuorumAnswer:
+def describe(bootstrap: Sequence[Address]) -> QuorumDescription:
     """The leader's own account, whichever controllers are asked. Raises Refusal."""
     try:
-        return ask_leader(bootstrap, _ask)
-    except NoLeaderAnsweredError as error:
+        return send_to_leader(bootstrap, _send)
+    except NoLeaderFoundError as error:
         raise Refusal(
             what="no leader answered", where=str(error), next_step=_next_step(bootstrap, error)
         ) from error
 
 
-def _next_step(bootstrap: Sequence[Address], error: NoLeaderAnsweredError) -> str:
+def _next_step(bootstrap: Sequence[Address], error: NoLeaderFoundError) -> str:
     again = f"kraft-node quorum --bootstrap {address_text(bootstrap[0])} describe"
     if not error.unled:
         return f"again in a moment: {again}"
     return f"start the voters that are off, for a majority of them elects a leader; then {again}"
 
 
-def _ask(address: Address) -> QuorumAnswer | list[Address]:
+def _send(address: Address) -> QuorumDescription | list[Address]:
     """The quorum if this is the leader, else where it says that the leader is."""
     with Client(*address) as client:
-        answer = client.ask(DescribeQuorumRequest())
+        response = client.send(DescribeQuorumRequest())
         cluster = client.describe_cluster()
-    assert isinstance(answer, DescribeQuorumResponse)
-    if ErrorCode.NONE is answer.top_error is answer.error:
-        return QuorumAnswer(cluster_id=cluster.cluster_id, answer=answer)
+    assert isinstance(response, DescribeQuorumResponse)
+    if ErrorCode.NONE is response.top_error is response.error:
+        return QuorumDescription(cluster_id=cluster.cluster_id, response=response)
     return addresses_of_leader(cluster)
 
 
-def status(quorum: QuorumAnswer) -> Row:
+def status(quorum: QuorumDescription) -> Row:
     """What `kafka-metadata-quorum describe --status` tells, and who could be added to the voters
     (KIP-856: an observer of which id and directory id are known)."""
-    answer = quorum.answer
-    leader = _leader(answer)
-    followers = [status for status in answer.voters if status is not leader]
-    lags = [_leader_end(answer) - status.log_end for status in followers]
-    could_be = [status for status in answer.observers if status.key.directory != ZERO_UUID]
+    response = quorum.response
+    leader = _leader(response)
+    followers = [status for status in response.voters if status is not leader]
+    lags = [_leader_end(response) - status.log_end for status in followers]
+    could_be = [status for status in response.observers if status.key.directory != ZERO_UUID]
     return {
         "ClusterId": quorum.cluster_id,
-        "LeaderId": answer.leader,
-        "LeaderEpoch": answer.epoch,
-        "HighWatermark": answer.high_watermark,
+        "LeaderId": response.leader,
+        "LeaderEpoch": response.epoch,
+        "HighWatermark": response.high_watermark,
         "MaxFollowerLag": max(lags, default=0),
-        "MaxFollowerLagTimeMs": _longest(_lag_time_ms(answer, each) for each in followers),
-        "CurrentVoters": _members(answer, answer.voters),
-        "CurrentObservers": _members(answer, answer.observers),
-        "CouldBeVoters": _members(answer, could_be),
+        "MaxFollowerLagTimeMs": _longest(_lag_time_ms(response, each) for each in followers),
+        "CurrentVoters": _members(response, response.voters),
+        "CurrentObservers": _members(response, response.observers),
+        "CouldBeVoters": _members(response, could_be),
     }
 
 
-def replication(quorum: QuorumAnswer) -> list[Row]:
+def replication(quorum: QuorumDescription) -> list[Row]:
     """What `kafka-metadata-quorum describe --replication` tells, and KIP-595's LagTimeMs: for how
     long a replica has lacked what the leader has, -1 unknown."""
-    answer = quorum.answer
+    response = quorum.response
     return [
         {
             "NodeId": status.key.id,
             "DirectoryId": uuid_text(status.key.directory),
             "LogEndOffset": status.log_end,
-            "Lag": _leader_end(answer) - status.log_end,
-            "LagTimeMs": _lag_time_ms(answer, status),
+            "Lag": _leader_end(response) - status.log_end,
+            "LagTimeMs": _lag_time_ms(response, status),
             "LastFetchTimestamp": status.last_fetch_ms,
             "LastCaughtUpTimestamp": status.last_caught_up_ms,
-            "Status": "Leader" if status is _leader(answer) else role,
+            "Status": "Leader" if status is _leader(response) else role,
         }
-        for statuses, role in ((answer.voters, "Follower"), (answer.observers, "Observer"))
+        for statuses, role in ((response.voters, "Follower"), (response.observers, "Observer"))
         for status in statuses
     ]
 
@@ -113,21 +113,21 @@ def _shown(value: Value) -> str:
     return json.dumps(value) if isinstance(value, list) else str(value)
 
 
-def _leader(answer: DescribeQuorumResponse) -> ReplicaStatus | None:
+def _leader(response: DescribeQuorumResponse) -> ReplicaStatus | None:
     """Its own row, if it votes. Two directories of its id may (KIP-856): the one that is lost has
     nothing newer."""
-    named = [status for status in answer.voters if status.key.id == answer.leader]
+    named = [status for status in response.voters if status.key.id == response.leader]
     return max(named, key=lambda status: status.last_caught_up_ms, default=None)
 
 
-def _leader_end(answer: DescribeQuorumResponse) -> int:
-    leader = _leader(answer)
-    return answer.high_watermark if leader is None else leader.log_end
+def _leader_end(response: DescribeQuorumResponse) -> int:
+    leader = _leader(response)
+    return response.high_watermark if leader is None else leader.log_end
 
 
-def _lag_time_ms(answer: DescribeQuorumResponse, status: ReplicaStatus) -> int:
+def _lag_time_ms(response: DescribeQuorumResponse, status: ReplicaStatus) -> int:
     """How far behind the leader's now it was last caught up; -1 unknown."""
-    leader = _leader(answer)
+    leader = _leader(response)
     if leader is None or min(leader.last_caught_up_ms, status.last_caught_up_ms) < 0:
         return -1
     return max(0, leader.last_caught_up_ms - status.last_caught_up_ms)
@@ -139,8 +139,8 @@ def _longest(lags_ms: Iterable[int]) -> int:
     return -1 if -1 in found or not found else max(found)
 
 
-def _members(answer: DescribeQuorumResponse, statuses: Iterable[ReplicaStatus]) -> list[Member]:
-    addresses = dict(answer.nodes)
+def _members(response: DescribeQuorumResponse, statuses: Iterable[ReplicaStatus]) -> list[Member]:
+    addresses = dict(response.nodes)
     return [
         {
             "id": status.key.id,

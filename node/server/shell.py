@@ -133,7 +133,7 @@ class Shell:
             case PersistElectionState():
                 self._elections.save(deed.state)
             case SendResponse():
-                self._connections.reply(deed.connection, deed.frame)
+                self._connections.send_frame(deed.connection, deed.frame)
             case NoResponse():
                 self._connections.go_on(deed.connection)
             case SendToPeer():

@@ -72,10 +72,10 @@ class Connections:
         connection.active_ns = self._clock()
         return connection
 
-    def reply(self, connection: ConnectionId, frame: bytes) -> None:
+    def send_frame(self, connection: ConnectionId, frame: bytes) -> None:
         """Nothing happens if the connection is gone: so is whoever wanted the answer."""
         if connection in self._open:
-            self._open[connection].reply(frame)
+            self._open[connection].send_frame(frame)
 
     def go_on(self, connection: ConnectionId) -> None:
         """With the next request: the last one is done, and wants no answer."""
@@ -191,7 +191,7 @@ class Connection(asyncio.Protocol):
             return
         self._hand_over()
 
-    def reply(self, frame: bytes) -> None:
+    def send_frame(self, frame: bytes) -> None:
         assert self._transport is not None
         self._transport.write(with_size(frame))
         self.go_on()

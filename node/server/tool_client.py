@@ -24,7 +24,7 @@ _CONTROLLERS = 2  # the endpoint type
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 1.0
 
 
-class NoLeaderAnsweredError(Exception):
+class NoLeaderFoundError(Exception):
     """The message says of every address that was asked what came of it.
 
     `unled`: some controller answered, and told of no leader that does.
@@ -56,7 +56,7 @@ class Client:
         self._cutter = FrameCutter()
         self._correlation_id = 0
 
-    def ask(self, request: Request, *, version: int | None = None) -> Response:
+    def send(self, request: Request, *, version: int | None = None) -> Response:
         """The answer, in the newest version that we know unless told otherwise."""
         self._correlation_id += 1
         header, frame = encode_request(
@@ -89,9 +89,9 @@ class Client:
 
     def describe_cluster(self) -> DescribeClusterResponse:
         """The controllers, and which of them leads, as this one knows them."""
-        answer = self.ask(DescribeClusterRequest(endpoint_type=_CONTROLLERS))
-        assert isinstance(answer, DescribeClusterResponse)
-        return answer
+        response = self.send(DescribeClusterRequest(endpoint_type=_CONTROLLERS))
+        assert isinstance(response, DescribeClusterResponse)
+        return response
 
 
 def addresses_of_leader(cluster: DescribeClusterResponse) -> list[Address]:
@@ -99,9 +99,9 @@ def addresses_of_leader(cluster: DescribeClusterResponse) -> list[Address]:
     return [(m.host, m.port) for m in cluster.members if m.id == cluster.controller]
 
 
-def ask_leader(
+def send_to_leader(
     bootstrap: Sequence[Address],
-    ask: Callable[[Address], T | list[Address]],
+    send: Callable[[Address], T | list[Address]],
     patience: Patience = PATIENCE,
 ) -> T:
     """What the leader answers, whichever controllers are named.
@@ -113,39 +113,39 @@ def ask_leader(
     deadline_s, pause_s = patience.now_s() + patience.within_s, _FIRST_PAUSE_S
     while True:
         try:
-            return _ask_all(bootstrap, ask)
-        except NoLeaderAnsweredError as error:
+            return _send_to_all(bootstrap, send)
+        except NoLeaderFoundError as error:
             left_s = deadline_s - patience.now_s()
             if not error.unled:
                 raise
             if left_s <= 0:
                 message = f"for {patience.within_s:g} s, and the last time: {error}"
-                raise NoLeaderAnsweredError(message, unled=True) from error
+                raise NoLeaderFoundError(message, unled=True) from error
         patience.sleep(min(pause_s, left_s))
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _ask_all(bootstrap: Sequence[Address], ask: Callable[[Address], T | list[Address]]) -> T:
+def _send_to_all(bootstrap: Sequence[Address], send: Callable[[Address], T | list[Address]]) -> T:
     """Every bootstrap address may be the leader's; if none is, those are tried that the asked ones
     name, which may be inner ones. Raises NoLeaderAnsweredError."""
-    to_ask = deque(bootstrap)
-    asked: list[Address] = []
+    untried = deque(bootstrap)
+    tried: list[Address] = []
     reasons: list[str] = []
     unled = False
-    while to_ask:
-        address = to_ask.popleft()
-        asked.append(address)
+    while untried:
+        address = untried.popleft()
+        tried.append(address)
         try:
-            answer = ask(address)
+            response = send(address)
         except (OSError, MalformedFrame) as error:
             reasons.append(f"{address_text(address)}: {error or 'no answer in time'}")
             continue
-        if not isinstance(answer, list):
-            return answer
+        if not isinstance(response, list):
+            return response
         unled = True
         reasons.append(f"{address_text(address)}: not the leader")
-        to_ask += [named for named in answer if named not in asked and named not in to_ask]
-    raise NoLeaderAnsweredError("; ".join(reasons), unled=unled)
+        untried += [named for named in response if named not in tried and named not in untried]
+    raise NoLeaderFoundError("; ".join(reasons), unled=unled)
 
 
 def address_text(address: Address) -> str:

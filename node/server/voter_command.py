@@ -11,10 +11,10 @@ from node.server.outcome import Refusal
 from node.server.tool_client import (
     Address,
     Client,
-    NoLeaderAnsweredError,
+    NoLeaderFoundError,
     address_text,
     addresses_of_leader,
-    ask_leader,
+    send_to_leader,
 )
 from node.wire import MalformedFrame
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, VoterChangeResponse
@@ -47,40 +47,40 @@ def change_line(action: str, voter: ReplicaKey, *, as_json: bool) -> str:
 
 def _change(bootstrap: Sequence[Address], request: ChangeRequest, timeout_s: float) -> None:
     try:
-        address, answer = ask_leader(bootstrap, partial(_ask, request, timeout_s))
-    except NoLeaderAnsweredError as error:
+        address, response = send_to_leader(bootstrap, partial(_send, request, timeout_s))
+    except NoLeaderFoundError as error:
         where = address_text(bootstrap[0])
         raise Refusal(
             what="no leader said that it is done; it may be, or be done yet",
             where=str(error),
             next_step=f"see who votes with: kraft-node quorum --bootstrap {where} describe",
         ) from error
-    if answer.error is not ErrorCode.NONE:
-        raise _refused(address, answer)
+    if response.error is not ErrorCode.NONE:
+        raise _refused(address, response)
 
 
-def _ask(
+def _send(
     request: ChangeRequest, timeout_s: float, address: Address
 ) -> tuple[Address, VoterChangeResponse] | list[Address]:
     """The answer, or where the leader is if somebody else leads. Raises NoLeaderAnsweredError where
     an answer is lost: what was asked for may be done, and asked again it would be refused."""
     with Client(*address, timeout_s=timeout_s) as client:
         try:
-            answer = client.ask(request)
+            response = client.send(request)
         except (OSError, MalformedFrame) as error:
             lost = f"{address_text(address)}: {error or 'no answer in time'}"
-            raise NoLeaderAnsweredError(lost) from error
-        assert isinstance(answer, VoterChangeResponse)
-        if answer.error is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
-            return address, answer
+            raise NoLeaderFoundError(lost) from error
+        assert isinstance(response, VoterChangeResponse)
+        if response.error is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            return address, response
         return addresses_of_leader(client.describe_cluster())
 
 
-def _refused(address: Address, answer: VoterChangeResponse) -> Refusal:
+def _refused(address: Address, response: VoterChangeResponse) -> Refusal:
     leader = address_text(address)
-    why = f": {answer.message}" if answer.message else "; the leader gave no reason"
+    why = f": {response.message}" if response.message else "; the leader gave no reason"
     return Refusal(
-        what=f"{answer.error.name} ({answer.error.value}){why}",
+        what=f"{response.error.name} ({response.error.value}){why}",
         where=f"the leader at {leader}",
         next_step=f"kraft-node quorum --bootstrap {leader} describe --replication",
     )

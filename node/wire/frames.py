@@ -86,7 +86,7 @@ def encode_request(
         api_version=api.max_version if version is None else version,
         correlation_id=correlation_id,
         client_id=client_id,
-        asked=type(request) if BY_KEY.get(api.key) is not api else None,
+        request_type=type(request) if BY_KEY.get(api.key) is not api else None,
     )
     return header, packed(api, header, request) or written(api, header, request)
 
@@ -108,7 +108,7 @@ def written(api: Api, header: RequestHeader, request: Request) -> bytes:
 
 def decode_response(header: RequestHeader, frame: bytes) -> Response:
     """The answer to the request with this header. Raises MalformedFrame if it is not one."""
-    api = BY_KEY[header.api_key] if header.asked is None else BY_REQUEST[header.asked]
+    api = BY_KEY[header.api_key] if header.request_type is None else BY_REQUEST[header.request_type]
     version = header.api_version
     if api is API_VERSIONS and frame[4:6] == _NOT_THAT_VERSION:
         version = 0

@@ -25,7 +25,7 @@ class RequestHeader:
     api_version: int
     correlation_id: int
     client_id: str | None
-    asked: type | None = None
+    request_type: type | None = None
 
 
 def read_api(frame: bytes) -> tuple[int, int]:

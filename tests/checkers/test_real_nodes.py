@@ -135,7 +135,7 @@ def set_intervals(client: Client, keys: Sequence[str], value: str) -> set[ErrorC
     resources = tuple(
         ResourceChange(type=CLIENT_METRICS, name=key, changes=(change,)) for key in keys
     )
-    answer = client.ask(AlterConfigsRequest(resources=resources, validate_only=False))
+    answer = client.send(AlterConfigsRequest(resources=resources, validate_only=False))
     assert isinstance(answer, AlterConfigsResponse)
     return {result.error for result in answer.results}
 

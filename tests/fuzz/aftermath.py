@@ -83,7 +83,7 @@ def _described(
     request = DescribeConfigsRequest(resources=queries)
 
     def described(client: Client) -> dict[Resource, dict[str, str]] | None:
-        answer = client.ask(request, version=version)
+        answer = client.send(request, version=version)
         assert isinstance(answer, DescribeConfigsResponse)
         if any(result.error is ErrorCode.NOT_CONTROLLER for result in answer.results):
             return None

@@ -192,7 +192,7 @@ def prepare(cluster: OwnCluster) -> dict[str, UUID]:
     topics = [NewTopic(name=name, partitions=PARTITIONS, replication=3) for name in TOPICS]
     topics.append(NewTopic(name=STEADY, partitions=-1, replication=-1, assignments=assignments))
     with _client(cluster, IDS[0]) as client:
-        made = client.ask(CreateTopicsRequest(topics=tuple(topics)))
+        made = client.send(CreateTopicsRequest(topics=tuple(topics)))
         assert isinstance(made, CreateTopicsResponse)
         assert all(each.error is ErrorCode.NONE for each in made.results), made
         wait_until(lambda: _has_coordinators(client) or None, "coordinators of groups")
@@ -200,7 +200,7 @@ def prepare(cluster: OwnCluster) -> dict[str, UUID]:
 
 
 def _has_coordinators(client: Client) -> bool:
-    answer = client.ask(FindCoordinatorRequest(keys=GROUPS))
+    answer = client.send(FindCoordinatorRequest(keys=GROUPS))
     assert isinstance(answer, FindCoordinatorResponse)
     return all(each.error is ErrorCode.NONE for each in answer.coordinators)
 

@@ -210,10 +210,10 @@ def fuzz_node(rng: random.Random, count: int, target: Target, tally: Tally) -> N
         for number in range(count):
             stream, sound = _stream(rng)
             try:
-                steady.ask(ApiVersionsRequest())
+                steady.send(ApiVersionsRequest())
                 answers = _throw(rng, target, stream)
                 _check_answers(answers, sound)
-                steady.ask(ApiVersionsRequest())
+                steady.send(ApiVersionsRequest())
             except (OSError, Surprise, MalformedFrame) as error:
                 target.check_alive()
                 raise Surprise(f"connection {number}: {error}; stream {stream.hex()}") from error
@@ -284,7 +284,7 @@ def check_configs(target: Target, number: int) -> None:
     def written_and_read() -> bool | None:
         try:
             with Client(target.host, target.port, PATIENCE_S) as client:
-                client.ask(ApiVersionsRequest())
+                client.send(ApiVersionsRequest())
                 if set_interval(client, "fuzz", value) is None:
                     return None
                 return True if get_interval(client, "fuzz") == str(value) else None

@@ -42,7 +42,7 @@ def test_whoever_finds_no_place_is_hung_up_on_and_places_come_back() -> None:
                 assert told == [CloseConnection(connection=connection, reason=reason)]
         elif rng.random() < 0.5:
             kind, _ = expected.pop(connection)
-            kinds[kind].answer(connection, FetchResponse())
+            kinds[kind].respond(connection, FetchResponse())
             assert outbox.drain() == [ResponseTo(connection=connection, response=FetchResponse())]
         else:
             parking.forget(connection)

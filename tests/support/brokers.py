@@ -86,7 +86,7 @@ class Brokers:
                 self.sessions.shuts_down_at(request.broker, self.offset - 1)
         else:
             self.sessions.follow(self.image, self.now_ns)
-        return decision.answer
+        return decision.response
 
     def pass_ms(self, milliseconds: int) -> None:
         """Whoever is not heard of is fenced."""

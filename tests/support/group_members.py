@@ -26,15 +26,15 @@ class GroupMembers:
         self.group = Group(id="g")
         self.rebalancing = Rebalancing(settings, GROUP_BYTES, Random(1), self)
         self.now_ms = 0
-        self.answers: dict[ConnectionId, Response] = {}
+        self.responses: dict[ConnectionId, Response] = {}
         self._to_write: list[tuple[Group, int]] = []
         self._next_connection = 1
 
     # --- Host ---
 
-    def answer(self, connection: ConnectionId, response: Response) -> None:
-        assert connection not in self.answers, f"{connection} was answered already"
-        self.answers[connection] = response
+    def respond(self, connection: ConnectionId, response: Response) -> None:
+        assert connection not in self.responses, f"{connection} was answered already"
+        self.responses[connection] = response
 
     def store(self, group: Group, now: Now) -> None:
         assert now == self._now
@@ -103,17 +103,17 @@ class GroupMembers:
     # --- what they are told ---
 
     def joined(self, connection: ConnectionId) -> JoinGroupResponse:
-        answer = self.answers[connection]
-        assert isinstance(answer, JoinGroupResponse)
-        return answer
+        response = self.responses[connection]
+        assert isinstance(response, JoinGroupResponse)
+        return response
 
     def share(self, connection: ConnectionId) -> SyncGroupResponse:
-        answer = self.answers[connection]
-        assert isinstance(answer, SyncGroupResponse)
-        return answer
+        response = self.responses[connection]
+        assert isinstance(response, SyncGroupResponse)
+        return response
 
     def waits(self, connection: ConnectionId) -> bool:
-        return connection not in self.answers
+        return connection not in self.responses
 
     @property
     def _now(self) -> Now:

@@ -72,7 +72,7 @@ class LedPartition:
             partition_epoch=proposal.partition_epoch + 1 if done else 0,
             isr=proposal.brokers if done else (),
         )
-        return self.replica.answered(proposal, result, self.now)
+        return self.replica.on_response(proposal, result, self.now)
 
     @property
     def hwm(self) -> int:

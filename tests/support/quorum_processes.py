@@ -119,7 +119,7 @@ class NodeProcess:
         except OSError:
             return None
         try:
-            client.ask(ApiVersionsRequest())
+            client.send(ApiVersionsRequest())
         except OSError:
             client.close()
             return None
@@ -174,7 +174,7 @@ class QuorumProcesses:
         """-1 where it knows of no leader or does not answer."""
         try:
             with Client("127.0.0.1", node.outer) as client:
-                answer = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
+                answer = client.send(DescribeClusterRequest(endpoint_type=CONTROLLERS))
         except OSError:
             return -1
         assert isinstance(answer, DescribeClusterResponse)
@@ -200,7 +200,7 @@ class QuorumProcesses:
 
 
 def _led(client: Client) -> DescribeQuorumResponse | None:
-    answer = client.ask(DescribeQuorumRequest())
+    answer = client.send(DescribeQuorumRequest())
     assert isinstance(answer, DescribeQuorumResponse)
     return answer if answer.error is ErrorCode.NONE else None
 
@@ -208,7 +208,7 @@ def _led(client: Client) -> DescribeQuorumResponse | None:
 def set_interval(client: Client, resource: str, value: int) -> bool | None:
     """True when acknowledged, None when refused."""
     change = ConfigChange(name="interval.ms", operation=0, value=str(value))
-    answer = client.ask(
+    answer = client.send(
         AlterConfigsRequest(
             resources=(ResourceChange(type=CLIENT_METRICS, name=resource, changes=(change,)),),
             validate_only=False,
@@ -221,7 +221,7 @@ def set_interval(client: Client, resource: str, value: int) -> bool | None:
 def get_interval(client: Client, resource: str) -> str | None:
     """The value, "" where nothing is set, None when refused."""
     query = ResourceQuery(type=CLIENT_METRICS, name=resource, keys=("interval.ms",))
-    answer = client.ask(DescribeConfigsRequest(resources=(query,)))
+    answer = client.send(DescribeConfigsRequest(resources=(query,)))
     assert isinstance(answer, DescribeConfigsResponse)
     if answer.results[0].error is not ErrorCode.NONE:
         return None

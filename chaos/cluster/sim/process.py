@@ -296,7 +296,7 @@ class SimProcess:
             case AppendBatches():
                 self._logs[deed.log].append(deed.data)
             case SendResponse():
-                self._connections.reply(deed.connection, deed.frame)
+                self._connections.send_frame(deed.connection, deed.frame)
             case NoResponse():
                 self._connections.go_on(deed.connection)
             case SendToPeer():

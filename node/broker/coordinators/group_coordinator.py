@@ -166,7 +166,7 @@ class GroupCoordinator:
 
         def written(error: ErrorCode, now: Now) -> None:  # noqa: ARG001 (Written)
             done = (CommitResult(partition=each.partition, error=error) for each in fit)
-            led.answer(connection, OffsetCommitResponse(results=(*done, *unfit)))
+            led.respond(connection, OffsetCommitResponse(results=(*done, *unfit)))
 
         led.write(commits.records(request.group, fit, now), now, written)
         return None

@@ -183,9 +183,9 @@ class LedGroups:
 
     # --- Host ---
 
-    def answer(self, connection: ConnectionId, response: Response) -> None:
+    def respond(self, connection: ConnectionId, response: Response) -> None:
         if self._waiting.find(connection) is not None:
-            self._waiting.answer(connection, response)
+            self._waiting.respond(connection, response)
 
     def store(self, group: Group, now: Now) -> None:
         generation = group.generation

@@ -19,7 +19,7 @@ class OffsetsTopic:
     def __init__(self, settings: GroupSettings, link: ControllerLink) -> None:
         self._settings = settings
         self._link = link
-        self._is_asked = False
+        self._is_requested = False
 
     def partition_of(self, group: str, image: Image) -> int | None:
         """None: there is no such topic yet."""
@@ -36,9 +36,9 @@ class OffsetsTopic:
 
     def make(self) -> None:
         """Whoever asks again later finds it, or has it asked for again."""
-        if self._is_asked:
+        if self._is_requested:
             return
-        self._is_asked = True
+        self._is_requested = True
         topic = NewTopic(
             name=OFFSETS_TOPIC,
             partitions=self._settings.topic_partitions,
@@ -49,10 +49,10 @@ class OffsetsTopic:
                 TopicSetting(name="segment.bytes", value=str(self._settings.topic_segment_bytes)),
             ),
         )
-        self._link.ask(CreateTopicsRequest(topics=(topic,)), self._answered)
+        self._link.send(CreateTopicsRequest(topics=(topic,)), self._created)
 
-    def _answered(self, response: Response | None, mono_ns: int) -> None:  # noqa: ARG002 (Answered)
-        self._is_asked = False
+    def _created(self, response: Response | None, mono_ns: int) -> None:  # noqa: ARG002 (Answered)
+        self._is_requested = False
 
 
 def java_hash(text: str) -> int:

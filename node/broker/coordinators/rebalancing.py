@@ -23,7 +23,7 @@ from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
 class Host(Protocol):
     """Who keeps groups."""
 
-    def answer(self, connection: ConnectionId, response: Response) -> None:
+    def respond(self, connection: ConnectionId, response: Response) -> None:
         """To a request that waits; nothing if nobody waits there any more."""
 
     def store(self, group: Group, now: Now) -> None:
@@ -64,7 +64,7 @@ class Rebalancing:
         """Answered now, or when the leader's word is written down."""
         error = _why_not_sync(group, request)
         if error is not ErrorCode.NONE:
-            self._host.answer(connection, SyncGroupResponse(error=error))
+            self._host.respond(connection, SyncGroupResponse(error=error))
             return
         member = group.members[request.member]
         member.has_synced = True
@@ -74,7 +74,7 @@ class Rebalancing:
             return
         if member.syncing is not None:
             again = SyncGroupResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)
-            self._host.answer(member.syncing, again)
+            self._host.respond(member.syncing, again)
         member.syncing = connection
         if member.id == group.leader and not group.is_shared_out:
             group.is_shared_out = True
@@ -174,7 +174,7 @@ class Rebalancing:
         return group.size_bytes() + added <= self._group_bytes
 
     def _refuse_join(self, connection: ConnectionId, error: ErrorCode, member: str) -> None:
-        self._host.answer(connection, JoinGroupResponse(error=error, member=member))
+        self._host.respond(connection, JoinGroupResponse(error=error, member=member))
 
     def _add(
         self, group: Group, connection: ConnectionId, request: JoinGroupRequest, now: Now
@@ -209,7 +209,7 @@ class Rebalancing:
         is_told = group.state is GroupState.STABLE and member.id != group.leader
         if is_same and (is_told or group.state is GroupState.COMPLETING):
             member.is_heard_of(now.mono_ns)
-            self._host.answer(connection, group.joined(member))
+            self._host.respond(connection, group.joined(member))
             return
         member.take(request)
         self._await_others(group, member, connection, now)
@@ -268,7 +268,7 @@ class Rebalancing:
             connection, member.joining = member.joining, None
             member.has_synced = False
             member.is_heard_of(now.mono_ns)
-            self._host.answer(connection, group.joined(member))
+            self._host.respond(connection, group.joined(member))
 
     # --- the end of members, and of shares ---
 
@@ -284,7 +284,7 @@ class Rebalancing:
         if member.joining is not None:
             self._refuse_join(member.joining, error, member.id)
         if member.syncing is not None:
-            self._host.answer(member.syncing, SyncGroupResponse(error=error))
+            self._host.respond(member.syncing, SyncGroupResponse(error=error))
         member.joining = member.syncing = None
 
     def _forget_shares(self, group: Group, error: ErrorCode, now: Now) -> None:
@@ -294,7 +294,7 @@ class Rebalancing:
         for member in group.members.values():
             member.assignment = b""
             if member.syncing is not None:
-                self._host.answer(member.syncing, SyncGroupResponse(error=error))
+                self._host.respond(member.syncing, SyncGroupResponse(error=error))
                 member.syncing = None
                 member.is_heard_of(now.mono_ns)
 
@@ -304,7 +304,7 @@ class Rebalancing:
             protocol=group.protocol,
             assignment=member.assignment,
         )
-        self._host.answer(connection, share)
+        self._host.respond(connection, share)
 
 
 def _why_not_sync(group: Group, request: SyncGroupRequest) -> ErrorCode:

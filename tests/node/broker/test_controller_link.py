@@ -25,7 +25,7 @@ class Asking:
         self.heard: list[object] = []
 
     def ask(self) -> None:
-        self.link.ask(HEARTBEAT, lambda response, _: self.heard.append(response))
+        self.link.send(HEARTBEAT, lambda response, _: self.heard.append(response))
 
     def poll(self, at: Endpoint | None, ms: int) -> list[object]:
         """What is sent by then: `None` for a connection that is dropped, else to whom."""

@@ -73,7 +73,7 @@ class Led:
         proposal = replica.fetched_by(OTHER, Offset(0), 7, 1 * MS)
         assert proposal is not None
         replica.appended(Epoch(0), Offset(0), Offset(1), 2 * MS)
-        replica.answered(proposal, refusal(proposal), 3 * MS)
+        replica.on_response(proposal, refusal(proposal), 3 * MS)
         assert replica.high_watermark == 0, "it may be back at once"
 
 

@@ -69,11 +69,11 @@ def test_a_record_with_a_longer_string_is_refused(
         record: MetadataRecord = list(with_text(sample(kind), text))[at]
 
         def decide(_situation: Situation, _request: WriteRequest) -> Decision:
-            return Decision(records=(record,), answer=ControllerRegistrationResponse())
+            return Decision(records=(record,), response=ControllerRegistrationResponse())
 
         monkeypatch.setattr(writes, "_decide", decide)
         request = next(each for each in REQUESTS if isinstance(each, ControllerRegistrationRequest))
-        answer = writes.decide(Brokers().situation(), request).answer
+        answer = writes.decide(Brokers().situation(), request).response
         assert isinstance(answer, ControllerRegistrationResponse)
         return answer.error
 

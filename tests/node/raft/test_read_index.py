@@ -28,7 +28,7 @@ def test_a_single_voter_confirms_itself() -> None:
 
 def test_a_fetch_that_was_on_its_way_confirms_nothing() -> None:
     reads = index()
-    reads.on_answer(A, key(2), 0)
+    reads.on_response(A, key(2), 0)
     ticket = reads.take_ticket()
     reads.on_fetch(A, key(2))
     assert reads.confirmed() < ticket
@@ -38,7 +38,7 @@ def test_a_fetch_after_an_answer_on_the_same_connection_confirms() -> None:
     reads = index()
     ticket = reads.take_ticket()
     assert reads.awaits(key(2))
-    reads.on_answer(A, key(2), 0)
+    reads.on_response(A, key(2), 0)
     reads.on_fetch(A, key(2))
     assert reads.confirmed() == ticket
     assert not reads.awaits(key(2))
@@ -48,7 +48,7 @@ def test_a_fetch_after_an_answer_on_the_same_connection_confirms() -> None:
 def test_a_fetch_on_another_connection_confirms_nothing() -> None:
     reads = index()
     ticket = reads.take_ticket()
-    reads.on_answer(A, key(2), 0)
+    reads.on_response(A, key(2), 0)
     reads.on_fetch(B, key(2))
     assert reads.confirmed() < ticket
 
@@ -56,12 +56,12 @@ def test_a_fetch_on_another_connection_confirms_nothing() -> None:
 def test_reads_that_arrive_after_the_answer_wait_for_the_next_round() -> None:
     reads = index()
     first = reads.take_ticket()
-    reads.on_answer(A, key(2), 0)
+    reads.on_response(A, key(2), 0)
     second = reads.take_ticket()
     reads.on_fetch(A, key(2))
     assert reads.confirmed() == first
     assert reads.awaits(key(2))
-    reads.on_answer(A, key(2), 0)
+    reads.on_response(A, key(2), 0)
     reads.on_fetch(A, key(2))
     assert reads.confirmed() == second
 
@@ -70,10 +70,10 @@ def test_five_voters_need_two_others_and_strangers_do_not_count() -> None:
     reads = index(5)
     ticket = reads.take_ticket()
     for connection, voter in ((A, key(2)), (B, key(2, directory=9)), (B, key(9))):
-        reads.on_answer(connection, voter, 0)
+        reads.on_response(connection, voter, 0)
         reads.on_fetch(connection, voter)
     assert reads.confirmed() < ticket
-    reads.on_answer(B, key(3), 0)
+    reads.on_response(B, key(3), 0)
     reads.on_fetch(B, key(3))
     assert reads.confirmed() == ticket
 
@@ -81,11 +81,11 @@ def test_five_voters_need_two_others_and_strangers_do_not_count() -> None:
 def test_a_new_epoch_forgets_what_was_confirmed_and_promised() -> None:
     reads = index()
     ticket = reads.take_ticket()
-    reads.on_answer(A, key(2), 0)
+    reads.on_response(A, key(2), 0)
     reads.restart()
     reads.on_fetch(A, key(2))
     assert reads.confirmed() < ticket
-    reads.on_answer(A, key(2), 0)
+    reads.on_response(A, key(2), 0)
     reads.on_closed(A)
     reads.on_fetch(A, key(2))
     assert reads.confirmed() < ticket

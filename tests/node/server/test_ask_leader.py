@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from node.server.tool_client import Address, NoLeaderAnsweredError, Patience, ask_leader
+from node.server.tool_client import Address, NoLeaderFoundError, Patience, send_to_leader
 
 ONE, TWO, INNER = ("node-1", 9101), ("node-2", 9102), ("inner", 9103)
 LEADER = "I lead"
@@ -46,15 +46,15 @@ class Controllers:
 def test_they_ask_again_until_somebody_leads_and_pause_longer_each_time() -> None:
     time = HandTime()
     controllers = Controllers(time, led_at_s=102.0)
-    assert ask_leader([ONE, TWO], controllers, time.patience(15.0)) == LEADER
+    assert send_to_leader([ONE, TWO], controllers, time.patience(15.0)) == LEADER
     assert time.pauses == [0.1, 0.2, 0.4, 0.8, 1.0]
     assert controllers.asked == [ONE, TWO] * 5 + [ONE, TWO, INNER]
 
 
 def test_they_give_up_when_the_time_is_over_and_say_what_they_heard() -> None:
     time = HandTime()
-    with pytest.raises(NoLeaderAnsweredError) as raised:
-        ask_leader([ONE, TWO], Controllers(time, dead=(TWO,)), time.patience(3.0))
+    with pytest.raises(NoLeaderFoundError) as raised:
+        send_to_leader([ONE, TWO], Controllers(time, dead=(TWO,)), time.patience(3.0))
     assert sum(time.pauses) == pytest.approx(3.0)
     assert str(raised.value) == (
         "for 3 s, and the last time: node-1:9101: not the leader; node-2:9102: refused"
@@ -64,8 +64,8 @@ def test_they_give_up_when_the_time_is_over_and_say_what_they_heard() -> None:
 
 def test_where_nobody_answers_there_is_nothing_to_wait_for() -> None:
     time = HandTime()
-    with pytest.raises(NoLeaderAnsweredError) as raised:
-        ask_leader([ONE, TWO], Controllers(time, dead=(ONE, TWO)), time.patience(15.0))
+    with pytest.raises(NoLeaderFoundError) as raised:
+        send_to_leader([ONE, TWO], Controllers(time, dead=(ONE, TWO)), time.patience(15.0))
     assert time.pauses == []
     assert not raised.value.unled
 
@@ -75,8 +75,8 @@ def test_what_a_leader_may_have_done_is_not_asked_for_again() -> None:
 
     def lost(address: Address) -> str | list[Address]:
         asked.append(address)
-        raise NoLeaderAnsweredError("the answer is lost")
+        raise NoLeaderFoundError("the answer is lost")
 
-    with pytest.raises(NoLeaderAnsweredError, match="the answer is lost"):
-        ask_leader([ONE, TWO], lost, HandTime().patience(15.0))
+    with pytest.raises(NoLeaderFoundError, match="the answer is lost"):
+        send_to_leader([ONE, TWO], lost, HandTime().patience(15.0))
     assert asked == [ONE]

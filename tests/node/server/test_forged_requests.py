@@ -37,7 +37,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuorumProcesses]
 def described(quorum: QuorumProcesses) -> DescribeQuorumResponse:
     def look(leader: NodeProcess) -> DescribeQuorumResponse:
         with leader.client() as client:
-            answer = client.ask(DescribeQuorumRequest())
+            answer = client.send(DescribeQuorumRequest())
         assert isinstance(answer, DescribeQuorumResponse)
         return answer
 
@@ -69,7 +69,7 @@ def claims(quorum: QuorumProcesses, epoch: int) -> list[Request]:
 
 def told(port: int, request: Request) -> tuple[ErrorCode, ErrorCode]:
     with Client("127.0.0.1", port) as client:
-        answer = client.ask(request)
+        answer = client.send(request)
     assert isinstance(answer, VoteResponse | QuorumEpochResponse | FetchResponse)
     return answer.top_error, answer.error
 

@@ -94,7 +94,7 @@ async def half_open(*, owed: bool) -> None:
         await until(lambda: len(at.core.waiting) == 1)
         break_the_network()
         if owed:
-            at.connections.reply(at.core.waiting[0], b"never arrives")
+            at.connections.send_frame(at.core.waiting[0], b"never arrives")
         began_at = len(at.connections)
         await until(lambda: len(at.connections) == 0)
         print("reaped", began_at)

@@ -302,7 +302,7 @@ def test_no_order_of_events_breaks_a_bound(steps: list[tuple[str, int, int]]) ->
                 case "data" if table.knows(chosen):
                     chosen.data_received((with_size(b"d" * (size // 4 + 1)) * 4)[:size])
                 case "answer" if table.knows(chosen):
-                    table.reply(chosen.id, b"answer")
+                    table.send_frame(chosen.id, b"answer")
                 case "gone":
                     chosen.connection_lost(None)
                 case "deaf":

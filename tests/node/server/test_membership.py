@@ -212,7 +212,7 @@ def moved(node: NodeProcess, port: int) -> int:
 def is_known_where_it_is(asked: NodeProcess, node: NodeProcess) -> bool | None:
     """By the voters of the log of the one that is asked."""
     with asked.client() as client:
-        told = client.ask(DescribeQuorumRequest())
+        told = client.send(DescribeQuorumRequest())
     assert isinstance(told, DescribeQuorumResponse)
     endpoints = dict(told.nodes)[NodeId(node.id)]
     return any(each.port == node.inner for each in endpoints) or None

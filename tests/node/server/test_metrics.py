@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.server.metrics import METRICS, as_markdown, exposition, metric_name
-from node.server.metrics_listener import answer_to
+from node.server.metrics_listener import response_to
 from tests.support.generated_page import hold_page
 
 SAMPLE = re.compile(r'([a-z_]+)(\{[a-z_]+="[^"\\\n]*"\})? (NaN|-?\d+(?:\.\d+)?(?:e[+-]\d+)?)')
@@ -67,7 +67,7 @@ def test_what_nobody_described_is_not_told() -> None:
     ],
 )
 def test_who_asks_is_told_or_refused(request_line: bytes, status: bytes) -> None:
-    answer = answer_to(request_line + b"\r\nHost: here\r\n\r\n", lambda: "told\n")
+    answer = response_to(request_line + b"\r\nHost: here\r\n\r\n", lambda: "told\n")
     assert answer.startswith(b"HTTP/1.1 " + status + b"\r\n")
     head, _, body = answer.partition(b"\r\n\r\n")
     is_told = status == b"200 OK"
@@ -80,10 +80,10 @@ def test_who_asks_is_told_or_refused(request_line: bytes, status: bytes) -> None
 
 @given(st.binary())
 def test_whatever_is_sent_has_an_answer(head: bytes) -> None:
-    assert re.match(rb"HTTP/1\.1 [24]0\d ", answer_to(head, lambda: ""))
+    assert re.match(rb"HTTP/1\.1 [24]0\d ", response_to(head, lambda: ""))
 
 
 def test_a_request_that_is_cut_off_is_refused() -> None:
     whole = b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n"
     for size in range(len(whole)):
-        assert answer_to(whole[:size], lambda: "").startswith(b"HTTP/1.1 400 ")
+        assert response_to(whole[:size], lambda: "").startswith(b"HTTP/1.1 400 ")

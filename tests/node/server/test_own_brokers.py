@@ -82,7 +82,7 @@ def create(quorum: QuorumProcesses) -> None:
     )
 
     def ask(client: Client) -> bool | None:
-        answer = client.ask(CreateTopicsRequest(topics=(topic,)))
+        answer = client.send(CreateTopicsRequest(topics=(topic,)))
         assert isinstance(answer, CreateTopicsResponse)
         return True if answer.results[0].error is ErrorCode.NONE else None
 

@@ -114,7 +114,7 @@ def _described(
 ) -> tuple[DescribeClusterResponse, NodeProcess] | None:
     """None from one that knows of no leader just now."""
     with node.client() as client:
-        answer = client.ask(DescribeClusterRequest(endpoint_type=CONTROLLERS))
+        answer = client.send(DescribeClusterRequest(endpoint_type=CONTROLLERS))
     assert isinstance(answer, DescribeClusterResponse)
     return None if answer.controller == NO_NODE else (answer, leader)
 
@@ -122,7 +122,7 @@ def _described(
 def test_api_versions_in_every_version(three: QuorumProcesses) -> None:
     with three.nodes[2].client() as client:
         for version in range(5):
-            answer = client.ask(ApiVersionsRequest(), version=version)
+            answer = client.send(ApiVersionsRequest(), version=version)
             assert isinstance(answer, ApiVersionsResponse)
             assert answer.apis == API_RANGES
 
@@ -134,7 +134,7 @@ def test_topics_need_brokers(three: QuorumProcesses) -> None:
 
 def _created_by_who_is_active(client: Client) -> CreateTopicsResponse | None:
     """A leader is active once it has replayed its log, and is named before that."""
-    answer = client.ask(CreateTopicsRequest(topics=(NewTopic(name="t"),)))
+    answer = client.send(CreateTopicsRequest(topics=(NewTopic(name="t"),)))
     assert isinstance(answer, CreateTopicsResponse)
     return None if answer.results[0].error == ErrorCode.NOT_CONTROLLER else answer
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from node.endpoint import Endpoint
 from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey, uuid_text
-from node.server.quorum_command import QuorumAnswer, as_lines, replication, status
+from node.server.quorum_command import QuorumDescription, as_lines, replication, status
 from node.wire.describe_quorum import DescribeQuorumResponse, ReplicaStatus
 
 AT = Endpoint(name="CONTROLLER", host="node-1", port=9101)
@@ -19,11 +19,11 @@ def replica(node: int, end: int, caught_up_ms: int, directory: UUID | None = Non
     )
 
 
-def answered(*observers: ReplicaStatus, third_ms: int = 9_985) -> QuorumAnswer:
+def answered(*observers: ReplicaStatus, third_ms: int = 9_985) -> QuorumDescription:
     """Node 1 leads; its clock says 10 s."""
-    return QuorumAnswer(
+    return QuorumDescription(
         cluster_id="4L6g3nShT-eMCtK--X86sw",
-        answer=DescribeQuorumResponse(
+        response=DescribeQuorumResponse(
             leader=NodeId(1),
             epoch=Epoch(15),
             high_watermark=234_130,
@@ -81,8 +81,8 @@ def test_a_follower_that_never_fetched_may_be_behind_by_any_time() -> None:
 
 def test_a_leader_alone_has_nobody_behind() -> None:
     quorum = answered()
-    alone = DescribeQuorumResponse(leader=NodeId(1), voters=quorum.answer.voters[:1])
-    told = status(QuorumAnswer(cluster_id="c", answer=alone))
+    alone = DescribeQuorumResponse(leader=NodeId(1), voters=quorum.response.voters[:1])
+    told = status(QuorumDescription(cluster_id="c", response=alone))
     assert (told["MaxFollowerLag"], told["MaxFollowerLagTimeMs"]) == (0, -1)
     assert told["CouldBeVoters"] == []
 
@@ -91,8 +91,8 @@ def test_of_two_directories_of_the_leaders_id_one_leads() -> None:
     """KIP-856: the lost one votes until it is removed, and fetches no more."""
     quorum = answered()
     lost = replica(1, -1, -1, UUID(int=99))
-    for voters in ((lost, *quorum.answer.voters), (*quorum.answer.voters, lost)):
-        both = replace(quorum, answer=replace(quorum.answer, voters=voters))
+    for voters in ((lost, *quorum.response.voters), (*quorum.response.voters, lost)):
+        both = replace(quorum, response=replace(quorum.response, voters=voters))
         rows = {row["DirectoryId"]: row for row in replication(both)}
         assert rows[uuid_text(lost.key.directory)]["Status"] == "Follower"
         assert rows[uuid_text(lost.key.directory)]["Lag"] == 234_135

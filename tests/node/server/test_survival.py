@@ -66,7 +66,7 @@ def told_of(quorum: QuorumProcesses, key: str, value: str, version: int) -> Erro
     """What the active controller answers to a value of the resource `limit`."""
 
     def answered(client: Client) -> ErrorCode | None:
-        answer = client.ask(set_config("limit", key, value), version=version)
+        answer = client.send(set_config("limit", key, value), version=version)
         assert isinstance(answer, AlterConfigsResponse)
         found = answer.results[0].error
         return None if found is ErrorCode.NOT_CONTROLLER else found
@@ -102,7 +102,7 @@ def test_what_was_taken_is_described_in_every_version(three: QuorumProcesses) ->
     for version in (1, 2, 3, 4):
 
         def described(client: Client, version: int = version) -> dict[str, str | None] | None:
-            answer = client.ask(query, version=version)
+            answer = client.send(query, version=version)
             assert isinstance(answer, DescribeConfigsResponse)
             (result,) = answer.results
             if result.error is not ErrorCode.NONE:
@@ -118,7 +118,7 @@ def test_a_request_that_is_larger_than_a_node_takes_ends_its_connection(
 ) -> None:
     before = processes(three)
     with three.leader().client() as client, pytest.raises(ConnectionError):
-        client.ask(set_config("limit", "metrics", "x" * 60 * 1024 * 1024))
+        client.send(set_config("limit", "metrics", "x" * 60 * 1024 * 1024))
     three.write("after", 2000)
     assert three.read("after") == "2000"
     assert alive(three)
@@ -156,7 +156,7 @@ class FalseLeader:
     def announce(self, epoch: int) -> None:
         """By the listener of the voters; others may not say who leads."""
         with Client("127.0.0.1", self._node.inner, PATIENCE_S) as client:
-            client.ask(
+            client.send(
                 BeginQuorumEpochRequest(
                     cluster_id=None,
                     voter=NodeId(1),

@@ -303,7 +303,7 @@ def test_requests_are_what_kio_reads(message: Request, version: int) -> None:
 def test_responses_come_back(key: int, message: Response, version: int) -> None:
     api = BROKER_BY_KEY[key]
     header = RequestHeader(
-        api_key=key, api_version=version, correlation_id=9, client_id="x", asked=api.request
+        api_key=key, api_version=version, correlation_id=9, client_id="x", request_type=api.request
     )
     frame = broker_frames.encode_response(header, message)
     read = broker_frames.decode_response(header, frame)
