@@ -48,6 +48,7 @@ _VICTIMS: tuple[Victim, ...] = (
     EligibleBroker(),
     RandomBroker(),
 )
+_COMBINED_SHARE = 0.2  # of the seeds: brokers are the controllers
 _SHORTEST_S, _LONGEST_S = 25, 45
 _MOST_WINDOWS = 12
 _TAIL_S = 1.0  # of quiet, before all is healed
@@ -75,15 +76,17 @@ def _partition(peers: OtherSide, rng: random.Random) -> Fault:
 _POWER = {
     f"power-off {mode}": _made(partial(_power_off, mode), longest_s=6.0) for mode in PowerCutMode
 }
+_PARTITIONS = {
+    peers: (f"partition from {peers}", _made(partial(_partition, peers), longest_s=14.0))
+    for peers in OtherSide
+}
+_FROM_SOME = {name for peers, (name, _) in _PARTITIONS.items() if peers is not OtherSide.ALL}
 _MENACES: Mapping[str, Menace] = {
     "kill": _made(lambda rng: Kill(victim=_one(rng)), longest_s=6.0),
     "kill of all": _made(lambda _: Kill(victim=AllBrokers()), longest_s=3.0),
     "terminate": _made(lambda rng: Terminate(victim=_one(rng)), longest_s=8.0),
     "pause": _made(lambda rng: Pause(victim=_one(rng)), longest_s=8.0),
-    **{
-        f"partition from {peers}": _made(partial(_partition, peers), longest_s=14.0)
-        for peers in OtherSide
-    },
+    **dict(_PARTITIONS.values()),
     "shut out": _made(lambda rng: ShutOut(victim=_one(rng)), longest_s=8.0),
     "flaky links": _made(lambda rng: FlakyLinks(victim=_one(rng), share=0.1), longest_s=10.0),
     "slow disk": _made(
@@ -103,8 +106,9 @@ def trial(
     """The same for the same seed, in every process; `asked` are settings, which are not drawn."""
     asked = asked or {}
     count = int(asked.get(BROKERS, brokers or _stream(seed, "brokers").choice((3, 3, 3, 4, 5))))
-    drawn = _settings(_stream(seed, "settings"), count, combined=asked.get(ROLES) == COMBINED)
-    settings = {**drawn, **asked}
+    roles = {**_roles(_stream(seed, "roles"), asked), **asked}
+    drawn = _settings(_stream(seed, "settings"), count, combined=roles.get(ROLES) == COMBINED)
+    settings = {**drawn, **roles}
     return Trial(
         nodes=count,
         schedule=_schedule(seed, duration_s, settings),
@@ -125,6 +129,13 @@ def every_fault() -> tuple[Fault, ...]:
 
 
 # --- what a seed makes of it ---
+
+
+def _roles(rng: random.Random, asked: Mapping[str, str]) -> Mapping[str, str]:
+    """Some seeds have brokers that are the controllers as well, unless it was said how many
+    controllers there are."""
+    is_combined = rng.random() < _COMBINED_SHARE and CONTROLLERS not in asked
+    return {ROLES: COMBINED} if is_combined else {}
 
 
 def _settings(rng: random.Random, brokers: int, *, combined: bool) -> Mapping[str, str]:
@@ -189,7 +200,10 @@ def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> 
 
 def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, Menace]:
     """The kinds that this seed has."""
-    possible = [name for name in _MENACES if settings["elr"] == "on" or name not in _POWER]
+    left_out = {*(() if settings["elr"] == "on" else _POWER)}
+    if settings.get(ROLES) == COMBINED:
+        left_out |= _FROM_SOME  # all are both
+    possible = [name for name in _MENACES if name not in left_out]
     return {name: _MENACES[name] for name in rng.sample(possible, rng.choice((1, 2, 3, 4)))}
 
 
@@ -217,11 +231,12 @@ SWARM_BROKERS = Scenario(
     name="swarm-brokers",
     summary="the seed draws brokers, topics, settings, load, and faults aimed at who leads or may",
     description=(
-        "Each seed draws a cluster with brokers (how many, how many controllers, replication, min "
-        "ISR, eligible leader replicas, sessions), what clients do, and which faults there are: "
-        "kills, clean stops, pauses, power cuts, partitions from everybody, from brokers or from "
-        "controllers alone, clients that are shut out. They hit whoever leads a partition, is in "
-        "sync or is eligible when they fire, and more of them come while others last. Then all is "
+        "Each seed draws a cluster with brokers (how many, how many controllers or whether the "
+        "brokers are that too, replication, min ISR, eligible leader replicas, sessions), what "
+        "clients do, and which faults there are: kills, clean stops, pauses, power cuts, "
+        "partitions from everybody, from brokers or from controllers alone, clients that are shut "
+        "out. They hit whoever leads a partition, is in sync or is eligible when they fire, and "
+        "more of them come while others last. Then all is "
         "healed, and every replica has to be in sync again. Made for campaigns in virtual time."
     ),
     faults=every_fault(),

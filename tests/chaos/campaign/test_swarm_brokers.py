@@ -7,6 +7,7 @@ import pytest
 from chaos.campaign.coverage import label
 from chaos.nemesis.abilities import lacking
 from chaos.nemesis.fault import needs_of
+from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.parameters import parameters_of
 from chaos.operator_errors import UsageError
@@ -43,6 +44,10 @@ def test_what_somebody_asks_for_is_not_drawn() -> None:
             TRIALS[seed].nodes,
             str(TRIALS[seed].nodes),
         )
+    counted = [trial(seed, asked={"controllers": "3"}) for seed in range(100)]
+    assert all("roles" not in each.settings for each in counted)
+    apart = [trial(seed, asked={"roles": "separate"}) for seed in range(100)]
+    assert all(each.settings["controllers"] in {"1", "3"} for each in apart)
     few = plan_of(Choices(scenario="swarm-brokers", seed=0, runtime="sim", nodes=4))
     assert few.settings["brokers"] == "4"
     with pytest.raises(UsageError, match="is a scenario of brokers, and node has none"):
@@ -70,7 +75,9 @@ def test_every_kind_of_fault_hits_every_role_somewhere() -> None:
 
 def test_settings_differ_and_power_fails_only_where_records_are_to_survive_that() -> None:
     assert {each.settings["elr"] for each in TRIALS} == {"on", "off"}
-    assert {each.settings["controllers"] for each in TRIALS} == {"1", "3"}
+    separate = [each for each in TRIALS if each.settings.get("roles") != "combined"]
+    assert {each.settings["controllers"] for each in separate} == {"1", "3"}
+    assert 30 < len(TRIALS) - len(separate) < 90
     assert {each.nodes for each in TRIALS} == {3, 4, 5}
     for each in TRIALS:
         cuts = [w for w in each.schedule.windows if isinstance(w.fault, PowerOff)]
@@ -84,6 +91,13 @@ def test_faults_end_before_the_hurting_and_few_trials_have_none() -> None:
         assert all(window.end_s <= last for window in each.schedule.windows)
     assert sum(not each.schedule.windows for each in TRIALS) < 5
     assert trial(3, 8.0).schedule.duration_s == 8.0
+
+
+def test_brokers_that_are_the_controllers_are_cut_off_from_all_or_nobody() -> None:
+    combined = [each for each in TRIALS if each.settings.get("roles") == "combined"]
+    faults = [window.fault for each in combined for window in each.schedule.windows]
+    peers = {fault.peers for fault in faults if isinstance(fault, NetworkPartition)}
+    assert peers == {OtherSide.ALL}
 
 
 def test_no_power_is_needed_that_no_cluster_has() -> None:
