@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from chaos.cluster.interface import Address, Cluster, NodeId
-from workloads.connection import ClientEntry, Driver, MalformedAnswer, TcpDriver, ignore
+from workloads.connection import ClientEntry, Driver, MalformedResponse, TcpDriver, ignore
 from workloads.leader import Leader, LeaderFinder, newest_leader
 
 _PAUSE_S = 0.1
@@ -18,7 +18,7 @@ class NoLeaderError(Exception):
 def driver_for(
     cluster: Cluster,
     nodes: Sequence[NodeId] = (),
-    malformed: Callable[[MalformedAnswer], None] = ignore,
+    malformed: Callable[[MalformedResponse], None] = ignore,
 ) -> TcpDriver:
     """The raw driver's way into a cluster, or to some of its nodes."""
     return TcpDriver(_entries(cluster.entries, nodes or cluster.nodes), malformed)

@@ -18,7 +18,7 @@ import zstandard
 
 from chaos.clock import Clock
 from checkers.history.events import EventType, FaultStage
-from workloads.connection import MalformedAnswer
+from workloads.connection import MalformedResponse
 from workloads.operation_history import SEND, Span
 
 EVENTS_A_FRAME = 5_000
@@ -225,7 +225,7 @@ class Recorder:
         self._index += 1
         self.counts[outcome] += 1
 
-    def malformed(self, answer: MalformedAnswer) -> None:
+    def malformed(self, answer: MalformedResponse) -> None:
         """An answer that cannot be read, whoever had asked: a row of `tables.MALFORMED`."""
         now = self._clock.now_ns()
         told: EventFields = {"node": answer.node, "api": answer.api, "problem": answer.problem}

@@ -116,7 +116,7 @@ class PartitionWatch:
         async with self._asking:  # a connection takes one question at a time
             asked_ns = self._clock.now_ns()
             self.looks.add(asked_ns)
-            answers = await self._survey.ask()
+            answers = await self._survey.take()
         answered_ns = self._clock.now_ns()
         claims = {node: self._known(answer) for node, answer in answers.items()}
         for node, told in claims.items():

@@ -42,10 +42,12 @@ class Topics:
         """As `create`."""
         return await self._do(DELETE_TOPIC, name, lambda: self._client.delete(name))
 
-    async def _do(self, f: str, name: str, ask: Callable[[], Awaitable[TopicResult]]) -> int | None:
+    async def _do(
+        self, f: str, name: str, attempt: Callable[[], Awaitable[TopicResult]]
+    ) -> int | None:
         self._history.invoke(self._process, f, name, None, self._client.aim(), MAIN)
         self._tally.invoke()
-        told = await ask()
+        told = await attempt()
         self._tally.complete(told.outcome)
         self._history.complete(self._process, told.outcome, None, told.error)
         if told.outcome is EventType.INFO:
@@ -71,9 +73,9 @@ async def have_topics(
                 await asyncio.sleep(_PAUSE_S)
                 await leaders.look()
     except TimeoutError:
-        answer = error_name(last) if last else "no answer" if last is None else "no leaders"
+        outcome = error_name(last) if last else "no answer" if last is None else "no leaders"
         raise NoTopicsError(
-            f"topics {', '.join(names)} could not be had within {within_s:g} s ({answer}); "
+            f"topics {', '.join(names)} could not be had within {within_s:g} s ({outcome}); "
             "look at the brokers' logs in logs/, and whether as many brokers run as replicas "
             "are asked for"
         ) from None

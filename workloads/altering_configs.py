@@ -11,7 +11,7 @@ from collections.abc import Callable
 from checkers.history.events import EventType
 from workloads.broker_connections import Brokers
 from workloads.chore import Tools
-from workloads.connection import Answer, LostError, NotSentError
+from workloads.connection import LostError, NotSentError, Response
 from workloads.operation_history import ALTER_CONFIGS, FINAL, MAIN, QUORUM_EPOCH
 from workloads.wire.client_metrics import (
     LOWEST_INTERVAL,
@@ -20,7 +20,7 @@ from workloads.wire.client_metrics import (
     alter,
     read_altered,
 )
-from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_answer
+from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_response
 from workloads.wire.error_codes import error_name
 from workloads.wire.header import Api
 
@@ -47,14 +47,14 @@ class AlteringConfigs:
 
     async def run(self, goes_on: Callable[[], bool]) -> None:
         while goes_on():
-            if await self._asked_for_epoch(MAIN):
+            if await self._wrote(MAIN):
                 await self._alter()
             await asyncio.sleep(_PAUSE_S)
 
     async def look_back(self) -> tuple[str, ...]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _TOLD_WITHIN_S
-        while not await self._asked_for_epoch(FINAL):
+        while not await self._wrote(FINAL):
             if loop.time() > deadline:
                 return ("the epoch of the quorum",)
             await asyncio.sleep(_PAUSE_S)
@@ -63,10 +63,10 @@ class AlteringConfigs:
     async def close(self) -> None:
         self._brokers.close()
 
-    async def _asked_for_epoch(self, phase: str) -> bool:
+    async def _wrote(self, phase: str) -> bool:
         """Whether a leader said in which one it leads."""
         self._begin(QUORUM_EPOCH, _QUORUM, None, phase)
-        found = await self._ask(Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_answer)
+        found = await self._send(Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_response)
         if not isinstance(found, LeaderClaim):
             return self._end(EventType.FAIL, None, found)
         if found.leader is None:
@@ -75,10 +75,10 @@ class AlteringConfigs:
 
     async def _alter(self) -> None:
         self._begin(ALTER_CONFIGS, self._resource, self._action, MAIN)
-        errors = await self._ask(
+        errors = await self._send(
             Api.INCREMENTAL_ALTER_CONFIGS,
             self._body,
-            lambda answer: read_altered(answer, [self._resource]),
+            lambda response: read_altered(response, [self._resource]),
         )
         if isinstance(errors, str):
             self._end(EventType.INFO, self._action, errors)
@@ -87,10 +87,12 @@ class AlteringConfigs:
         else:
             self._end(EventType.OK, self._action, None)
 
-    async def _ask(self, api: Api, body: bytes, read: Callable[[bytes], Answer]) -> Answer | str:
+    async def _send(
+        self, api: Api, body: bytes, read: Callable[[bytes], Response]
+    ) -> Response | str:
         """What the broker whose turn it is answers, or why it does not."""
         try:
-            return await self._brokers.ask(self._node, api, body, read)
+            return await self._brokers.send(self._node, api, body, read)
         except (NotSentError, LostError) as trouble:
             return str(trouble)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from workloads.connection import Answer, Connection, Driver, NotSentError
+from workloads.connection import Connection, Driver, NotSentError, Response
 from workloads.wire.header import Api
 
 _CONNECT_TIMEOUT_S = 1.0
@@ -14,12 +14,12 @@ class Brokers:
         self._timeout_s = timeout_s
         self._connections: dict[int, Connection] = {}
 
-    async def ask(
-        self, node: int | None, api: Api, body: bytes, read: Callable[[bytes], Answer]
-    ) -> Answer:
+    async def send(
+        self, node: int | None, api: Api, body: bytes, read: Callable[[bytes], Response]
+    ) -> Response:
         """As `Connection.ask`; no `node` is never sent."""
         connection = await self._connection(node)
-        return await connection.ask(api, body, self._timeout_s, read)
+        return await connection.send(api, body, self._timeout_s, read)
 
     async def tell(self, node: int | None, api: Api, body: bytes) -> None:
         """Send what nobody answers. Raises NotSentError or LostError."""

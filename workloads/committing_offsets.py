@@ -71,11 +71,11 @@ class CommittingOffsets:
         if self._coordinator is not None:
             return
         nodes = self._tools.driver.nodes
-        asked = nodes[self._turn % len(nodes)]
+        node = nodes[self._turn % len(nodes)]
         self._turn += 1
         body = find_coordinator(self._group, KeyType.GROUP)
         try:
-            found = await self._brokers.ask(asked, Api.FIND_COORDINATOR, body, read_coordinator)
+            found = await self._brokers.send(node, Api.FIND_COORDINATOR, body, read_coordinator)
         except (NotSentError, LostError):
             return
         if found.error == 0:
@@ -87,11 +87,11 @@ class CommittingOffsets:
         body = commit_offset(self._group, topic, index, value)
         self._begin(COMMIT_OFFSET, value, MAIN)
         try:
-            error = await self._brokers.ask(
+            error = await self._brokers.send(
                 self._coordinator,
                 Api.OFFSET_COMMIT,
                 body,
-                lambda answer: read_commit(answer, topic, index),
+                lambda response: read_commit(response, topic, index),
             )
         except NotSentError as trouble:
             self._end(EventType.FAIL, value, str(trouble))
@@ -106,11 +106,11 @@ class CommittingOffsets:
         topic, index = self._place.topic, self._place.partition
         self._begin(COMMITTED_OFFSET, None, phase)
         try:
-            found = await self._brokers.ask(
+            found = await self._brokers.send(
                 self._coordinator,
                 Api.OFFSET_FETCH,
                 fetch_offset(self._group, topic, index),
-                lambda answer: read_group_offset(answer, self._group, topic, index),
+                lambda response: read_group_offset(response, self._group, topic, index),
             )
         except (NotSentError, LostError) as trouble:
             return self._end(EventType.FAIL, None, str(trouble))

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from checkers.history.error_words import MALFORMED
-from workloads.wire.flexible import MalformedAnswerError
+from workloads.wire.flexible import MalformedResponseError
 from workloads.wire.header import Api, read_header, request_frame
 
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 
 _LARGEST_ANSWER = 1 << 24
 _HEAD_BYTES = 32
@@ -30,7 +30,7 @@ class LostError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MalformedAnswer:
+class MalformedResponse:
     """What a node sent in place of an answer; `head` are its first bytes, without its size."""
 
     node: int
@@ -39,9 +39,9 @@ class MalformedAnswer:
     head: bytes
 
 
-def ignore(answer: MalformedAnswer) -> None:
+def ignore(response: MalformedResponse) -> None:
     """For those who judge nothing."""
-    del answer
+    del response
 
 
 class Connection(Protocol):
@@ -50,9 +50,9 @@ class Connection(Protocol):
     @property
     def closed(self) -> bool: ...
 
-    async def ask(
-        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Answer]
-    ) -> Answer:
+    async def send(
+        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Response]
+    ) -> Response:
         """What `read` makes of the answer's body; it may raise MalformedAnswerError.
 
         Raises NotSentError or LostError, and is closed then.
@@ -88,7 +88,7 @@ class TcpDriver:
     def __init__(
         self,
         entries: Mapping[int, ClientEntry],
-        malformed: Callable[[MalformedAnswer], None] = ignore,
+        malformed: Callable[[MalformedResponse], None] = ignore,
     ) -> None:
         """`malformed` is told of each answer that cannot be read."""
         self._entries = dict(sorted(entries.items()))
@@ -115,7 +115,7 @@ class TcpConnection:
     """One request in flight, told apart by its correlation id."""
 
     def __init__(
-        self, exchange: "Exchange", node: int, malformed: Callable[[MalformedAnswer], None]
+        self, exchange: "Exchange", node: int, malformed: Callable[[MalformedResponse], None]
     ) -> None:
         self._exchange = exchange
         self._node = node
@@ -128,17 +128,17 @@ class TcpConnection:
     def closed(self) -> bool:
         return self._exchange.lost is not None
 
-    async def ask(
-        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Answer]
-    ) -> Answer:
-        answer = await self._exchange.ask(self._frame(api, body), timeout_s)
+    async def send(
+        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Response]
+    ) -> Response:
+        response = await self._exchange.send(self._frame(api, body), timeout_s)
         try:
-            correlation_id, start = read_header(answer)
+            correlation_id, start = read_header(response)
             if correlation_id != self._correlation_id:
-                raise MalformedAnswerError("answers another request")
-            return read(answer[start:])
-        except MalformedAnswerError as error:
-            self._tell(str(error), answer[:_HEAD_BYTES])
+                raise MalformedResponseError("answers another request")
+            return read(response[start:])
+        except MalformedResponseError as error:
+            self._tell(str(error), response[:_HEAD_BYTES])
             self._exchange.lose(f"{MALFORMED}{error}")
             raise LostError(f"{MALFORMED}{error}") from None
 
@@ -154,7 +154,7 @@ class TcpConnection:
 
     def _tell(self, problem: str, head: bytes) -> None:
         api = self._last.name if self._last is not None else ""
-        self._malformed(MalformedAnswer(node=self._node, api=api, problem=problem, head=head))
+        self._malformed(MalformedResponse(node=self._node, api=api, problem=problem, head=head))
 
     def close(self) -> None:
         self._exchange.lose("closed by the client")
@@ -167,26 +167,26 @@ class Exchange(asyncio.Protocol):
         self.lost: str | None = None
         self.malformed: Callable[[str, bytes], None] | None = None
         self._transport: asyncio.Transport | None = None
-        self._answer: asyncio.Future[bytes] | None = None
+        self._response: asyncio.Future[bytes] | None = None
         self._room: asyncio.Future[None] | None = None  # while the transport holds too much
         self._buffer = bytearray()
 
-    async def ask(self, frame: bytes, timeout_s: float) -> bytes:
-        assert self._answer is None, "one request at a time"
+    async def send(self, frame: bytes, timeout_s: float) -> bytes:
+        assert self._response is None, "one request at a time"
         assert self._transport is not None
         loop = asyncio.get_running_loop()
-        answer = self._answer = loop.create_future()
+        response = self._response = loop.create_future()
         timer = loop.call_later(timeout_s, self.lose, "timed-out")
         self._transport.write(frame)
         try:
-            body: bytes = await answer
+            body: bytes = await response
             return body
         except asyncio.CancelledError:
             self.lose("given up")  # its answer may still come, and must not meet the next request
             raise
         finally:
             timer.cancel()
-            self._answer = None
+            self._response = None
 
     async def tell(self, frame: bytes, timeout_s: float) -> None:
         assert self._transport is not None
@@ -208,8 +208,8 @@ class Exchange(asyncio.Protocol):
         self.lost = reason
         if self._transport is not None:
             self._transport.abort()
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(LostError(reason))
+        if self._response is not None and not self._response.done():
+            self._response.set_exception(LostError(reason))
         self.resume_writing()
 
     def pause_writing(self) -> None:
@@ -238,13 +238,13 @@ class Exchange(asyncio.Protocol):
             return
         if len(buffer) < 4 + size:
             return
-        if self._answer is not None and self._answer.cancelled():
+        if self._response is not None and self._response.cancelled():
             self.lose("given up")  # the request was cancelled, and its task did not run since
-        elif self._answer is None or self._answer.done() or len(buffer) > 4 + size:
+        elif self._response is None or self._response.done() or len(buffer) > 4 + size:
             self._lose_malformed("an answer that was not asked for")
         else:
             self._buffer = bytearray()
-            self._answer.set_result(bytes(memoryview(buffer)[4:]))
+            self._response.set_result(bytes(memoryview(buffer)[4:]))
 
     def _lose_malformed(self, problem: str) -> None:
         if self.malformed is not None:

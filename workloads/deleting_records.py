@@ -54,8 +54,10 @@ class DeletingRecords:
         body = delete_records(topic, index, _DELETED, timeout_ms=timeout_ms)
         self._log.begin(DELETE_RECORDS, _DELETED, MAIN)
         try:
-            error = await self._log.ask(
-                Api.DELETE_RECORDS, body, lambda answer: read_deleted_records(answer, topic, index)
+            error = await self._log.send(
+                Api.DELETE_RECORDS,
+                body,
+                lambda response: read_deleted_records(response, topic, index),
             )
             trouble = error_name(error) if error else None
         except (NotSentError, LostError) as lost:

@@ -69,8 +69,8 @@ class DeletingTopics:
             if loop.time() > deadline:
                 return (f"{last} could not be created",)
             await asyncio.sleep(_PAUSE_S)
-        asked = [await self._ask_all(node, last) for node in self._tools.driver.nodes]
-        return tuple(trouble for trouble in asked if trouble)
+        troubles = [await self._trouble_of(node, last) for node in self._tools.driver.nodes]
+        return tuple(trouble for trouble in troubles if trouble)
 
     async def close(self) -> None:
         await self._topics.close()
@@ -84,11 +84,11 @@ class DeletingTopics:
         body = alter([Alteration(resource=_CLUSTER, changes=(change,), type=_BROKERS)])
         self._begin(SET_MIN_ISR, "cluster", value, node, MAIN)
         try:
-            (code,) = await self._brokers.ask(
+            (code,) = await self._brokers.send(
                 node,
                 Api.INCREMENTAL_ALTER_CONFIGS,
                 body,
-                lambda answer: read_altered(answer, [_CLUSTER]),
+                lambda response: read_altered(response, [_CLUSTER]),
             )
             trouble = error_name(code) if code else None
         except (NotSentError, LostError) as lost:
@@ -96,7 +96,7 @@ class DeletingTopics:
         self._turn += trouble is not None
         self._end(EventType.INFO if trouble else EventType.OK, value, trouble)
 
-    async def _ask_all(self, node: int, last: str) -> str:
+    async def _trouble_of(self, node: int, last: str) -> str:
         """What could not be asked of a broker; "" where nothing is."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _KNOWN_WITHIN_S
@@ -104,15 +104,15 @@ class DeletingTopics:
             if loop.time() > deadline:
                 return f"node {node} does not know of {last}"
             await asyncio.sleep(_PAUSE_S)
-        answers = [await self._knows(node, topic) for topic in self._created]
-        unanswered = sum(answer is None for answer in answers)
+        responses = [await self._knows(node, topic) for topic in self._created]
+        unanswered = sum(response is None for response in responses)
         return f"node {node} left {unanswered} questions for topics open" if unanswered else ""
 
     async def _knows(self, node: int, topic: str) -> bool | None:
         """Whether the broker has a partition of it; None if it does not say."""
         self._begin(DESCRIBE_TOPIC, topic, None, node, FINAL)
         try:
-            found = await self._brokers.ask(node, Api.METADATA, metadata((topic,)), read_metadata)
+            found = await self._brokers.send(node, Api.METADATA, metadata((topic,)), read_metadata)
         except (NotSentError, LostError) as trouble:
             self._end(EventType.FAIL, None, str(trouble))
             return None

@@ -61,9 +61,9 @@ class EndingTransactions:
                 for owner in ids
                 if not await self._initialize(owner, deadline)
             ]
-            asked_until = loop.time() + STANDS_FOR_S
+            until = loop.time() + STANDS_FOR_S
             for partition in partitions:
-                if not await self._asked(partition, asked_until):
+                if not await self._is_ended(partition, until):
                     short.append(f"the end of committed transactions in {partition.key}")
         finally:
             self._brokers.close()
@@ -85,7 +85,7 @@ class EndingTransactions:
             await asyncio.sleep(_PAUSE_S)
         return False
 
-    async def _asked(self, partition: TopicPartition, until: float) -> bool:
+    async def _is_ended(self, partition: TopicPartition, until: float) -> bool:
         """Until all that was acknowledged can be read; whether there was an answer."""
         loop = asyncio.get_running_loop()
         told: int | None = None
@@ -101,7 +101,7 @@ class EndingTransactions:
         self._invoke(partition.key, NOBODY if node is None else node)
         topic, index = partition.topic, partition.partition
         try:
-            listed = await self._brokers.ask(
+            listed = await self._brokers.send(
                 node,
                 Api.LIST_OFFSETS,
                 list_offset(topic, index, LATEST, committed=True),

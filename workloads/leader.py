@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from workloads.connection import Driver
 from workloads.survey import Survey
-from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_answer
+from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_response
 from workloads.wire.header import Api
 
 _FIRST_PAUSE_S = 0.02
@@ -28,7 +28,7 @@ class LeaderFinder:
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._survey = Survey(driver, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_answer)
+        self._survey = Survey(driver, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_response)
         self._search: asyncio.Task[Leader | None] | None = None
         self.current: Leader | None = None
 
@@ -44,7 +44,7 @@ class LeaderFinder:
 
     async def claims(self) -> dict[int, LeaderClaim]:
         """What every node that answers says now."""
-        return await self._survey.ask()
+        return await self._survey.take()
 
     async def close(self) -> None:
         if self._search is not None:
@@ -58,7 +58,7 @@ class LeaderFinder:
         return await asyncio.shield(self._search)
 
     async def _search_once(self) -> Leader | None:
-        claims = await self._survey.ask(enough=_leads)
+        claims = await self._survey.take(enough=_leads)
         self.current = newest_leader(claims, self._driver.nodes)
         return self.current
 

@@ -39,28 +39,28 @@ class LibrdkafkaTopicClient:
             replication_factor=shape.replication,
             config=dict(shape.configs),
         )
-        asked = self._client.create_topics(
+        requested = self._client.create_topics(
             [topic],
             operation_timeout=self._operation_timeout_s,
             request_timeout=self._timeout_s,
         )
-        return await _told(asked[name])
+        return await _told(requested[name])
 
     async def delete(self, name: str) -> TopicResult:
-        asked = self._client.delete_topics(
+        requested = self._client.delete_topics(
             [name],
             operation_timeout=self._operation_timeout_s,
             request_timeout=self._timeout_s,
         )
-        return await _told(asked[name])
+        return await _told(requested[name])
 
     async def close(self) -> None:
         """Nothing to do: the library ends its threads when the client is not used any more."""
 
 
-async def _told(asked: Future[None]) -> TopicResult:
+async def _told(requested: Future[None]) -> TopicResult:
     try:
-        await asyncio.wrap_future(asked)
+        await asyncio.wrap_future(requested)
     except KafkaException as trouble:
         code = int(trouble.args[0].code())
         if code < 0:  # the library's own: no broker said so

@@ -128,7 +128,7 @@ class MembershipWorkload:
             for number in range(self._options.changers):
                 group.create_task(self._change(random.Random(f"{self._seed}:changer:{number}")))
             for number in range(self._options.describers):
-                group.create_task(self._ask(random.Random(f"{self._seed}:describer:{number}")))
+                group.create_task(self._describe(random.Random(f"{self._seed}:describer:{number}")))
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
         """Every register, and who votes."""
@@ -145,7 +145,7 @@ class MembershipWorkload:
         await self._finder.close()
         await self._registers.close()
 
-    async def _ask(self, rng: random.Random) -> None:
+    async def _describe(self, rng: random.Random) -> None:
         while not self._stopped.is_set():
             await self._requests.describe(await self._whom(rng))
             await self._pause(rng, self._options.describe_interval_s)

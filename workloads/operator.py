@@ -14,7 +14,7 @@ from workloads.operation_history import ADD_VOTER, REMOVE_VOTER, History
 from workloads.survey import Survey
 from workloads.tally import Tally
 from workloads.voter_requests import Voter, VoterRequests, holds_committed, voters_of
-from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_answer
+from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_response
 from workloads.wire.error_codes import ErrorCode
 from workloads.wire.header import Api
 
@@ -30,7 +30,7 @@ class QuorumRecord(Protocol):
 
     def now_ns(self) -> int: ...
 
-    def add(self, asked_ns: int, claims: Mapping[int, LeaderClaim]) -> None:
+    def add(self, sent_ns: int, claims: Mapping[int, LeaderClaim]) -> None:
         """Answers by node, to a question that was asked then; they have just come."""
 
 
@@ -44,12 +44,12 @@ class Operator:
         reached: Mapping[int, ClientEntry],
         history: History,
         tally: Tally,
-        answers: QuorumRecord,
+        record: QuorumRecord,
     ) -> None:
-        self._answers = answers
+        self._record = record
         self._requests = VoterRequests(driver, reached, history, tally)
-        self._survey = Survey(driver, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_answer)
-        self._asking = asyncio.Lock()
+        self._survey = Survey(driver, Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_response)
+        self._surveying = asyncio.Lock()
 
     def close(self) -> None:
         self._survey.close()
@@ -67,7 +67,7 @@ class Operator:
             nonlocal acknowledged
             if acknowledged:
                 return voter not in voters_of(claim)
-            error = await self._ask(REMOVE_VOTER, voter, claim)
+            error = await self._send(REMOVE_VOTER, voter, claim)
             acknowledged = error in (0, ErrorCode.VOTER_NOT_FOUND)
             return False
 
@@ -93,11 +93,11 @@ class Operator:
         assert claim.leader is not None, claim
         return claim.leader, voters_of(claim)
 
-    async def ask_to_remove(self, voter: Voter) -> None:
+    async def request_removal(self, voter: Voter) -> None:
         """Once; what comes of it is in the history. Nobody is asked where nobody leads."""
         claim = await self._look()
         if claim is not None:
-            await self._ask(REMOVE_VOTER, voter, claim)
+            await self._send(REMOVE_VOTER, voter, claim)
 
     async def voters_without(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
         """Who votes as soon as the leader tells that this one does not, be that committed or not.
@@ -124,15 +124,15 @@ class Operator:
             others = [each for each in voters if each.node == voter.node and each != voter]
             rivals = others if alone else []
             if acknowledged and rivals:
-                await self._ask(REMOVE_VOTER, rivals[0], claim)
+                await self._send(REMOVE_VOTER, rivals[0], claim)
             elif acknowledged:
                 return holds_committed(voter, claim.voters, claim)
             elif holds_committed(voter, (*claim.voters, *claim.observers), claim):
-                error = await self._ask(ADD_VOTER, voter, claim)
+                error = await self._send(ADD_VOTER, voter, claim)
                 is_voter = error == ErrorCode.DUPLICATE_VOTER and voter in voters
                 acknowledged = error == 0 or is_voter
                 if error == ErrorCode.DUPLICATE_VOTER and rivals and not is_voter:
-                    await self._ask(REMOVE_VOTER, rivals[0], claim)
+                    await self._send(REMOVE_VOTER, rivals[0], claim)
             return False
 
         return voters_of(await self._until(added, within_s, f"{voter} does not vote"))
@@ -151,14 +151,14 @@ class Operator:
 
     async def _look(self) -> LeaderClaim | None:
         """What the leader of the highest epoch says."""
-        async with self._asking:  # a connection takes one question at a time
-            asked_ns = self._answers.now_ns()
-            claims = await self._survey.ask()
-            self._answers.add(asked_ns, claims)
+        async with self._surveying:  # a connection takes one question at a time
+            sent_ns = self._record.now_ns()
+            claims = await self._survey.take()
+            self._record.add(sent_ns, claims)
         leading = [each for each in claims.values() if each.leader is not None]
         return max(leading, key=lambda claim: claim.epoch, default=None)
 
-    async def _ask(self, f: str, voter: Voter, claim: LeaderClaim) -> int | None:
+    async def _send(self, f: str, voter: Voter, claim: LeaderClaim) -> int | None:
         """The leader's error, 0 where it is done; None: nobody knows."""
         assert claim.leader is not None, claim
         return (await self._requests.change(f, voter, claim.leader)).error

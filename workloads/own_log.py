@@ -9,7 +9,7 @@ from checkers.history.events import EventType
 from workloads.administering import Topics, have_topics
 from workloads.broker_connections import Brokers
 from workloads.chore import Tools
-from workloads.connection import Answer, LostError, NotSentError
+from workloads.connection import LostError, NotSentError, Response
 from workloads.log_driver import NOBODY
 from workloads.operation_history import MAIN, PUT
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
@@ -63,8 +63,8 @@ class OwnLog:
         )
         self.begin(PUT, None, MAIN)
         try:
-            produced = await self.ask(
-                Api.PRODUCE, body, lambda answer: read_produce(answer, topic, index)
+            produced = await self.send(
+                Api.PRODUCE, body, lambda response: read_produce(response, topic, index)
             )
         except NotSentError as trouble:
             return await self.end(EventType.FAIL, None, str(trouble))
@@ -78,10 +78,10 @@ class OwnLog:
         topic, index = self.place.topic, self.place.partition
         self.begin(f, None, phase)
         try:
-            listed = await self.ask(
+            listed = await self.send(
                 Api.LIST_OFFSETS,
                 list_offset(topic, index, which),
-                lambda answer: read_listed(answer, topic, index),
+                lambda response: read_listed(response, topic, index),
             )
         except (NotSentError, LostError) as trouble:
             await self.end(EventType.FAIL, None, str(trouble))
@@ -92,15 +92,15 @@ class OwnLog:
         await self.end(EventType.OK, listed.offset, None)
         return listed.offset
 
-    async def ask(self, api: Api, body: bytes, read: Callable[[bytes], Answer]) -> Answer:
+    async def send(self, api: Api, body: bytes, read: Callable[[bytes], Response]) -> Response:
         """Ask its leader. Raises NotSentError or LostError."""
-        return await self._brokers.ask(self._leaders.known(self.place), api, body, read)
+        return await self._brokers.send(self._leaders.known(self.place), api, body, read)
 
     def begin(self, f: str, value: int | None, phase: str) -> None:
         node = self._leaders.known(self.place)
         self.tools.tally.invoke()
-        asked = NOBODY if node is None else node
-        self.tools.history.invoke(self._process, f, self.place.key, value, asked, phase)
+        at = NOBODY if node is None else node
+        self.tools.history.invoke(self._process, f, self.place.key, value, at, phase)
 
     async def end(self, outcome: EventType, value: int | None, error: str | None) -> bool:
         """Whether it succeeded."""

@@ -74,21 +74,21 @@ class PartitionLeaders:
         self._survey.close()
 
     async def _search_once(self) -> None:
-        answers = await self._survey.ask(enough=self._names_all)
-        self._leaders = newest_leaders(answers.values(), self._driver.nodes)
+        responses = await self._survey.take(enough=self._names_all)
+        self._leaders = newest_leaders(responses.values(), self._driver.nodes)
 
-    def _names_all(self, answer: tuple[LedPartition, ...]) -> bool:
-        return sum(each.leader >= 0 for each in answer) == len(self._partitions)
+    def _names_all(self, response: tuple[LedPartition, ...]) -> bool:
+        return sum(each.leader >= 0 for each in response) == len(self._partitions)
 
 
 def newest_leaders(
-    answers: Iterable[Iterable[LedPartition]], nodes: Iterable[int]
+    responses: Iterable[Iterable[LedPartition]], nodes: Iterable[int]
 ) -> dict[TopicPartition, LedPartition]:
     """Of each partition the leader of the highest epoch that anybody names."""
     reachable = frozenset(nodes)
     newest: dict[TopicPartition, LedPartition] = {}
-    for answer in answers:
-        for each in answer:
+    for response in responses:
+        for each in response:
             partition = TopicPartition(each.topic, each.partition)
             rival = newest.get(partition)
             if rival is None or each.epoch > rival.epoch:

@@ -7,7 +7,7 @@ An error of either answer is one of the result. All of it raises NotSentError or
 from collections.abc import Callable
 
 from workloads.broker_connections import Brokers
-from workloads.connection import Answer
+from workloads.connection import Response
 from workloads.wire.coordinator import find_coordinator, read_coordinator
 from workloads.wire.header import Api
 from workloads.wire.produce import ProducerId, init_producer_id, read_producer_id
@@ -24,8 +24,8 @@ async def initialize(brokers: Brokers, node: int, transactional_id: str | None) 
     """A producer id from `node`, or, of a transactional id, from the coordinator that it names."""
     body = init_producer_id(transactional_id)
     if transactional_id is None:
-        return await brokers.ask(node, Api.INIT_PRODUCER_ID, body, read_producer_id)
-    found = await _ask_coordinator(
+        return await brokers.send(node, Api.INIT_PRODUCER_ID, body, read_producer_id)
+    found = await _send_to_coordinator(
         brokers, node, transactional_id, Api.INIT_PRODUCER_ID, body, read_producer_id
     )
     if isinstance(found, int):
@@ -36,12 +36,14 @@ async def initialize(brokers: Brokers, node: int, transactional_id: str | None) 
 async def commit(brokers: Brokers, node: int, transactional_id: str, producer: ProducerId) -> int:
     """The error code of the coordinator that `node` names, or of `node`."""
     body = commit_transaction(transactional_id, producer.producer_id, producer.epoch)
-    return await _ask_coordinator(brokers, node, transactional_id, Api.END_TXN, body, read_ended)
+    return await _send_to_coordinator(
+        brokers, node, transactional_id, Api.END_TXN, body, read_ended
+    )
 
 
 async def describe(brokers: Brokers, node: int, transactional_id: str) -> DescribedTransaction:
     """By the coordinator that `node` names."""
-    found = await _ask_coordinator(
+    found = await _send_to_coordinator(
         brokers,
         node,
         transactional_id,
@@ -52,18 +54,18 @@ async def describe(brokers: Brokers, node: int, transactional_id: str) -> Descri
     return DescribedTransaction(error=found, state="") if isinstance(found, int) else found
 
 
-async def _ask_coordinator(
+async def _send_to_coordinator(
     brokers: Brokers,
     node: int,
     transactional_id: str,
     api: Api,
     body: bytes,
-    read: Callable[[bytes], Answer],
-) -> Answer | int:
+    read: Callable[[bytes], Response],
+) -> Response | int:
     """The error code of whoever was to name it, if there is one."""
-    found = await brokers.ask(
+    found = await brokers.send(
         node, Api.FIND_COORDINATOR, find_coordinator(transactional_id), read_coordinator
     )
     if found.error:
         return found.error
-    return await brokers.ask(found.node, api, body, read)
+    return await brokers.send(found.node, api, body, read)

@@ -97,13 +97,13 @@ class RawConsumer:
             fetched = read_fetch(body, topic, index)
             return fetched, () if fetched.error else _spans(partition.key, fetched, position)
 
-        question = fetch(topic, index, position, most_bytes=self._most_bytes, wait_ms=_WAIT_MS)
-        return await self._brokers.ask(self._leaders.known(partition), Api.FETCH, question, read)
+        request = fetch(topic, index, position, most_bytes=self._most_bytes, wait_ms=_WAIT_MS)
+        return await self._brokers.send(self._leaders.known(partition), Api.FETCH, request, read)
 
     async def _list(self, partition: TopicPartition, which: int) -> int | None:
         topic, index = partition.topic, partition.partition
         try:
-            listed = await self._brokers.ask(
+            listed = await self._brokers.send(
                 self._leaders.known(partition),
                 Api.LIST_OFFSETS,
                 list_offset(topic, index, which),

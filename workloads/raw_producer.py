@@ -129,14 +129,14 @@ class RawProducer:
         """None if no producer id can be had: then the send that follows fails."""
         owner = self._sending.transactional_id
         try:
-            answer = await initialize(self._brokers, node, owner)
+            response = await initialize(self._brokers, node, owner)
         except (NotSentError, LostError):
             return None
-        if answer.error:
+        if response.error:
             return None
         return _Sequences(
-            producer_id=answer.producer_id,
-            epoch=answer.epoch,
+            producer_id=response.producer_id,
+            epoch=response.epoch,
             transactional=owner is not None,
             next={},
         )
@@ -164,11 +164,11 @@ class RawProducer:
 
     async def _attempt(self, partition: TopicPartition, body: bytes) -> _Attempt:
         try:
-            produced = await self._brokers.ask(
+            produced = await self._brokers.send(
                 self._leaders.known(partition),
                 Api.PRODUCE,
                 body,
-                lambda answer: read_produce(answer, partition.topic, partition.partition),
+                lambda response: read_produce(response, partition.topic, partition.partition),
             )
         except NotSentError as trouble:
             return _Attempt(

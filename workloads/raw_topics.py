@@ -32,20 +32,22 @@ class RawTopicClient:
             configs=shape.configs,
             timeout_ms=self._timeout_ms,
         )
-        return self._end(await self._ask(name, Api.CREATE_TOPICS, body, read_created))
+        return self._end(await self._send(name, Api.CREATE_TOPICS, body, read_created))
 
     async def delete(self, name: str) -> TopicResult:
         body = delete_topic(name, timeout_ms=self._timeout_ms)
-        return self._end(await self._ask(name, Api.DELETE_TOPICS, body, read_deleted))
+        return self._end(await self._send(name, Api.DELETE_TOPICS, body, read_deleted))
 
     async def close(self) -> None:
         self._brokers.close()
 
-    async def _ask(
+    async def _send(
         self, name: str, api: Api, body: bytes, read: Callable[[bytes, str], int]
     ) -> TopicResult:
         try:
-            code = await self._brokers.ask(self.aim(), api, body, lambda answer: read(answer, name))
+            code = await self._brokers.send(
+                self.aim(), api, body, lambda response: read(response, name)
+            )
         except NotSentError as trouble:
             return TopicResult(outcome=EventType.FAIL, error=str(trouble))
         except LostError as trouble:

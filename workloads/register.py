@@ -123,7 +123,7 @@ class RegisterWorkload:
     ) -> tuple[Operation, ...]:
         """What is to be sent once more: all of it, or nothing."""
         node = await client.leader()
-        outcomes = await client.ask(request, node, MAIN)
+        outcomes = await client.send(request, node, MAIN)
         written = [
             outcome for each, outcome in zip(request, outcomes, strict=True) if each.f == WRITE
         ]
@@ -138,7 +138,7 @@ class RegisterWorkload:
         rng = random.Random(f"{self._seed}:wanderer")
         client = self._client()
         while self._may_go_on():
-            await client.ask([self._keys.pick(rng)], rng.choice(self._driver.nodes), MAIN)
+            await client.send([self._keys.pick(rng)], rng.choice(self._driver.nodes), MAIN)
             await asyncio.sleep(max(_WANDER_S, self._options.interval_s))
         client.close()
 
@@ -148,7 +148,7 @@ class RegisterWorkload:
         while left:
             keys = left.pop()
             while keys and loop.time() < deadline:
-                outcomes = await client.ask(list(map(read, keys)), await client.leader(), FINAL)
+                outcomes = await client.send(list(map(read, keys)), await client.leader(), FINAL)
                 told = zip(keys, outcomes, strict=True)
                 keys = [key for key, outcome in told if outcome is not EventType.OK]
             unread += keys

@@ -65,7 +65,7 @@ class RegisterClient:
             found = await self._finder.find(_SEARCH_S)
         return found.node if found is not None else _NOBODY
 
-    async def ask(
+    async def send(
         self, operations: Sequence[Operation], node: int, phase: str
     ) -> tuple[EventType, ...]:
         """How each of them ended. All read, or none; no register is named twice."""
@@ -79,7 +79,7 @@ class RegisterClient:
             lost = str(trouble)
             ends = [_in_doubt(each, lost) for each in operations]
         else:
-            ends = [_end(each, answer) for each, answer in zip(operations, told, strict=True)]
+            ends = [_end(each, response) for each, response in zip(operations, told, strict=True)]
         self._complete(operations, ends)
         return tuple(outcome for outcome, _, _ in ends)
 
@@ -113,17 +113,17 @@ class RegisterClient:
         connection = await self._connected(node)
         body = body_of(operations)
         if operations[0].f == READ:
-            return await connection.ask(
+            return await connection.send(
                 Api.DESCRIBE_CONFIGS,
                 body,
                 self._timeout_s,
-                lambda answer: read_described(answer, keys),
+                lambda response: read_described(response, keys),
             )
-        errors = await connection.ask(
+        errors = await connection.send(
             Api.INCREMENTAL_ALTER_CONFIGS,
             body,
             self._timeout_s,
-            lambda answer: read_altered(answer, keys),
+            lambda response: read_altered(response, keys),
         )
         told = zip(errors, operations, strict=True)
         return [ResourceResult(error, operation.value) for error, operation in told]

@@ -47,7 +47,7 @@ class SyncingCoordinators:
         node = nodes[self._turn % len(nodes)]
         self._tools.tally.invoke()
         history.invoke(self._process, SET_CONFIG, _TRANSACTIONS, _EACH_MESSAGE, node, MAIN)
-        trouble = await self._asked(node)
+        trouble = await self._trouble_of(node)
         self._is_set = trouble is None
         outcome = EventType.OK if self._is_set else EventType.INFO
         self._tools.tally.complete(outcome)
@@ -56,14 +56,14 @@ class SyncingCoordinators:
             self._process = history.new_process()
             self._turn += 1
 
-    async def _asked(self, node: int) -> str | None:
+    async def _trouble_of(self, node: int) -> str | None:
         """Why it is not set, if it is not."""
         try:
-            errors = await self._brokers.ask(
+            errors = await self._brokers.send(
                 node,
                 Api.INCREMENTAL_ALTER_CONFIGS,
                 self._body,
-                lambda answer: read_altered(answer, [_TRANSACTIONS]),
+                lambda response: read_altered(response, [_TRANSACTIONS]),
             )
         except (NotSentError, LostError) as trouble:
             return str(trouble)

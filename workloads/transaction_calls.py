@@ -42,42 +42,42 @@ class TransactionCalls:
     async def initialize(self, owner: str) -> bool:
         """Whether the coordinator said that nothing is open any more."""
 
-        async def asked(node: int) -> _Told:
+        async def call(node: int) -> _Told:
             return _Told(error=(await initialize(self._brokers, node, owner)).error)
 
-        return await self._call(INIT_TRANSACTIONS, owner, asked) is not None
+        return await self._call(INIT_TRANSACTIONS, owner, call) is not None
 
     async def commit(self, owner: str, producer: ProducerId) -> bool:
         """Whether the coordinator said that what `producer` has open is to be committed."""
 
-        async def asked(node: int) -> _Told:
+        async def call(node: int) -> _Told:
             return _Told(error=await commit(self._brokers, node, owner, producer))
 
-        return await self._call(COMMIT, owner, asked) is not None
+        return await self._call(COMMIT, owner, call) is not None
 
     async def is_committed(self, owner: str) -> bool | None:
         """Whether the coordinator said that the last one is, and that every partition was told;
         None: nobody said."""
 
-        async def asked(node: int) -> _Told:
+        async def call(node: int) -> _Told:
             found = await describe(self._brokers, node, owner)
             is_known = found.error != _ID_NOT_FOUND
             return _Told(
                 error=found.error if is_known else 0, value=int(found.state == COMPLETE_COMMIT)
             )
 
-        told = await self._call(IS_COMMITTED, owner, asked)
+        told = await self._call(IS_COMMITTED, owner, call)
         return None if told is None else bool(told.value)
 
     async def _call(
-        self, f: str, owner: str, asked: Callable[[int], Awaitable[_Told]]
+        self, f: str, owner: str, call: Callable[[int], Awaitable[_Told]]
     ) -> _Told | None:
         """None after an error; whether it was done all the same is not known then."""
         node = self._nodes[self._turn % len(self._nodes)]
         self._tally.invoke()
         self._history.invoke(self._process, f, owner, None, node, self._phase)
         try:
-            told = await asked(node)
+            told = await call(node)
         except (NotSentError, LostError) as trouble:
             self._fail(str(trouble))
             return None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from checkers.history.events import EventType
-from workloads.connection import Answer, ClientEntry, Driver, LostError, NotSentError
+from workloads.connection import ClientEntry, Driver, LostError, NotSentError, Response
 from workloads.operation_history import (
     ADD_VOTER,
     DESCRIBE_QUORUM,
@@ -21,7 +21,7 @@ from workloads.wire.describe_quorum import (
     LeaderClaim,
     ReplicaClaim,
     describe_quorum,
-    read_quorum_answer,
+    read_quorum_response,
 )
 from workloads.wire.error_codes import ErrorCode, error_name
 from workloads.wire.header import Api
@@ -123,7 +123,7 @@ class VoterRequests:
     async def _changed(self, f: str, voter: Voter, node: int) -> Changed:
         api, body = self._request(f, voter)
         try:
-            error = await self._ask(node, api, body, _ANSWER_S, read_voters_changed)
+            error = await self._send(node, api, body, _ANSWER_S, read_voters_changed)
         except NotSentError as trouble:
             return Changed(outcome=EventType.FAIL, told=str(trouble))
         except LostError as trouble:
@@ -136,20 +136,20 @@ class VoterRequests:
     async def _described(self, node: int) -> LeaderClaim | str:
         """Or why there is no answer: it changed nothing, whatever became of it."""
         try:
-            return await self._ask(
-                node, Api.DESCRIBE_QUORUM, describe_quorum(), _DESCRIBED_S, read_quorum_answer
+            return await self._send(
+                node, Api.DESCRIBE_QUORUM, describe_quorum(), _DESCRIBED_S, read_quorum_response
             )
         except (NotSentError, LostError) as trouble:
             return str(trouble)
 
-    async def _ask(
-        self, node: int, api: Api, body: bytes, within_s: float, read: Callable[[bytes], Answer]
-    ) -> Answer:
+    async def _send(
+        self, node: int, api: Api, body: bytes, within_s: float, read: Callable[[bytes], Response]
+    ) -> Response:
         """By a connection of its own. Raises NotSentError, LostError: also one that was made may be
         reset before anything is sent."""
         connection = await self._driver.connect(node, _CONNECT_S)
         try:
-            return await connection.ask(api, body, within_s, read)
+            return await connection.send(api, body, within_s, read)
         finally:
             connection.close()
 

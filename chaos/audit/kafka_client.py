@@ -225,7 +225,7 @@ class KafkaClient:
         async def ask() -> str:
             brokers = Brokers(self._driver, _ANSWERS_WITHIN_S)
             try:
-                homes = await brokers.ask(
+                homes = await brokers.send(
                     self._driver.nodes[0], Api.DESCRIBE_LOG_DIRS, describe_log_dirs(), read_log_dirs
                 )
             except (NotSentError, LostError) as trouble:

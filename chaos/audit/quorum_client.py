@@ -62,7 +62,7 @@ class QuorumClient:
 
         async def ask(connection: Connection) -> None:
             _require(
-                await connection.ask(
+                await connection.send(
                     Api.INCREMENTAL_ALTER_CONFIGS,
                     body,
                     _ANSWERS_WITHIN_S,
@@ -74,7 +74,7 @@ class QuorumClient:
 
     def register(self, key: str) -> Question:
         async def ask(connection: Connection) -> str:
-            told = await connection.ask(
+            told = await connection.send(
                 Api.DESCRIBE_CONFIGS,
                 describe([key]),
                 _ANSWERS_WITHIN_S,
@@ -157,7 +157,7 @@ class QuorumClient:
         """The error code. Raises OperatorError where nobody answers."""
 
         async def ask(connection: Connection) -> int:
-            return await connection.ask(api, body, _CAUGHT_UP_WITHIN_S, read_voters_changed)
+            return await connection.send(api, body, _CAUGHT_UP_WITHIN_S, read_voters_changed)
 
         return await self._of_leader(ask)
 

@@ -24,7 +24,7 @@ async def _trouble(node: NodeId, entry: Address, level: int) -> str:
     driver = TcpDriver({node: ClientEntry(host=entry.host, port=entry.port)})
     brokers = Brokers(driver, _ANSWER_S)
     try:
-        error = await brokers.ask(node, Api.UPDATE_FEATURES, body, read_updated)
+        error = await brokers.send(node, Api.UPDATE_FEATURES, body, read_updated)
     except (NotSentError, LostError) as lost:
         return str(lost)
     finally:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from checkers.history.events import EventType
 from workloads.append_options import AppendOptions
-from workloads.connection import Answer, Connection, Driver, LostError
+from workloads.connection import Connection, Driver, LostError, Response
 from workloads.log_driver import LogConsumer, LogProducer, Sending, SendResult
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.raw_clients import RawClients
@@ -152,14 +152,14 @@ class _LossyConnection:
     def closed(self) -> bool:
         return self.connection.closed
 
-    async def ask(
-        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Answer]
-    ) -> Answer:
-        answer = await self.connection.ask(api, body, timeout_s, read)
+    async def send(
+        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Response]
+    ) -> Response:
+        response = await self.connection.send(api, body, timeout_s, read)
         if api is Api.PRODUCE and self.is_lost():
             self.connection.close()
             raise LostError("its answer was dropped on the way")
-        return answer
+        return response
 
     async def tell(self, api: Api, body: bytes, timeout_s: float) -> None:
         await self.connection.tell(api, body, timeout_s)

@@ -57,7 +57,7 @@ async def _send(
     try:
         while time.monotonic() < until:
             to = rng.choice(partitions)
-            produced = await brokers.ask(
+            produced = await brokers.send(
                 leaders.known(to),
                 Api.PRODUCE,
                 frames[to],

@@ -80,7 +80,7 @@ async def _write(cluster: Cluster, probe: QuorumProbe, names: Sequence[str]) -> 
     body = alter(Alteration(resource=name, changes=(change,)) for name in names)
     connection = await driver_for(cluster).connect(int(await probe.leader(_WITHIN_S)), 1.0)
     try:
-        return await connection.ask(
+        return await connection.send(
             Api.INCREMENTAL_ALTER_CONFIGS,
             body,
             _WITHIN_S,

@@ -144,7 +144,7 @@ def test_a_library_that_does_not_wait_acknowledges_what_nobody_created(
         body = create_topic(name, partitions=1, replication=3, configs={}, timeout_ms=0)
         brokers = Brokers(driver_for(cluster, BROKERS), 10.0)
         try:
-            return await brokers.ask(
+            return await brokers.send(
                 ONE, Api.CREATE_TOPICS, body, lambda answer: read_created(answer, name)
             )
         finally:

@@ -319,7 +319,7 @@ def read_answer(drawn: Drawn, frame: bytes) -> Any:
     assert at + size == len(frame), f"{len(frame) - at - size} bytes too many in {drawn.name}"
     match ClientApi(api.key) if api.key in set(ClientApi) else None:
         case ClientApi.DESCRIBE_QUORUM if version == ClientApi.DESCRIBE_QUORUM.version:
-            describe_quorum.read_quorum_answer(frame[at:])
+            describe_quorum.read_quorum_response(frame[at:])
         case ClientApi.DESCRIBE_CONFIGS if version == ClientApi.DESCRIBE_CONFIGS.version:
             names = {result.resource_name for result in answer.results}
             kinds = {result.resource_type for result in answer.results}

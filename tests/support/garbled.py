@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from workloads.connection import Answer, Connection, Driver
-from workloads.wire.flexible import MalformedAnswerError
+from workloads.connection import Connection, Driver, Response
+from workloads.wire.flexible import MalformedResponseError
 from workloads.wire.header import Api
 
 Read = Callable[[bytes], Any]
@@ -39,10 +39,10 @@ class _TappedConnection:
     def closed(self) -> bool:
         return self.connection.closed
 
-    async def ask(
-        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Answer]
-    ) -> Answer:
-        return await self.connection.ask(
+    async def send(
+        self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Response]
+    ) -> Response:
+        return await self.connection.send(
             api, body, timeout_s, lambda answer: read(self.pass_on(api, answer, read))
         )
 
@@ -112,7 +112,7 @@ def read_or_malformed(answer: bytes, read: Read) -> tuple[int, int]:
     for each in damaged(answer):
         try:
             read(each)
-        except MalformedAnswerError:
+        except MalformedResponseError:
             malformed += 1
         else:
             legal += 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from checkers.history.events import EventType
 from checkers.history.tables import ANSWERED
-from workloads.connection import MalformedAnswer
+from workloads.connection import MalformedResponse
 from workloads.operation_history import SEND, Span
 
 
@@ -40,7 +40,7 @@ class ListedHistory:
 
     operations: list[Operation] = field(default_factory=list)
     retired: set[int] = field(default_factory=set)
-    malformed: list[MalformedAnswer] = field(default_factory=list)
+    malformed: list[MalformedResponse] = field(default_factory=list)
     _open: dict[int, Operation] = field(default_factory=dict)
     _processes: int = 0
     _requests: int = 0

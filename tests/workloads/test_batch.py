@@ -16,7 +16,7 @@ from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 from checkers.history.payload import NOBODYS, payload, value_in
 from workloads.operation_history import value_of
 from workloads.wire.batch import Identity, Values, encode_batch, next_offset, read_batches
-from workloads.wire.flexible import MalformedAnswerError
+from workloads.wire.flexible import MalformedResponseError
 
 FIRST = value_of(7, 1_000)
 
@@ -164,7 +164,7 @@ def test_compressed_records_were_sent_by_nobody() -> None:
 def test_what_is_no_batch_is_malformed(at: int) -> None:
     batch = bytearray(encode_batch(FIRST, 1, 64))
     batch[at] ^= 0xFF
-    with pytest.raises(MalformedAnswerError, match="no record batch at byte 0"):
+    with pytest.raises(MalformedResponseError, match="no record batch at byte 0"):
         list(read_batches(bytes(batch), 0))
 
 
@@ -178,5 +178,5 @@ def test_payloads_tell_their_value_and_their_damage() -> None:
 @pytest.mark.parametrize("base", [-1, (1 << 63) - 1])
 def test_a_batch_at_an_offset_that_no_log_has_is_malformed(base: int) -> None:
     batch = base.to_bytes(8, "big", signed=True) + encode_batch(7, 2, 64)[8:]
-    with pytest.raises(MalformedAnswerError, match="no record batch"):
+    with pytest.raises(MalformedResponseError, match="no record batch"):
         list(read_batches(batch, 0))

@@ -29,7 +29,7 @@ from workloads.wire.client_metrics import (
     read_altered,
     read_described,
 )
-from workloads.wire.describe_quorum import describe_quorum, read_quorum_answer
+from workloads.wire.describe_quorum import describe_quorum, read_quorum_response
 
 NOW = i32Timedelta.parse(timedelta(milliseconds=7))
 
@@ -136,7 +136,7 @@ def test_an_alteration_is_answered_by_an_error_code_a_resource_in_any_order() ->
 def test_a_resource_without_its_one_result_is_malformed(
     results: tuple[tuple[str, ErrorCode], ...],
 ) -> None:
-    with pytest.raises(flexible.MalformedAnswerError, match=r"result|asked"):
+    with pytest.raises(flexible.MalformedResponseError, match=r"result|asked"):
         read_altered(altered(*results), ["r-1", "r-2"])
 
 
@@ -219,7 +219,7 @@ def test_only_the_leader_itself_says_who_leads(
             ),
         ),
     )
-    claim = read_quorum_answer(write(answer))
+    claim = read_quorum_response(write(answer))
     assert (claim.leader, claim.epoch, claim.high_watermark) == (claimed, 5, 8)
     told = [(each.node, each.directory_id, each.log_end) for each in claim.voters]
     assert told == [(1, "AAAAAAAAAAAAAAAAAAAAAQ", 9), (2, "AAAAAAAAAAAAAAAAAAAAAg", -1)]
@@ -252,9 +252,9 @@ def test_unknown_tags_are_skipped() -> None:
 def test_an_answer_cut_anywhere_is_malformed(size: int) -> None:
     whole = b"\x00\x00\x00\x00\x02" + b"\x00\x00\x00\x10\x04r-1" + b"\x00\x00"
     assert read_altered(whole, ["r-1"]) == [0]
-    with pytest.raises(flexible.MalformedAnswerError):
+    with pytest.raises(flexible.MalformedResponseError):
         read_altered(whole[:size], ["r-1"])
-    with pytest.raises(flexible.MalformedAnswerError):
+    with pytest.raises(flexible.MalformedResponseError):
         read_altered(whole + b"\x00", ["r-1"])
 
 
@@ -272,5 +272,5 @@ def test_a_value_that_is_no_number_is_malformed(text: str) -> None:
             ),
         ),
     )
-    with pytest.raises(flexible.MalformedAnswerError, match="not a number"):
+    with pytest.raises(flexible.MalformedResponseError, match="not a number"):
         read_described(write(answer), ["r-1"])

@@ -28,7 +28,7 @@ async def asked(*, cancelled: bool) -> tuple[list[str], str | None]:
     exchange = Exchange()
     exchange.malformed = lambda problem, _: problems.append(problem)
     exchange.connection_made(Wire())
-    task = asyncio.ensure_future(exchange.ask(b"question", 5.0))
+    task = asyncio.ensure_future(exchange.send(b"question", 5.0))
     await asyncio.sleep(0)
     if cancelled:
         task.cancel()

@@ -30,7 +30,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta, i64
 
 from workloads.wire import coordinator, delete_records, fetch, metadata, produce, topic_requests
-from workloads.wire.flexible import MalformedAnswerError, MessageReader, varint
+from workloads.wire.flexible import MalformedResponseError, MessageReader, varint
 from workloads.wire.header import Api
 
 NOW = i32Timedelta.parse(datetime.timedelta(milliseconds=7))
@@ -128,10 +128,10 @@ def test_a_produce_is_answered_by_an_error_and_an_offset(error: ErrorCode, offse
 
 def test_an_answer_for_another_partition_is_malformed() -> None:
     body = produced(ErrorCode.none, 7)
-    with pytest.raises(MalformedAnswerError, match="append-0-2"):
+    with pytest.raises(MalformedResponseError, match="append-0-2"):
         produce.read_produce(body, "append-0", 1)
     for size in range(len(body)):
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises(MalformedResponseError):
             produce.read_produce(body[:size], "append-0", 2)
 
 
@@ -173,7 +173,7 @@ def test_a_coordinator_is_asked_for_by_transactional_id() -> None:
     found = coordinator.read_coordinator(body)
     assert (found.error, found.node) == (15, 3)
     for size in range(len(body)):
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises(MalformedResponseError):
             coordinator.read_coordinator(body[:size])
 
 
@@ -192,10 +192,10 @@ def test_records_are_deleted_before_an_offset() -> None:
     told = records_response.DeleteRecordsTopicResult(name=TOPIC, partitions=(result,))
     answer = write(records_response.DeleteRecordsResponse(throttle_time=NOW, topics=(told,)))
     assert delete_records.read_deleted_records(answer, "append-0", 2) == 6
-    with pytest.raises(MalformedAnswerError, match="append-0-2"):
+    with pytest.raises(MalformedResponseError, match="append-0-2"):
         delete_records.read_deleted_records(answer, "append-0", 1)
     for size in range(len(answer)):
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises(MalformedResponseError):
             delete_records.read_deleted_records(answer[:size], "append-0", 2)
 
 
@@ -366,7 +366,7 @@ def test_a_creation_is_answered_by_an_error_code(error: ErrorCode) -> None:
         ),
     )
     assert topic_requests.read_created(write(answer), "append-0") == error.value
-    with pytest.raises(MalformedAnswerError, match="append-1"):
+    with pytest.raises(MalformedResponseError, match="append-1"):
         topic_requests.read_created(write(answer), "append-1")
 
 

@@ -10,7 +10,7 @@ from kio.schema.offset_fetch.v8 import request as offset_request
 from kio.serial import entity_reader, entity_writer
 
 from tests.support.group_offsets import GroupOffsets
-from workloads.wire.flexible import MalformedAnswerError
+from workloads.wire.flexible import MalformedResponseError
 from workloads.wire.group_offsets import commit_offset, fetch_offset, read_commit, read_group_offset
 from workloads.wire.header import Api
 
@@ -51,10 +51,10 @@ def test_what_becomes_of_a_commit_is_read(error: ErrorCode) -> None:
         GroupOffsets(error=error).commit(read(commit_request.OffsetCommitRequest, COMMIT))
     )
     assert read_commit(answer, "append-0", 2) == error.value
-    with pytest.raises(MalformedAnswerError, match="append-0-2"):
+    with pytest.raises(MalformedResponseError, match="append-0-2"):
         read_commit(answer, "append-0", 1)
     for size in range(len(answer)):
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises(MalformedResponseError):
             read_commit(answer[:size], "append-0", 2)
 
 
@@ -67,14 +67,14 @@ def test_what_is_committed_is_read(error: ErrorCode) -> None:
     found = read_group_offset(answer, "mine", "append-0", 2)
     assert (found.error, found.offset) == (error.value, -1 if error else 345)
     for size in range(len(answer)):
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises(MalformedResponseError):
             read_group_offset(answer[:size], "mine", "append-0", 2)
 
 
 def test_an_answer_for_another_group_or_partition_is_malformed() -> None:
     request = read(offset_request.OffsetFetchRequest, FETCH)
     answer = write(GroupOffsets({"mine": [7]}).fetch(request))
-    with pytest.raises(MalformedAnswerError, match="answers mine"):
+    with pytest.raises(MalformedResponseError, match="answers mine"):
         read_group_offset(answer, "other", "append-0", 2)
-    with pytest.raises(MalformedAnswerError, match="append-0-2"):
+    with pytest.raises(MalformedResponseError, match="append-0-2"):
         read_group_offset(answer, "mine", "append-0", 1)

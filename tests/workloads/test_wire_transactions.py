@@ -10,7 +10,7 @@ from kio.schema.types import ProducerId, TopicName, TransactionalId
 from kio.static.primitive import TZAware, i16, i32
 
 from tests.workloads.test_wire import NOW, read, write
-from workloads.wire.flexible import MalformedAnswerError
+from workloads.wire.flexible import MalformedResponseError
 from workloads.wire.header import Api
 from workloads.wire.transactions import (
     commit_transaction,
@@ -31,7 +31,7 @@ def test_a_commit_names_who_sent_and_as_whom() -> None:
 def test_an_answer_to_a_commit_is_its_error() -> None:
     answer = end.EndTxnResponse(throttle_time=NOW, error_code=ErrorCode.concurrent_transactions)
     assert read_ended(write(answer)) == 51
-    with pytest.raises(MalformedAnswerError):
+    with pytest.raises(MalformedResponseError):
         read_ended(write(answer)[:-1])
 
 
@@ -59,5 +59,5 @@ def test_a_transaction_is_described_by_its_state(partitions: tuple[int, ...]) ->
     found = read_described_transaction(body)
     assert (found.error, found.state) == (0, "CompleteCommit")
     for size in range(len(body)):
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises(MalformedResponseError):
             read_described_transaction(body[:size])

@@ -15,7 +15,7 @@ import numpy as np
 from crc32c import crc32c
 
 from checkers.history.payload import NOBODYS, WORD, payload, value_in
-from workloads.wire.flexible import MalformedAnswerError, varint
+from workloads.wire.flexible import MalformedResponseError, varint
 
 _MAGIC = 2
 _LENGTH = struct.Struct(">qi")  # base offset and length of what follows
@@ -114,7 +114,7 @@ def read_batches(data: bytes, start: int) -> Iterator[Values]:
         base = _LENGTH.unpack_from(data, at)[0]
         last_delta = _LAST_DELTA.unpack_from(data, at + _LAST_DELTA_AT)[0]
         if size < _HEADER.size or data[at + 16] != _MAGIC or not 0 <= base <= _HIGHEST - last_delta:
-            raise MalformedAnswerError(f"no record batch at byte {at} of what was fetched")
+            raise MalformedResponseError(f"no record batch at byte {at} of what was fetched")
         if at + size > len(data):
             return
         for values in _read_batch(data, at, size):
@@ -199,10 +199,10 @@ def _records(block: bytes, records: int) -> Iterator[tuple[int, int]]:
             key, at = _signed(block, at)
             size, at = _signed(block, at + max(key, 0))
             if not at + max(size, 0) < end <= len(block):
-                raise MalformedAnswerError(f"a record ends behind its {length} bytes")
+                raise MalformedResponseError(f"a record ends behind its {length} bytes")
             yield delta, value_in(block[at : at + size]) if size > 0 else NOBODYS
     except IndexError:
-        raise MalformedAnswerError("a batch ends within a record") from None
+        raise MalformedResponseError("a batch ends within a record") from None
 
 
 def _from(values: Values, start: int) -> Values:

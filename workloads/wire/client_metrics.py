@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
 
-from workloads.wire.flexible import MalformedAnswerError, MessageReader, array, string
+from workloads.wire.flexible import MalformedResponseError, MessageReader, array, string
 
 TOPIC, CLIENT_METRICS = 2, 16  # resource types
 INTERVAL = "interval.ms"
@@ -116,13 +116,13 @@ def _change(change: ConfigChange) -> bytes:
 
 def _enter(results: dict[str, _Result], name: str, result: _Result) -> None:
     if name in results:
-        raise MalformedAnswerError(f"two results for {name!r}")
+        raise MalformedResponseError(f"two results for {name!r}")
     results[name] = result
 
 
 def _in_order(results: dict[str, _Result], resources: Sequence[str]) -> list[_Result]:
     if results.keys() != set(resources):
-        raise MalformedAnswerError(
+        raise MalformedResponseError(
             f"results for {sorted(results)[:3]}, asked for {sorted(resources)[:3]}"
         )
     return [results[resource] for resource in resources]
@@ -151,5 +151,5 @@ def _number(text: str) -> int:
     """Raises MalformedAnswerError: the value is none that anybody could set."""
     text = text.strip(" ")
     if _NUMBER.fullmatch(text) is None:
-        raise MalformedAnswerError(f"{INTERVAL} is {text[:20]!r}, not a number")
+        raise MalformedResponseError(f"{INTERVAL} is {text[:20]!r}, not a number")
     return int(text)

@@ -2,7 +2,7 @@
 
 import struct
 
-from workloads.wire.flexible import MalformedAnswerError, MessageReader, array, string
+from workloads.wire.flexible import MalformedResponseError, MessageReader, array, string
 
 _PARTITION = struct.Struct(">iq")
 _TIMEOUT = struct.Struct(">i")
@@ -11,8 +11,12 @@ _NO_TAGS = b"\x00"
 
 def delete_records(topic: str, partition: int, before: int, *, timeout_ms: int) -> bytes:
     """Body of a DeleteRecords: all whose offset is smaller than `before`."""
-    asked = _PARTITION.pack(partition, before) + _NO_TAGS
-    return array([string(topic) + array([asked]) + _NO_TAGS]) + _TIMEOUT.pack(timeout_ms) + _NO_TAGS
+    requested = _PARTITION.pack(partition, before) + _NO_TAGS
+    return (
+        array([string(topic) + array([requested]) + _NO_TAGS])
+        + _TIMEOUT.pack(timeout_ms)
+        + _NO_TAGS
+    )
 
 
 def read_deleted_records(body: bytes, topic: str, partition: int) -> int:
@@ -24,7 +28,7 @@ def read_deleted_records(body: bytes, topic: str, partition: int) -> int:
     reader.expect_one()
     index = reader.int32()
     if (named, index) != (topic, partition):
-        raise MalformedAnswerError(f"answers {named}-{index}, not {topic}-{partition}")
+        raise MalformedResponseError(f"answers {named}-{index}, not {topic}-{partition}")
     reader.skip(8)  # low watermark
     error = reader.int16()
     reader.tags()

@@ -4,7 +4,7 @@ import base64
 from dataclasses import dataclass, replace
 
 from checkers.counted import counted
-from workloads.wire.flexible import MalformedAnswerError, MessageReader, string
+from workloads.wire.flexible import MalformedResponseError, MessageReader, string
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def describe_quorum() -> bytes:
     return b"\x02" + string("__cluster_metadata") + b"\x02\x00\x00\x00\x00\x00\x00\x00"
 
 
-def read_quorum_answer(body: bytes) -> LeaderClaim:
+def read_quorum_response(body: bytes) -> LeaderClaim:
     """Who leads, as far as this node may say: only the leader answers without an error.
 
     Raises MalformedAnswerError.
@@ -59,7 +59,7 @@ def read_quorum_answer(body: bytes) -> LeaderClaim:
     listeners = tuple([each for _ in range(reader.count()) for each in _node(reader)])
     reader.end()
     if len(claims) > 1 or (not claims and not error):
-        raise MalformedAnswerError(f"{counted(len(claims), 'partition')}, asked for one")
+        raise MalformedResponseError(f"{counted(len(claims), 'partition')}, asked for one")
     nothing = LeaderClaim(leader=None, epoch=-1, high_watermark=-1, error=error)
     return replace(claims[0] if claims else nothing, listeners=listeners)
 

@@ -3,7 +3,7 @@
 import struct
 from dataclasses import dataclass
 
-from workloads.wire.flexible import MalformedAnswerError, MessageReader, string
+from workloads.wire.flexible import MalformedResponseError, MessageReader, string
 
 EARLIEST, LATEST = -2, -1
 
@@ -108,4 +108,4 @@ def _expect(reader: MessageReader, topic: str, partition: int) -> None:
     reader.expect_one()
     index = reader.int32()
     if (named, index) != (topic, partition):
-        raise MalformedAnswerError(f"answers {named}-{index}, not {topic}-{partition}")
+        raise MalformedResponseError(f"answers {named}-{index}, not {topic}-{partition}")

@@ -3,7 +3,7 @@
 _LONGEST_VARINT = 28  # shift of the fifth byte: lengths have 32 bits
 
 
-class MalformedAnswerError(Exception):
+class MalformedResponseError(Exception):
     """An answer that is not what the protocol says; what it answers is in doubt."""
 
 
@@ -48,7 +48,7 @@ class MessageReader:
         start = self.position
         self.position = start + size
         if self.position > len(self.data):
-            raise MalformedAnswerError(f"ends after {len(self.data)} bytes")
+            raise MalformedResponseError(f"ends after {len(self.data)} bytes")
         return start
 
     def int8(self) -> int:
@@ -76,7 +76,7 @@ class MessageReader:
                 return value
             shift += 7
             if shift > _LONGEST_VARINT:
-                raise MalformedAnswerError("a length of more than five bytes")
+                raise MalformedResponseError("a length of more than five bytes")
 
     def string(self) -> str | None:
         size = self.varint()
@@ -86,13 +86,13 @@ class MessageReader:
         try:
             return self.data[start : self.position].decode()
         except UnicodeDecodeError:
-            raise MalformedAnswerError("a string that is not UTF-8") from None
+            raise MalformedResponseError("a string that is not UTF-8") from None
 
     def name(self) -> str:
         """A string that must be there."""
         text = self.string()
         if text is None:
-            raise MalformedAnswerError("a null where a name belongs")
+            raise MalformedResponseError("a null where a name belongs")
         return text
 
     def data_block(self) -> bytes:
@@ -110,7 +110,7 @@ class MessageReader:
     def expect_one(self) -> None:
         found = self.count()
         if found != 1:
-            raise MalformedAnswerError(f"{found} results for one question")
+            raise MalformedResponseError(f"{found} results for one question")
 
     def tags(self) -> None:
         """Skip tagged fields: KIP-482 lets any message carry unknown ones."""
@@ -121,4 +121,4 @@ class MessageReader:
     def end(self) -> None:
         self.tags()
         if self.position != len(self.data):
-            raise MalformedAnswerError(f"{len(self.data) - self.position} bytes too many")
+            raise MalformedResponseError(f"{len(self.data) - self.position} bytes too many")

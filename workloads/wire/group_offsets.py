@@ -4,7 +4,7 @@ import struct
 from dataclasses import dataclass
 
 from workloads.wire.flexible import (
-    MalformedAnswerError,
+    MalformedResponseError,
     MessageReader,
     array,
     nullable_string,
@@ -25,9 +25,9 @@ class GroupOffset:
 
 def commit_offset(group: str, topic: str, partition: int, offset: int) -> bytes:
     """Body of an OffsetCommit (v8)."""
-    asked = _OFFSET.pack(partition, offset) + _NO_EPOCH + nullable_string(None) + _NO_TAGS
+    requested = _OFFSET.pack(partition, offset) + _NO_EPOCH + nullable_string(None) + _NO_TAGS
     member = string("") + nullable_string(None)
-    topics = array([string(topic) + array([asked]) + _NO_TAGS])
+    topics = array([string(topic) + array([requested]) + _NO_TAGS])
     return string(group) + _NO_GENERATION + member + topics + _NO_TAGS
 
 
@@ -59,7 +59,7 @@ def read_group_offset(body: bytes, group: str, topic: str, partition: int) -> Gr
     reader.expect_one()
     named = reader.string()
     if named != group:
-        raise MalformedAnswerError(f"answers {named}, not {group}")
+        raise MalformedResponseError(f"answers {named}, not {group}")
     offset, error = -1, 0
     for _ in range(reader.count()):
         _expect(reader, topic, partition)
@@ -81,4 +81,4 @@ def _expect(reader: MessageReader, topic: str, partition: int) -> None:
     reader.expect_one()
     index = reader.int32()
     if (named, index) != (topic, partition):
-        raise MalformedAnswerError(f"answers {named}-{index}, not {topic}-{partition}")
+        raise MalformedResponseError(f"answers {named}-{index}, not {topic}-{partition}")

@@ -8,7 +8,7 @@ import struct
 from dataclasses import dataclass
 
 from workloads.wire.flexible import (
-    MalformedAnswerError,
+    MalformedResponseError,
     MessageReader,
     nullable_string,
     string,
@@ -72,7 +72,7 @@ def read_produce(body: bytes, topic: str, partition: int) -> Produced:
     reader.expect_one()
     index = reader.int32()
     if (named, index) != (topic, partition):
-        raise MalformedAnswerError(f"answers {named}-{index}, not {topic}-{partition}")
+        raise MalformedResponseError(f"answers {named}-{index}, not {topic}-{partition}")
     error, base_offset = reader.int16(), reader.int64()
     reader.skip(16)  # append time, log start offset
     for _ in range(reader.count()):

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Mapping
 
-from workloads.wire.flexible import MalformedAnswerError, MessageReader, array, string
+from workloads.wire.flexible import MalformedResponseError, MessageReader, array, string
 
 _SHAPE = struct.Struct(">ih")
 _TIMEOUT = struct.Struct(">i")
@@ -73,4 +73,4 @@ def _expect(reader: MessageReader, name: str) -> None:
     reader.expect_one()
     found = reader.string()
     if found != name:
-        raise MalformedAnswerError(f"answers for topic {found!r}, not {name!r}")
+        raise MalformedResponseError(f"answers for topic {found!r}, not {name!r}")

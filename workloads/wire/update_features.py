@@ -13,8 +13,8 @@ _NO_TAGS = b"\x00"
 def update_feature(name: str, level: int, *, timeout_ms: int) -> bytes:
     """Body of an UpdateFeatures; level 0 takes the feature away, which is a downgrade."""
     kind = _UPGRADE if level else _SAFE_DOWNGRADE
-    asked = string(name) + _LEVEL.pack(level, kind) + _NO_TAGS
-    return _TIMEOUT.pack(timeout_ms) + array([asked]) + b"\x00" + _NO_TAGS  # not only validated
+    requested = string(name) + _LEVEL.pack(level, kind) + _NO_TAGS
+    return _TIMEOUT.pack(timeout_ms) + array([requested]) + b"\x00" + _NO_TAGS  # not only validated
 
 
 def read_updated(body: bytes) -> int:

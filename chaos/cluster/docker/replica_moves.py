@@ -43,7 +43,7 @@ async def _move(node: NodeId, brokers: Brokers) -> FaultEvidence:
     places = next_places(await _directories(node, brokers))
     if not places:
         return FaultEvidence(bit=False, what="it has one log directory, or no replica in them")
-    errors = await brokers.ask(
+    errors = await brokers.send(
         node, Api.ALTER_REPLICA_LOG_DIRS, alter_replica_log_dirs(places), read_altered
     )
     if refused := {replica: code for replica, code in errors.items() if code}:
@@ -61,7 +61,7 @@ async def _move(node: NodeId, brokers: Brokers) -> FaultEvidence:
 
 
 async def _directories(node: NodeId, brokers: Brokers) -> Sequence[LogDirectory]:
-    return await brokers.ask(node, Api.DESCRIBE_LOG_DIRS, describe_log_dirs(), read_log_dirs)
+    return await brokers.send(node, Api.DESCRIBE_LOG_DIRS, describe_log_dirs(), read_log_dirs)
 
 
 def next_places(directories: Sequence[LogDirectory]) -> Mapping[HostedReplica, str]:

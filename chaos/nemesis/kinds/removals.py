@@ -153,7 +153,7 @@ async def _kill_removed(operator: Operator, cluster: Killable, node: NodeId) -> 
     voter = voter_of(node, before)
     if voter is None:
         return of_both(NO_VOTER, await cluster.kill(node))
-    asked = asyncio.create_task(operator.ask_to_remove(voter))
+    asked = asyncio.create_task(operator.request_removal(voter))
     try:
         after = await operator.voters_without(voter, _STILL_LEADS_S)
     except NeverChangedError:
