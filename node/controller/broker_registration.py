@@ -9,7 +9,7 @@ broker kept on its disks, its replicas may stay eligible leaders; else it is in 
 from node import limits
 from node.controller.decision import Decision, RefusedError, Situation
 from node.controller.image import Image
-from node.controller.isr_updates import when_in_doubt, when_removed
+from node.controller.isr_updates import when_back, when_in_doubt, when_removed
 from node.controller.registration import check_count, check_told
 from node.controller.replica_rules import RESERVED
 from node.errors import ErrorCode
@@ -95,9 +95,11 @@ def _end_of_last_life(
     """Clean: it kept the epoch that it was registered with. Before the feature every end was
     unclean, and none mattered (KIP-966, "Detection of an unclean shutdown")."""
     is_clean = existing is not None and existing.broker_epoch == request.previous_epoch
-    if situation.image.has_elr and not is_clean:
+    if not situation.image.has_elr:
+        return [*when_removed(situation, request.broker)]
+    if not is_clean:
         return [*when_in_doubt(situation, request.broker)]
-    return [*when_removed(situation, request.broker)]
+    return [*when_back(situation, request.broker, request.directories)]
 
 
 def _check_directories(image: Image, request: BrokerRegistrationRequest) -> None:

@@ -42,7 +42,7 @@ def assign(situation: Situation, request: AssignDirectoriesRequest) -> Decision:
         except RefusedError as refused:
             results.append(AssignmentResult(replica=each, error=refused.error))
             continue
-        is_lost = not is_there(registration, each.directory)
+        is_lost = not is_there(registration.log_dirs, each.directory)
         record = _assign_one(situation, broker, each, found, is_lost=is_lost)
         records += [] if record is None else [record]
         results.append(AssignmentResult(replica=each))

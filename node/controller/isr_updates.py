@@ -1,7 +1,8 @@
 """What a broker's coming and going does to partitions (`generateLeaderAndIsrUpdates`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from uuid import UUID
 
 from node.controller import replica_rules
 from node.controller.decision import Situation
@@ -10,6 +11,11 @@ from node.controller.partition_changes import Election, Rules, change, without
 from node.records.metadata import PartitionChangeRecord
 
 _NOBODY = -1
+Among = Callable[[Partition], bool]
+
+
+def _all(_: Partition) -> bool:
+    return True
 
 
 def rules_for(
@@ -39,19 +45,41 @@ def rules_for(
     )
 
 
-def when_removed(situation: Situation, broker: int) -> list[PartitionChangeRecord]:
+def when_removed(
+    situation: Situation, broker: int, among: Among = _all
+) -> list[PartitionChangeRecord]:
     """It is fenced, or about to shut down: out of every ISR, and into the ELR where that is so."""
-    return _updates(situation, removed=broker, touches=lambda found: broker in found.isr)
+    return _updates(
+        situation, removed=broker, touches=lambda found: broker in found.isr and among(found)
+    )
 
 
-def when_in_doubt(situation: Situation, broker: int) -> list[PartitionChangeRecord]:
+def when_back(
+    situation: Situation, broker: int, directories: Collection[UUID]
+) -> list[PartitionChangeRecord]:
+    """It shut down cleanly, and comes with these directories. It vouches for what is in them: of a
+    replica that is assigned to another one nobody knows what it has (Kafka goes by the broker
+    alone)."""
+
+    def is_missed(found: Partition) -> bool:
+        return broker in found.replicas and not replica_rules.is_there(
+            directories, found.directory(broker)
+        )
+
+    in_doubt = when_in_doubt(situation, broker, among=is_missed)
+    return [*in_doubt, *when_removed(situation, broker, among=lambda it: not is_missed(it))]
+
+
+def when_in_doubt(
+    situation: Situation, broker: int, among: Among = _all
+) -> list[PartitionChangeRecord]:
     """Nobody knows what it has: it shut down uncleanly, or there is none. Out of every ISR and ELR
     (KIP-966, "Controller behaviors" 4)."""
     return _updates(
         situation,
         removed=broker,
         unclean=(broker,),
-        touches=lambda found: broker in found.isr or broker in found.elr,
+        touches=lambda found: (broker in found.isr or broker in found.elr) and among(found),
     )
 
 

@@ -1,11 +1,10 @@
 """What the image says of a replica: may it lead, is its disk there, which disk is it to be on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from uuid import UUID
 
 from node.controller.image import Image, Partition, Topic
 from node.ids import ZERO_UUID
-from node.records.metadata import RegisterBrokerRecord
 from node.records.metadata_versions import DIRECTORIES
 
 # Directory ids that stand for no directory (`DirectoryId`).
@@ -30,14 +29,14 @@ def acceptable(image: Image, partition: Partition, active: Acceptable) -> Accept
 def _is_online(image: Image, partition: Partition, broker: int) -> bool:
     registration = image.brokers.find(broker)
     directory = partition.directory(broker) if broker in partition.replicas else UNASSIGNED
-    return registration is None or is_there(registration, directory)
+    return registration is None or is_there(registration.log_dirs, directory)
 
 
-def is_there(registration: RegisterBrokerRecord, directory: UUID) -> bool:
-    """Is it a disk that the broker has, as far as anybody knows?"""
+def is_there(known: Collection[UUID], directory: UUID) -> bool:
+    """Is it a disk that the broker has, as far as anybody knows? `known`: those that it registered
+    with; none, if that was before metadata.version knew them."""
     if directory in (MIGRATING, UNASSIGNED):
         return True
-    known = registration.log_dirs  # none: it registered before metadata.version knew them
     return directory != LOST and (not known or directory in known)
 
 

@@ -170,3 +170,25 @@ def test_who_is_fenced_as_its_disk_fails_changes_each_partition_once() -> None:
     assert (after.isr, after.leader) == ((2, 3), 2)
     assert after.leader_epoch == before.leader_epoch + 1
     assert after.partition_epoch == before.partition_epoch + 1
+
+
+@pytest.mark.parametrize(("left", "elr"), [((ONE, OTHER), (1,)), ((ONE,), ()), ((OTHER,), (1,))])
+def test_a_clean_shutdown_does_not_vouch_for_a_directory_that_is_missing(
+    left: tuple[UUID, ...], elr: tuple[int, ...]
+) -> None:
+    """Else an empty log that is made in another directory would be eligible."""
+    brokers = with_two_disks()
+    assigned(brokers, replica(brokers, OTHER))
+    brokers.fence(3)
+    brokers.fence(1)
+    assert brokers.state() == ((2,), (1,), 2)
+    brokers.register(1, clean=True, directories=left)
+    assert brokers.state() == ((2,), elr, 2)
+
+
+def test_nobody_is_doubted_before_a_replica_has_a_directory() -> None:
+    brokers = with_two_disks()
+    brokers.fence(3)
+    brokers.fence(1)
+    brokers.register(1, clean=True, directories=(OTHER,))
+    assert brokers.state() == ((2,), (1,), 2)
