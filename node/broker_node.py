@@ -21,11 +21,9 @@ def broker_node(
     role: BrokerRole,
     life: Life,
     *,
-    previous_epoch: int,
     replicas: ReplicaLogs,
 ) -> BrokerNode:
-    """`previous_epoch`: the one in which the last process on this disk shut down cleanly, else -1;
-    `replicas`: the logs there."""
+    """`replicas`: the logs on its disks."""
 
     def broker(raft: Raft, outbox: Outbox, parking: Parking) -> Broker:
         return Broker(
@@ -33,9 +31,7 @@ def broker_node(
             config,
             role,
             cluster_id=life.cluster_id,
-            directory=life.directory,
             incarnation=life.incarnation,
-            previous_epoch=previous_epoch,
             logs=replicas,
             outbox=outbox,
             parking=parking,

@@ -137,7 +137,6 @@ def combined_node(
     life: Life,
     bootstrap: Sequence[MetadataRecord],
     *,
-    previous_epoch: int,
     replicas: ReplicaLogs,
     framing: Framing = wire,
 ) -> CombinedNode:
@@ -153,9 +152,7 @@ def combined_node(
             config,
             role,
             cluster_id=life.cluster_id,
-            directory=life.directory,
             incarnation=life.incarnation,
-            previous_epoch=previous_epoch,
             logs=replicas,
             outbox=outbox,
             parking=parking,

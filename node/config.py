@@ -115,9 +115,10 @@ class NodeConfig:
     """
 
     node_id: NodeId
-    log_dir: str
+    log_dirs: tuple[str, ...]  # at least one; a controller has no use for more
     listeners: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
+    metadata_log_dir: str | None = None  # metadata.log.dir, where that is said
     metrics: Endpoint | None = None  # where Prometheus asks; without it, nowhere
     bootstrap_servers: tuple[Endpoint, ...] = ()  # controller.quorum.bootstrap.servers
     # controller.quorum.voters (KIP-856); empty where the disk says who votes (KIP-853)
@@ -131,6 +132,16 @@ class NodeConfig:
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes
     # The file's keys, as they are: what they mean is said above.
     started_with: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def log_dir(self) -> str:
+        """Where the metadata log is."""
+        return self.log_dirs[0] if self.metadata_log_dir is None else self.metadata_log_dir
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """All that it has, each once."""
+        return tuple(dict.fromkeys((self.log_dir, *self.log_dirs)))
 
     @property
     def own(self) -> Own:

@@ -103,10 +103,12 @@ class OnReplicas:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateLog(OnReplicas):
-    """An empty log of a replica, in the place of one of another topic of that name."""
+    """An empty log of a replica, in that log directory, in the place of one of another topic of
+    that name."""
 
     log: LogId
     topic: UUID
+    directory: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

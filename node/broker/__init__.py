@@ -5,6 +5,8 @@
     controller_link.py         what it asks of the active controller, over one connection
     image_follower.py          all that it knows of the cluster: the metadata log, replayed
     held_replicas.py           the replicas that it has, made, told and removed as that log says
+    log_placement.py           in which log directory a new one is
+    directory_reports.py       and where each is, as the controller is told (AssignReplicasToDirs)
     replica.py                 one of them: its log's end, epochs, followers and high watermark
     isr.py                     the ISR as a leader goes by it: what is committed, what is proposed
     remote_replica.py          what a leader knows of another replica

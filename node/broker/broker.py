@@ -11,6 +11,7 @@ from node.broker.checkpoint import HighWatermarkCheckpoint
 from node.broker.controller_link import CONTROLLER_CHANNEL, ControllerLink
 from node.broker.coordinators.group_coordinator import GroupCoordinator
 from node.broker.deletions import Deletions
+from node.broker.directory_reports import DirectoryReports
 from node.broker.fetch_requests import FetchRequests
 from node.broker.fetchers import Fetchers
 from node.broker.forwarding import Forwarding
@@ -65,9 +66,7 @@ class Broker:
         role: BrokerRole,
         *,
         cluster_id: str,
-        directory: UUID,
         incarnation: UUID,
-        previous_epoch: int,
         logs: ReplicaLogs,
         outbox: Outbox,
         parking: Parking,
@@ -86,15 +85,16 @@ class Broker:
             cluster_id=cluster_id,
             incarnation=incarnation,
             listeners=role.advertised,
-            directory=directory,
-            previous_epoch=previous_epoch,
+            directories=tuple(logs.directories),
+            previous_epoch=logs.previous_epoch,
             role=role,
             link=self._link,
         )
-        self._life = LifeTraces(self.lifecycle, previous_epoch, outbox)
+        self._life = LifeTraces(self.lifecycle, logs.previous_epoch, outbox)
         self.replicas = HeldReplicas(me, logs, config.brokers, role, self.may_join, outbox)
         self._checkpoint = HighWatermarkCheckpoint(self.replicas, outbox)
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
+        self._reports = DirectoryReports(me, self.replicas, self.lifecycle, self._link)
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
         self._produced = ProduceRequests(self.replicas, parking, role.message_bytes, outbox)
         self._fetched = FetchRequests(self.replicas, self._changes, parking)
@@ -172,11 +172,13 @@ class Broker:
         if applied != self._followed and self._may_follow():
             self._followed = applied
             self.replicas.follow(self.follower.image, mono_ns)
+            self._reports.follow(self.follower.image)
             self.groups.follow(self.follower.image, now)
         self.lifecycle.poll(applied, mono_ns)
         if not self.is_ended:
             self._life.poll()
         self._changes.poll(mono_ns)
+        self._reports.poll(mono_ns)
         if self._unflushed is None:
             self._fetchers.poll(live_brokers(self.follower.image, self._listener), mono_ns)
             self._retention.poll(self.follower.image, now)
@@ -219,6 +221,7 @@ class Broker:
             self.follower.deadline_ns(),
             self.lifecycle.deadline_ns(),
             self._changes.deadline_ns(),
+            self._reports.deadline_ns(),
             self._fetchers.deadline_ns(),
             self._retention.deadline_ns(),
             self._checkpoint.deadline_ns(),

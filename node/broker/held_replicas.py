@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
+from node.broker.log_placement import LogPlacement
 from node.broker.producers import Producers
 from node.broker.replica import MayJoin, Replica
 from node.broker.replica_traces import NOTHING, Traced, trace_replica, trace_truncation
@@ -87,7 +88,18 @@ class ReplicaLog(Protocol):
 
 
 class ReplicaLogs(Protocol):
-    """`node.storage.partition_logs`, or what does the same."""
+    """`node.storage.log_directories`, or what does the same."""
+
+    @property
+    def directories(self) -> Sequence[UUID]:
+        """The log directories that there are, at least one."""
+
+    def directory_of(self, log: LogId) -> UUID:
+        """In which of them it is."""
+
+    @property
+    def previous_epoch(self) -> int:
+        """The broker epoch in which the last process on these disks shut down cleanly, else -1."""
 
     @property
     def high_watermarks(self) -> Mapping[LogId, Offset]:
@@ -107,6 +119,7 @@ class Held:
     key: Key
     name: str  # of the topic
     log: LogId
+    directory: UUID  # in which its log is
     replica: Replica
     told: Partition | None = None  # of the image, the newest that the replica was told
     producers: Producers | None = None  # None: to be made from the log
@@ -147,6 +160,7 @@ class HeldReplicas:
         self._ids: dict[str, UUID] = {}  # of topics, by name
         self._starts: dict[LogId, Offset] = {}  # raised in this step
         self._image: Image | None = None  # the newest that was told
+        self._placement = LogPlacement(logs)
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
         self.moved: dict[Key, Held] = {}
 
@@ -216,6 +230,7 @@ class HeldReplicas:
                 self._tell(image, key, state, mono_ns)
         for key in [key for key in self._held if key not in wanted]:
             held = self._held.pop(key)
+            self._placement.removed(held.directory)
             self._starts.pop(held.log, None)
             self._outbox.emit(RemoveLog(log=held.log))
             self.note(held)
@@ -228,10 +243,11 @@ class HeldReplicas:
         """What it has held since an earlier life, and was taken from it while it was off: no image
         tells of that any more (KAFKA-14616)."""
         for log in sorted(set(self._logs) - {held.log for held in self._held.values()}):
+            self._placement.removed(self._logs.directory_of(log))
             self._outbox.emit(RemoveLog(log=log))
 
     def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
-        held = self._held.get(key) or self._make(image, key)
+        held = self._held.get(key) or self._make(image, key, state)
         self._limit_segments(held, image)
         configured = topic_number(image, held.name, _MIN_ISR, self._default_min_isr)
         replica = held.replica
@@ -258,16 +274,20 @@ class HeldReplicas:
             held.limits = limits
             self._outbox.emit(LimitSegments(log=held.log, limits=limits))
 
-    def _make(self, image: Image, key: Key) -> Held:
+    def _make(self, image: Image, key: Key, state: Partition) -> Held:
         topic = image.topics.find(key[0])
         assert topic is not None, f"{key} is a partition of no topic"
         log = LogId(f"{topic.name}-{key[1]}")
         found = self._logs.find(log)
         if found is None or found.topic != key[0]:
-            self._outbox.emit(CreateLog(log=log, topic=key[0]))
+            if found is not None:
+                self._placement.removed(self._logs.directory_of(log))
+            directory = self._placement.place(state.directory(self._me))
+            self._outbox.emit(CreateLog(log=log, topic=key[0], directory=directory))
             start = end = Offset(0)
             epochs = LeaderEpochs()
         else:
+            directory = self._logs.directory_of(log)
             start, end = found.start, found.next_offset
             epochs = LeaderEpochs(list(found.epochs.epochs), list(found.epochs.starts))
         replica = Replica(
@@ -279,7 +299,9 @@ class HeldReplicas:
             may_join=self._may_join,
             lag_ns=self._role.lag_ms * MS,
         )
-        held = self._held[key] = Held(key=key, name=topic.name, log=log, replica=replica)
+        held = self._held[key] = Held(
+            key=key, name=topic.name, log=log, directory=directory, replica=replica
+        )
         return held
 
     # --- what changes ---

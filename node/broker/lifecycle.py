@@ -45,7 +45,7 @@ class Lifecycle:
         cluster_id: str,
         incarnation: UUID,
         listeners: tuple[Endpoint, ...],
-        directory: UUID,
+        directories: tuple[UUID, ...],
         previous_epoch: int,
         role: BrokerRole,
         link: ControllerLink,
@@ -60,7 +60,7 @@ class Lifecycle:
                 FeatureRange(name=name, lowest=low, highest=high)
                 for name, low, high in SUPPORTED_FEATURES
             ),
-            directories=(directory,),
+            directories=directories,
             previous_epoch=previous_epoch,
         )
         self._interval_ns = role.heartbeat_ms * MS

@@ -10,6 +10,7 @@ tool_client.py     the small client that both ask by
 dump_log.py        `dump-log`
 dump_index.py      and of the indexes of a partition's log
 properties.py      server.properties
+directories.py     the directories that it names: whose they are, and where the metadata log is
 new_directory.py   a directory id for a disk that has none
 recovered.py       what a disk holds of a node; the simulator begins a life with it as well
 shell.py           the loop: events to the node, effects to the world, one flush for many

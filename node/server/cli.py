@@ -48,6 +48,11 @@ example:
 
   process.roles is controller, broker, or broker,controller: both in one process. Its listeners in
   controller.listener.names then serve controllers, and all others serve clients and brokers.
+
+  log.dirs=/disk-1/kraft,/disk-2/kraft gives a broker several log directories, each formatted. A new
+  replica is in the one with the fewest. The metadata log is in metadata.log.dir, or else where it
+  lies; format puts it in the first. A broker with a directory that fails ends: take that out of
+  log.dirs, and its replicas are made anew in the others.
 """
 SETTINGS = f"""\
 

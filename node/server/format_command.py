@@ -1,4 +1,4 @@
-"""`kraft-node format`: an empty disk becomes a node's.
+"""`kraft-node format`: empty directories become a node's.
 
 Who votes is said by the file, or by an option, and not by both.
 """
@@ -6,6 +6,7 @@ Who votes is said by the file, or by an option, and not by both.
 import os
 import time
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -13,37 +14,33 @@ from node.config import NodeConfig
 from node.endpoint import Endpoint
 from node.ids import ReplicaKey, uuid_text
 from node.records.metadata_versions import ELR_VERSION
+from node.server.directories import metadata_directory
 from node.server.new_directory import new_directory_id
 from node.server.outcome import WRONG_USAGE, Refusal
 from node.server.real_disk import RealDisk
 from node.storage.bootstrap import FormattedVoters
-from node.storage.format import format_log_directory
-from node.storage.storage_errors import StorageError
+from node.storage.disk import Disk
+from node.storage.format import (
+    check_directory,
+    format_data_directory,
+    format_log_directory,
+    new_identity,
+)
+from node.storage.meta import MetaProperties
+from node.storage.storage_errors import AlreadyFormatted
 
 STATIC_QUORUM = "kraft.version=0"
 ELIGIBLE_LEADERS = f"{ELR_VERSION}=1"
 
 
 def format_disk(options: Namespace, config: NodeConfig) -> str:
-    """A line that says what was done. Raises Refusal, StorageError or OSError."""
+    """A line for each directory that says what was done. Raises Refusal, StorageError or
+    OSError."""
     _check_voters(options, config)
     new = None if options.initial_controllers else new_directory_id()
-    directory = Path(config.log_dir)
-    make_durably(directory)
+    voters = None if config.quorum_voters else _first_voters(options, config, new)
     try:
-        written = format_log_directory(
-            RealDisk(directory),
-            cluster_id=options.cluster_id,
-            node_id=config.node_id,
-            voters=None if config.quorum_voters else _first_voters(options, config, new),
-            timestamp_ms=time.time_ns() // 1_000_000,
-            directory_id=new,
-            ignore_formatted=options.ignore_formatted,
-            static=STATIC_QUORUM in options.feature,
-            elr=ELIGIBLE_LEADERS in options.feature,
-        )
-    except StorageError:
-        raise
+        own = new_identity(options.cluster_id, config.node_id, voters or (), new)
     except ValueError as error:
         raise Refusal(
             what=str(error),
@@ -51,16 +48,60 @@ def format_disk(options: Namespace, config: NodeConfig) -> str:
             next_step="kraft-node format --help",
             code=WRONG_USAGE,
         ) from error
-    done = "formatted" if written else "was formatted already"
-    if new is not None and written:
-        done += f", directory id {uuid_text(new)}"
-    return f"{directory}: {done}"
+    disks = {path: RealDisk(Path(path)) for path in config.directories}
+    for disk in disks.values():
+        make_durably(disk.root)
+    home = metadata_directory(config, disks)
+    for path, disk in disks.items():
+        _check(options, config, path, disk)
+    # That with the metadata log comes last: without it no node starts from the others.
+    own = replace(own, lists_voters=voters is None and not _is_static(options))
+    done = [_format_beside(own, disks[path]) for path in disks if path != home]
+    written = format_log_directory(
+        disks[home],
+        cluster_id=options.cluster_id,
+        node_id=config.node_id,
+        voters=voters,
+        timestamp_ms=time.time_ns() // 1_000_000,
+        directory_id=new,
+        ignore_formatted=options.ignore_formatted,
+        static=_is_static(options),
+        elr=ELIGIBLE_LEADERS in options.feature,
+    )
+    return "\n".join([*done, _done(disks[home], new, written=written)])
+
+
+def _check(options: Namespace, config: NodeConfig, path: str, disk: Disk) -> None:
+    try:
+        check_directory(
+            disk, options.cluster_id, config.node_id, ignore_formatted=options.ignore_formatted
+        )
+    except AlreadyFormatted as error:
+        if len(config.directories) == 1:
+            raise
+        raise AlreadyFormatted(f"in {path}: {error}") from error
+
+
+def _format_beside(own: MetaProperties, disk: RealDisk) -> str:
+    """`own`: of the node; it is known by the same form of quorum in all of its directories."""
+    meta = replace(own, directory_id=new_directory_id())
+    return _done(disk, meta.directory_id, written=format_data_directory(disk, meta))
+
+
+def _done(disk: RealDisk, new: UUID | None, *, written: bool) -> str:
+    if not written:
+        return f"{disk.root}: was formatted already"
+    return f"{disk.root}: formatted" + ("" if new is None else f", directory id {uuid_text(new)}")
+
+
+def _is_static(options: Namespace) -> bool:
+    return STATIC_QUORUM in options.feature
 
 
 def _check_voters(options: Namespace, config: NodeConfig) -> None:
     """One of the two says who votes: the file, or an option. Raises Refusal."""
     chosen = options.initial_controllers or options.standalone or options.no_initial_controllers
-    if STATIC_QUORUM in options.feature and not config.quorum_voters:
+    if _is_static(options) and not config.quorum_voters:
         raise Refusal(
             what=f"the file lists no voters, of which {STATIC_QUORUM} knows the ids",
             where=str(options.config),

@@ -101,6 +101,7 @@ INTER_BROKER_LISTENER = "inter.broker.listener.name"
 METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
 BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
 QUORUM_VOTERS = "controller.quorum.voters"
+METADATA_LOG_DIR = "metadata.log.dir"
 KNOWN_KEYS = {
     *TIMEOUT_KEYS,
     *LIMIT_KEYS,
@@ -121,7 +122,7 @@ KNOWN_KEYS = {
     "listener.security.protocol.map",
     "log.dirs",
     "log.dir",
-    "metadata.log.dir",
+    METADATA_LOG_DIR,
     "metadata.log.segment.bytes",
 }
 
@@ -176,7 +177,8 @@ def parse_settings(text: str) -> Settings:
     node_id = NodeId(_integer(values, "node.id", low=0))
     config = NodeConfig(
         node_id=node_id,
-        log_dir=_log_dir(values),
+        log_dirs=_log_dirs(values, is_broker=_BROKER in roles),
+        metadata_log_dir=_metadata_log_dir(values),
         listeners=listeners,
         advertised=_first(inner, own) if _CONTROLLER in roles else (),
         metrics=_metrics_listener(values),
@@ -344,14 +346,25 @@ def parse_endpoint(text: str, where: str) -> Endpoint:
     return Endpoint(name=name, host=host.strip("[]") or "0.0.0.0", port=int(port))
 
 
-def _log_dir(values: Mapping[str, str]) -> str:
-    for key in ("metadata.log.dir", "log.dirs", "log.dir"):
+def _log_dirs(values: Mapping[str, str], *, is_broker: bool) -> tuple[str, ...]:
+    """A broker's are for its replicas, and no others than log.dirs."""
+    for key in ("log.dirs", "log.dir") if is_broker else (METADATA_LOG_DIR, "log.dirs", "log.dir"):
         if key in values:
-            directories = _list(values[key])
-            if len(directories) != 1:
+            directories = tuple(_list(values[key]))
+            if len(directories) != 1 and not is_broker:
                 raise ConfigError(f"{key}={values[key]}: a controller has one directory")
-            return directories[0]
-    raise ConfigError("log.dirs is missing: where is the metadata log to be kept?")
+            if not directories or len(set(directories)) != len(directories):
+                raise ConfigError(f"{key}={values[key]}: at least one directory, and none twice")
+            return directories
+    kept = "are replicas" if is_broker else "is the metadata log"
+    raise ConfigError(f"log.dirs is missing: where {kept} to be kept?")
+
+
+def _metadata_log_dir(values: Mapping[str, str]) -> str | None:
+    directories = _list(values.get(METADATA_LOG_DIR, ""))
+    if METADATA_LOG_DIR in values and len(directories) != 1:
+        raise ConfigError(f"{METADATA_LOG_DIR}={values[METADATA_LOG_DIR]}: it is one directory")
+    return directories[0] if directories else None
 
 
 def _limits(values: Mapping[str, str]) -> ConnectionLimits:

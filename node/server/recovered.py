@@ -4,7 +4,7 @@ Without sockets, clocks and signals: the server and the simulator begin a life o
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from node.config import BrokerRole, NodeConfig
 from node.controller_node import ControllerNode, controller_node
 from node.core import Life
 from node.effects import ElectionState, SegmentLimits, Stop, Trace
-from node.ids import NO_BROKER_EPOCH, ReplicaKey
+from node.ids import ReplicaKey
 from node.node import Framing
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
@@ -23,13 +23,12 @@ from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
 from node.storage.bootstrap import is_static, read_bootstrap, read_voters
-from node.storage.clean_shutdown import take_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.election_store import ElectionStore
 from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY, VOTERS_CHECKPOINT
 from node.storage.log import Log
+from node.storage.log_directories import LogDirectories, LogDirectory
 from node.storage.meta import MetaProperties, load_meta
-from node.storage.partition_logs import PartitionLogs
 
 VERSION = "kraft-chaos 0.1.0"
 AnyNode = ControllerNode | BrokerNode | CombinedNode
@@ -162,29 +161,18 @@ def _check_log(node: ControllerNode | CombinedNode, config: NodeConfig) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveredReplicas:
-    """What the disk of a broker holds beside. `previous_epoch`: of the last process, if that shut
-    down in good order and left all that it wrote; else -1 (KIP-966)."""
-
-    logs: PartitionLogs
-    previous_epoch: int
-
-
-def recover_replicas(role: BrokerRole, disk: Disk) -> RecoveredReplicas:
-    """Nobody can ask for the epoch again, and before the logs are opened: whoever is killed
-    meanwhile has changed them (KAFKA-10471). Raises StorageError or OSError where it is damaged."""
+def recover_replicas(role: BrokerRole, directories: Sequence[LogDirectory]) -> LogDirectories:
+    """What a broker holds beside, in its log directories. Raises StorageError or OSError where one
+    is damaged."""
     limits = SegmentLimits(
         size=role.segment_bytes, ms=role.segment_ms, index_interval=role.index_interval
     )
-    epoch = take_clean_shutdown(disk)
-    logs = PartitionLogs.open(disk, limits, clean=epoch != NO_BROKER_EPOCH)
-    return RecoveredReplicas(logs=logs, previous_epoch=NO_BROKER_EPOCH if logs.cut_bytes else epoch)
+    return LogDirectories.open(directories, limits)
 
 
 def broker_on(
     found: Recovered,
-    replicas: RecoveredReplicas,
+    replicas: LogDirectories,
     config: NodeConfig,
     role: BrokerRole,
     rng: random.Random,
@@ -195,14 +183,13 @@ def broker_on(
         config,
         role,
         _life(found, rng, incarnation),
-        previous_epoch=replicas.previous_epoch,
-        replicas=replicas.logs,
+        replicas=replicas,
     )
 
 
 def combined_on(
     found: Recovered,
-    replicas: RecoveredReplicas,
+    replicas: LogDirectories,
     config: NodeConfig,
     role: BrokerRole,
     rng: random.Random,
@@ -215,8 +202,7 @@ def combined_on(
         role,
         _life(found, rng, incarnation),
         found.bootstrap,
-        previous_epoch=replicas.previous_epoch,
-        replicas=replicas.logs,
+        replicas=replicas,
         framing=framing,
     )
     _check_log(node, config)

@@ -19,6 +19,7 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from node.effects import Stop, Trace, TraceValue
 from node.endpoint import Endpoint
 from node.events import ShutdownRequested
 from node.ids import METADATA_LOG, Now
+from node.server.directories import log_directories, metadata_directory
 from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
 from node.server.meter import Meter
 from node.server.metrics import exposition
@@ -40,7 +42,6 @@ from node.server.real_disk import RealDisk
 from node.server.recovered import (
     AnyNode,
     Recovered,
-    RecoveredReplicas,
     broker_on,
     combined_on,
     node_on,
@@ -52,6 +53,7 @@ from node.server.recovered import (
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter, to_descriptor
+from node.storage.log_directories import LogDirectories
 from node.wire import load_codecs
 from node.wire.apis import APIS, BY_REQUEST
 
@@ -65,24 +67,42 @@ STDOUT = 1
 
 def serve(config: NodeConfig) -> int:
     """Run until the node stops; its exit code. Raises Refusal, StorageError or OSError before."""
-    directory = Path(config.log_dir)
-    if not directory.is_dir():
-        raise Refusal(
-            what="the log directory does not exist",
-            where=str(directory),
-            next_step="kraft-node format -t CLUSTER_ID -c FILE --initial-controllers ...",
-        )
+    disks = _disks(config)
     take_all_descriptors()
-    lock = lock_directory(directory)
-    found = recover(config, RealDisk(directory), new_directory_id())
-    replicas = None if config.role is None else recover_replicas(config.role, RealDisk(directory))
+    locks = [lock_directory(disk.root) for disk in disks.values()]
+    config = replace(config, metadata_log_dir=metadata_directory(config, disks))
+    found = recover(config, disks[config.log_dir], new_directory_id())
+    replicas = None
+    if config.role is not None:
+        replicas = recover_replicas(config.role, log_directories(config, found.meta, disks))
     # While there are descriptors for their modules. A controller speaks of no partition's records.
     load_codecs(APIS if config.role is None else BY_REQUEST.values())
     try:
         stop = asyncio.run(_run(config, found, replicas))
     finally:
-        os.close(lock)
+        for lock in locks:
+            os.close(lock)
     return stop.code
+
+
+def _disks(config: NodeConfig) -> Mapping[str, RealDisk]:
+    """Raises Refusal."""
+    disks = {path: RealDisk(Path(path)) for path in config.directories}
+    for path, disk in disks.items():
+        if not disk.root.is_dir():
+            raise Refusal(
+                what="the log directory does not exist",
+                where=path,
+                next_step="mount its disk; or, if the node is new: kraft-node format -t CLUSTER_ID"
+                " -c FILE --initial-controllers ...",
+            )
+    if len({disk.root.resolve() for disk in disks.values()}) != len(disks):
+        raise Refusal(
+            what="two of the log directories are one and the same",
+            where=", ".join(disks),
+            next_step="name it once in log.dirs; then: kraft-node start -c FILE",
+        )
+    return disks
 
 
 def lock_directory(directory: Path) -> int:
@@ -100,7 +120,7 @@ def lock_directory(directory: Path) -> int:
     return descriptor
 
 
-async def _run(config: NodeConfig, found: Recovered, replicas: RecoveredReplicas | None) -> Stop:
+async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | None) -> Stop:
     loop = asyncio.get_running_loop()
     name = str(config.node_id)
     loop.set_exception_handler(partial(_on_exception, name))
@@ -115,7 +135,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: RecoveredReplicas
     shell = Shell(
         node=node,
         logs={METADATA_LOG: found.log},
-        replicas=None if replicas is None else replicas.logs,
+        replicas=replicas,
         elections=found.elections,
         traces=traces,
         meter=meter,
@@ -150,7 +170,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: RecoveredReplicas
 
 
 def _node(
-    config: NodeConfig, found: Recovered, replicas: RecoveredReplicas | None, incarnation: UUID
+    config: NodeConfig, found: Recovered, replicas: LogDirectories | None, incarnation: UUID
 ) -> AnyNode:
     if config.role is None or replicas is None:
         return node_on(found, config, random.Random(), incarnation)
@@ -193,9 +213,9 @@ def _metrics(node: AnyNode, meter: Meter) -> str:
     return exposition({**node.core.gauges(mono_ns), **meter.measured(mono_ns)})
 
 
-def _descriptors(found: Recovered, replicas: RecoveredReplicas | None) -> int:
+def _descriptors(found: Recovered, replicas: LogDirectories | None) -> int:
     """For connections: the metadata log holds one for each segment, those of replicas one each."""
-    of_replicas = 0 if replicas is None else replicas.logs.files()
+    of_replicas = 0 if replicas is None else replicas.files()
     return descriptors_beside(len(found.log.segments) + of_replicas)
 
 

@@ -21,6 +21,10 @@
     log-start-offset-checkpoint      where those begin that do not begin at 0
     .kafka_cleanshutdown             those logs are whole, says the broker that shut down so
 
+A broker may have several log directories (`log_directories`): each with a meta.properties, and with
+checkpoints and a clean-shutdown file of the logs that are in it. One of them, or another one, has
+the metadata log.
+
 `disk` is the seam: everything here runs over a real directory and over a simulated disk that
 forgets what was not flushed. Two kinds of durability meet. Small files are replaced: the old or the
 new content is there, whole. The log is appended to and flushed: what was flushed is there, what was

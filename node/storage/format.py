@@ -32,6 +32,7 @@ from node.storage.meta import (
     encode_meta,
     load_meta,
 )
+from node.storage.partition_logs import logs_on
 from node.storage.segment import parse_segment_name
 from node.storage.storage_errors import AlreadyFormatted
 
@@ -59,7 +60,7 @@ def format_log_directory(
     to a node (with `ignore_formatted` only if to another one), ValueError on ids that nobody may
     have.
     """
-    meta = _identity(cluster_id, node_id, voters or (), directory_id)
+    meta = new_identity(cluster_id, node_id, voters or (), directory_id)
     meta = replace(meta, lists_voters=voters is None and not static)
     if disk.exists(META_PROPERTIES):
         is_own = ignore_formatted and _is_same_node(load_meta(disk), meta, directory_id)
@@ -79,9 +80,34 @@ def format_log_directory(
     return True
 
 
-def _identity(
+def format_data_directory(disk: Disk, meta: MetaProperties) -> bool:
+    """Another one of a broker, beside that with the metadata log; false if it was there already,
+    under whatever id. `check_directory` was asked before."""
+    if disk.exists(META_PROPERTIES):
+        return False
+    disk.replace(META_PROPERTIES, encode_meta(meta))
+    return True
+
+
+def check_directory(
+    disk: Disk, cluster_id: str, node_id: NodeId, *, ignore_formatted: bool
+) -> None:
+    """May this node have the directory? It is asked of all before the first is written to: one of
+    them may be another node's. Raises AlreadyFormatted."""
+    if not disk.exists(META_PROPERTIES):
+        _refuse_remains(disk)
+        return
+    found = load_meta(disk)
+    is_own = (found.cluster_id, found.node_id) == (cluster_id, node_id)
+    was_interrupted = disk.names("") == [META_PROPERTIES]  # the format, after this directory
+    is_left = is_own and (ignore_formatted or was_interrupted)
+    _refuse_formatted(disk, is_own=is_left, ignore_formatted=ignore_formatted)
+
+
+def new_identity(
     cluster_id: str, node_id: NodeId, voters: FormattedVoters, directory_id: UUID | None
 ) -> MetaProperties:
+    """As `format_log_directory` has it. Raises ValueError on ids that nobody may have."""
     check_cluster_id(cluster_id)
     ids = [key.id for key, _ in voters]
     if len(set(ids)) != len(ids):
@@ -113,15 +139,18 @@ def _refuse_formatted(disk: Disk, *, is_own: bool, ignore_formatted: bool) -> No
 
 
 def _refuse_remains(disk: Disk) -> None:
-    """A log or a vote without meta.properties: somebody removed it, and a format would hide that.
+    """Logs or a vote without meta.properties: somebody removed it, and a format would hide that.
 
     What an interrupted format leaves behind is neither, and is written over.
     """
     segments = [
         name for name in disk.names(METADATA_DIRECTORY) if parse_segment_name(name) is not None
     ]
-    if segments or disk.exists(QUORUM_STATE):
-        raise AlreadyFormatted(
-            f"{METADATA_DIRECTORY} holds a log or a vote, but {META_PROPERTIES} is missing\n"
-            f"  try: put {META_PROPERTIES} back, or give format an empty log directory"
-        )
+    replicas = logs_on(disk)
+    if not (segments or replicas or disk.exists(QUORUM_STATE)):
+        return
+    what = f"{replicas[0]} holds" if replicas else f"{METADATA_DIRECTORY} holds"
+    raise AlreadyFormatted(
+        f"{what} a log or a vote, but {META_PROPERTIES} is missing\n"
+        f"  try: put {META_PROPERTIES} back, or give format an empty log directory"
+    )

@@ -49,11 +49,11 @@ class WritableLog(BatchLog, Protocol):
 
 
 class ChangeableLogs(Protocol):
-    """See `node.storage.partition_logs`."""
+    """See `node.storage.log_directories`."""
 
     def __getitem__(self, log: LogId) -> BatchLog: ...
 
-    def create(self, log: LogId, topic: UUID) -> None: ...
+    def create(self, log: LogId, topic: UUID, directory: UUID) -> None: ...
 
     def limit_segments(self, log: LogId, limits: SegmentLimits) -> None: ...
 
@@ -99,8 +99,8 @@ def _perform_on_snapshots(
 def perform_on_replicas(change: ReplicaLogChange, logs: ChangeableLogs) -> None:
     """Done when it returns."""
     match change:
-        case CreateLog(log=log, topic=topic):
-            logs.create(log, topic)
+        case CreateLog(log=log, topic=topic, directory=directory):
+            logs.create(log, topic, directory)
         case LimitSegments(log=log, limits=limits):
             logs.limit_segments(log, limits)
         case RemoveLog(log=log):

@@ -4,7 +4,7 @@ Each directory has checkpoints and a clean-shutdown file of its own, of the logs
 in Kafka: it may be taken to another place, and the order in which they are named means nothing.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 from uuid import UUID
@@ -34,6 +34,7 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
     wrote; else -1 (KIP-966)."""
 
     previous_epoch: int
+    high_watermarks: Mapping[LogId, Offset]  # of the last life, as each log's directory has it
     _in: Mapping[UUID, PartitionLogs]  # in the order in which they are named
     _places: dict[LogId, UUID] = field(default_factory=dict)
 
@@ -50,6 +51,12 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
         }
         return cls(
             previous_epoch=_agreed(epochs, found.values()),
+            high_watermarks={
+                log: logs.high_watermarks[log]
+                for logs in found.values()
+                for log in logs
+                if log in logs.high_watermarks
+            },
             _in=found,
             _places={log: directory for directory, logs in found.items() for log in logs},
         )
@@ -68,16 +75,6 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
     @property
     def directories(self) -> Sequence[UUID]:
         return tuple(self._in)
-
-    @property
-    def high_watermarks(self) -> Mapping[LogId, Offset]:
-        """Of the last life; of a log that was elsewhere then, in its directory's file, none."""
-        return {
-            log: offset
-            for directory, logs in self._in.items()
-            for log, offset in logs.high_watermarks.items()
-            if self._places.get(log) == directory
-        }
 
     def find(self, log: LogId) -> PartitionLog | None:
         directory = self._places.get(log)
@@ -112,16 +109,50 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
         self._in[self._places[log]].restart(log, start)
 
     def raise_starts(self, starts: Mapping[LogId, Offset]) -> None:
-        self._each_of_its_own(starts, PartitionLogs.raise_starts)
+        for directory, own in self._by_directory(starts).items():
+            if own:
+                self._in[directory].raise_starts(own)
 
     def save_high_watermarks(self, offsets: Mapping[LogId, Offset]) -> None:
-        for directory, logs in self._in.items():
-            logs.save_high_watermarks(
-                {log: each for log, each in offsets.items() if self._places.get(log) == directory}
-            )
+        for directory, own in self._by_directory(offsets).items():
+            self._in[directory].save_high_watermarks(own)
 
     def save_clean_shutdown(self, broker_epoch: int) -> None:
-        """All logs were flushed before this call. A power cut between two directories leaves some
-        that do not say it: then nobody believes the others."""
+        """All logs were flushed before this call. A power cut between two directories leaves one
+        that does not say it, and then nobody believes the others."""
         for logs in self._in.values():
             logs.save_clean_shutdown(broker_epoch)
+
+    def _by_directory(self, offsets: Mapping[LogId, Offset]) -> dict[UUID, dict[LogId, Offset]]:
+        own: dict[UUID, dict[LogId, Offset]] = {directory: {} for directory in self._in}
+        for log, offset in offsets.items():
+            own[self._places[log]][log] = offset
+        return own
+
+
+def _refuse_twins(directories: Sequence[LogDirectory]) -> None:
+    """Raises CorruptFile."""
+    seen: dict[str, str] = {}
+    for directory in directories:
+        for log in logs_on(directory.disk):
+            if log in seen:
+                raise CorruptFile(
+                    f"{log} lies in two log directories: {seen[log]} and {directory.path}\n"
+                    f"  try: find the one with the longer log with: kraft-node dump-log"
+                    f" {directory.path}/{log}; then move the other directory of it away"
+                )
+            seen[log] = directory.path
+
+
+def _opened(directory: LogDirectory, limits: SegmentLimits, *, clean: bool) -> PartitionLogs:
+    try:
+        return PartitionLogs.open(directory.disk, limits, clean=clean)
+    except StorageError as error:
+        raise type(error)(f"in {directory.path}: {error}") from error
+
+
+def _agreed(epochs: Sequence[int], found: Iterable[PartitionLogs]) -> int:
+    """All of them have to say the same (`LogManager.readBrokerEpochFromCleanShutdownFiles`),
+    and nothing may have been cut off."""
+    is_whole = not any(logs.cut_bytes for logs in found)
+    return epochs[0] if is_whole and len(set(epochs)) == 1 else NO_BROKER_EPOCH

@@ -1,4 +1,4 @@
-"""All logs of replicas that a broker has, each in a directory of its name: orders-3."""
+"""All logs of replicas in one log directory, each in a directory of its name: orders-3."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,6 +24,17 @@ from node.storage.partition_segment import Reindexed
 _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 
 
+def logs_on(disk: Disk) -> list[LogId]:
+    """A directory that does not say whose it is was being made, or being removed: it is none."""
+    return [
+        LogId(name)
+        for name in disk.names("")
+        if _NAME.fullmatch(name)
+        and name != METADATA_LOG
+        and disk.exists(f"{name}/{PARTITION_METADATA}")
+    ]
+
+
 @dataclass(slots=True, kw_only=True)
 class PartitionLogs(Mapping[LogId, PartitionLog]):
     disk: Disk
@@ -36,8 +47,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
 
     @classmethod
     def open(cls, disk: Disk, limits: SegmentLimits, *, clean: bool = False) -> Self:
-        """Those that are there. A directory that does not say whose it is was being made, or being
-        removed: it is none. `clean`: the last process said that it left all of them whole."""
+        """Those that are there. `clean`: the last process said that it left all of them whole."""
         vouched = load_index_checksums(disk) if clean else {}
         logs = cls(
             disk=disk,
@@ -45,14 +55,12 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             high_watermarks=load_offsets(disk, HIGH_WATERMARKS),
             _starts=load_offsets(disk, LOG_STARTS),
         )
-        for name in disk.names(""):
-            is_one = _NAME.fullmatch(name) and disk.exists(f"{name}/{PARTITION_METADATA}")
-            if is_one and name != METADATA_LOG:
-                start = logs._starts.get(LogId(name), Offset(0))
-                own = vouched.get(LogId(name), {})
-                log = PartitionLog.open(disk, name, limits, start, own, logs._reindexed)
-                logs._logs[LogId(name)] = log
-                logs.cut_bytes += log.cut_bytes
+        for name in logs_on(disk):
+            start = logs._starts.get(name, Offset(0))
+            own = vouched.get(name, {})
+            log = PartitionLog.open(disk, name, limits, start, own, logs._reindexed)
+            logs._logs[name] = log
+            logs.cut_bytes += log.cut_bytes
         return logs
 
     def __getitem__(self, log: LogId) -> PartitionLog:

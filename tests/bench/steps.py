@@ -65,7 +65,7 @@ class SteppedLeader:
         self.node = controller_node(
             NodeConfig(
                 node_id=key.id,
-                log_dir="",
+                log_dirs=("",),
                 listeners=(endpoint,),
                 advertised=(endpoint,),
                 brokers=BrokerSettings(session_ms=2**31),

@@ -77,7 +77,9 @@ class Bench:
         keys = [ReplicaKey(NodeId(1 + n), UUID(int=DIRECTORY.int + n)) for n in range(size)]
         key = keys[0]
         self.node = controller_node(
-            NodeConfig(node_id=key.id, log_dir="", listeners=(ENDPOINT,), advertised=(ENDPOINT,)),
+            NodeConfig(
+                node_id=key.id, log_dirs=("",), listeners=(ENDPOINT,), advertised=(ENDPOINT,)
+            ),
             Life(
                 cluster_id=CLUSTER,
                 key=key,

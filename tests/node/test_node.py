@@ -64,7 +64,7 @@ class Trio:
             key.id: controller_node(
                 NodeConfig(
                     node_id=key.id,
-                    log_dir="",
+                    log_dirs=("",),
                     listeners=endpoints,
                     advertised=endpoints,
                     timeouts=QuorumTimeouts(append_linger_ms=0),

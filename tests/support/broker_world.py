@@ -4,7 +4,7 @@ forget what was not synced. A message takes a millisecond; a disk takes none."""
 import heapq
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from uuid import UUID
@@ -38,6 +38,7 @@ from node.events import (
     ShutdownRequested,
 )
 from node.ids import METADATA_LOG, MS, ChannelId, ConnectionId, LogId, NodeId, Now, ReplicaKey
+from node.server.directories import log_directories, metadata_directory
 from node.server.recovered import (
     AnyNode,
     broker_on,
@@ -46,14 +47,16 @@ from node.server.recovered import (
     recover,
     recover_replicas,
 )
-from node.storage.format import format_log_directory
+from node.storage.format import format_data_directory, format_log_directory
 from node.storage.log_changes import BatchLog, perform, perform_on_replicas
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import LogDirectories
+from node.storage.meta import MetaProperties
 from node.turn import Beat, Deed, Turn, Turns
 from node.wire.apis import Request, Response
 from node.wire.frames import decode_response, encode_request
 
 CONTROLLER = NodeId(1)
+SECOND = "second"  # a path of a log directory
 _LATENCY_NS = MS
 _HOUR = 3_600_000 * MS
 BROKER_ROLE = BrokerRole(
@@ -83,6 +86,7 @@ class Machine:
     life: "Life | None" = None
     lives: int = 0
     exit_code: int | None = None
+    log_dirs: tuple[str, ...] = ("",)  # as its file names them
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -91,6 +95,9 @@ class Machine:
     @property
     def disk(self) -> SimDisk:
         return SimDisk(self.filesystem)
+
+    def disks(self, paths: Sequence[str]) -> dict[str, SimDisk]:
+        return {path: SimDisk(self.filesystem, path) for path in paths}
 
     @property
     def broker(self) -> Broker:
@@ -107,7 +114,7 @@ class Life:
     machine: Machine
     node: AnyNode
     log: BatchLog
-    replicas: PartitionLogs | None
+    replicas: LogDirectories | None
     save: Callable[[PersistElectionState], None]
     turns: Turns
     lines: dict[ConnectionId, _Line] = field(default_factory=dict)
@@ -122,7 +129,7 @@ class Life:
 class BrokerWorld:
     """`spares`: controllers that have no vote; they observe, as brokers do. `combined`: nodes that
     are both, and all that vote; without them CONTROLLER does, alone. `told`: all that nodes traced,
-    in order."""
+    in order. `second`: those that have the log directory SECOND as well."""
 
     def __init__(
         self,
@@ -133,6 +140,7 @@ class BrokerWorld:
         snapshots: SnapshotSettings | None = None,
         spares: tuple[int, ...] = (),
         combined: tuple[int, ...] = (),
+        second: tuple[int, ...] = (),
     ) -> None:
         self._groups = groups or GroupSettings()
         self._role = role
@@ -162,6 +170,8 @@ class BrokerWorld:
                 timestamp_ms=0,
                 directory_id=directory_of(machine.id),
             )
+            if machine.id in second:
+                add_second(machine)
         for id_ in self.machines:
             self.start(id_)
 
@@ -180,7 +190,7 @@ class BrokerWorld:
         )
         config = NodeConfig(
             node_id=machine.id,
-            log_dir="",
+            log_dirs=machine.log_dirs,
             listeners=machine.endpoints,
             advertised=() if machine.as_controller is None else (machine.as_controller,),
             bootstrap_servers=() if votes else (self._controller_at(self._voters[0]),),
@@ -190,7 +200,9 @@ class BrokerWorld:
             role=role,
             groups=self._groups,
         )
-        found = recover(config, machine.disk, UUID(int=1))
+        disks = machine.disks(config.directories)
+        config = replace(config, metadata_log_dir=metadata_directory(config, disks))
+        found = recover(config, disks[config.log_dir], UUID(int=1))
         incarnation = UUID(int=machine.id * 1000 + machine.lives)
         rng = random.Random(self._rng.random())
         node: AnyNode
@@ -198,10 +210,9 @@ class BrokerWorld:
         if role is None:
             node = node_on(found, config, rng, incarnation)
         else:
-            held = recover_replicas(role, machine.disk)
-            replicas = held.logs
+            replicas = recover_replicas(role, log_directories(config, found.meta, disks))
             begin = combined_on if config.is_controller else broker_on
-            node = begin(found, held, config, role, rng, incarnation)
+            node = begin(found, replicas, config, role, rng, incarnation)
         machine.life = Life(
             machine=machine,
             node=node,
@@ -411,6 +422,20 @@ class BrokerWorld:
         if out is not None and out[0].lines.pop(out[1], None) is not None:
             gone = ConnectionClosed(connection=out[1])
             self._at(0, lambda: self._feed(out[0], gone))
+
+
+def add_second(machine: Machine) -> None:
+    """An empty one, formatted, and named last."""
+    machine.disk.make_directory(SECOND)
+    meta = MetaProperties(
+        cluster_id=_CLUSTER, node_id=machine.id, directory_id=second_of(machine.id)
+    )
+    format_data_directory(SimDisk(machine.filesystem, SECOND), meta)
+    machine.log_dirs = ("", SECOND)
+
+
+def second_of(id_: int) -> UUID:
+    return UUID(int=2000 + id_)
 
 
 def directory_of(id_: int) -> UUID:

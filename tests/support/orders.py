@@ -48,8 +48,11 @@ class Orders:
         role: BrokerRole = BROKER_ROLE,
         snapshots: SnapshotSettings | None = None,
         spares: tuple[int, ...] = (),
+        second: tuple[int, ...] = (),
     ) -> None:
-        self.world = BrokerWorld(IDS, seed, role=role, snapshots=snapshots, spares=spares)
+        self.world = BrokerWorld(
+            IDS, seed, role=role, snapshots=snapshots, spares=spares, second=second
+        )
         self.sent = 0
         self.acknowledged: list[int] = []
         self.world.until(lambda: all(map(self._is_active, IDS)), "all brokers are active")

@@ -189,7 +189,7 @@ class Quorum:
         member.core = controller_core(
             NodeConfig(
                 node_id=node,
-                log_dir="",
+                log_dirs=("",),
                 listeners=inner[node],
                 advertised=(*inner[node], outer),
                 bootstrap_servers=tuple(self.inner(each.id) for each in self._formatted),

@@ -116,7 +116,7 @@ class Rig:
         self.core = controller_core(
             NodeConfig(
                 node_id=me.id,
-                log_dir="",
+                log_dirs=("",),
                 listeners=inner[key(me.id)],
                 advertised=(*inner[key(me.id)], outer),
                 timeouts=timeouts or QuorumTimeouts(append_linger_ms=0),

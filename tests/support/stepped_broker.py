@@ -34,7 +34,7 @@ from node.records.metadata import (
     TopicRecord,
 )
 from node.storage.log_changes import perform, perform_on_replicas
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import LogDirectories, LogDirectory
 from tests.support.memory_log import MemoryLog
 from tests.support.segments import by_size
 
@@ -62,9 +62,10 @@ class SteppedBroker:
     ) -> None:
         role = BrokerRole(controller_listener="CONTROLLER", advertised=(_AT,))
         self.disk = disk or SimDisk(FileSystem())
-        self.replicas = PartitionLogs.open(self.disk, by_size(_SEGMENT_BYTES))
+        only = LogDirectory(path="data", id=UUID(int=ME), disk=self.disk)
+        self.replicas = LogDirectories.open([only], by_size(_SEGMENT_BYTES))
         self.node = broker_node(
-            NodeConfig(node_id=ME, log_dir="", listeners=(_AT,), advertised=(), role=role),
+            NodeConfig(node_id=ME, log_dirs=("",), listeners=(_AT,), advertised=(), role=role),
             role,
             Life(
                 cluster_id="worst",
@@ -76,7 +77,6 @@ class SteppedBroker:
                 rng=random.Random(1),
                 incarnation=UUID(int=1 << 64),
             ),
-            previous_epoch=-1,
             replicas=self.replicas,
         )
         self.now_ns = 0

@@ -1,7 +1,7 @@
 """The disk of a simulated machine, with what the harness does to it and keeps on it."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -30,7 +30,8 @@ class LateFlush:
 
 
 class Drive:
-    """`before` is called ahead of every step that changes the disk; it may raise."""
+    """`before` is called ahead of every step that changes the disk; it may raise. `others`: the log
+    directories beside LOG_DIRECTORY."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Drive:
         late_rng: random.Random,
         before: Callable[[], None],
         conditions: Conditions,
+        others: Sequence[str] = (),
     ) -> None:
         self._rng = rng
         self._late_rng = late_rng
@@ -53,6 +55,14 @@ class Drive:
         outer.make_directory(LOG_DIRECTORY)
         outer.replace(_CANARY, _filled(b"synced long ago"))
         self.disk = SimDisk(self.files, LOG_DIRECTORY)
+        self._others = others
+        for name in others:
+            outer.make_directory(name)
+
+    def directory(self, name: str) -> SimDisk:
+        """A log directory of its node. All are on this one disk, and forget together."""
+        assert name in (LOG_DIRECTORY, *self._others), name
+        return SimDisk(self.files, name)
 
     def go_wrong(self, trouble: DiskTrouble) -> None:
         """Syncs are slow, or are not done, until the power is cut."""
@@ -146,8 +156,14 @@ class Drive:
         self.files.power_cut(mode, self._rng)
 
     def log_directory(self) -> Mapping[str, bytes]:
-        """The node's files, by their paths in its log directory."""
-        return self.files.files(LOG_DIRECTORY)
+        """The node's files, by their paths in its log directory; those of others lie below, as a
+        disk of a container is saved."""
+        beside = {
+            f"{name}/{path}": content
+            for name in self._others
+            for path, content in self.files.files(name).items()
+        }
+        return {**self.files.files(LOG_DIRECTORY), **beside}
 
     def _read_canary(self) -> bytes:
         return SimDisk(self.files).read_all(_CANARY)

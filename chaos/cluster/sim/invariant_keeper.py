@@ -24,7 +24,7 @@ from node.controller_node import ControllerNode
 from node.ids import Offset, ReplicaKey
 from node.outbox import Output
 from node.server.recovered import Recovered
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import LogDirectories
 
 
 class InvariantKeeper:
@@ -65,7 +65,7 @@ class InvariantKeeper:
             self.tell(violated)
 
     def watch_broker(
-        self, post: "Post", found: Recovered, broker: Broker, held: PartitionLogs
+        self, post: "Post", found: Recovered, broker: Broker, held: LogDirectories
     ) -> None:
         """`held`: the logs of its replicas."""
         try:

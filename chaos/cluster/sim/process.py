@@ -54,7 +54,7 @@ from node.server.recovered import AnyNode, Recovered, stop_line
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from node.storage.log_changes import perform
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import LogDirectories
 from node.turn import Beat, Turn, Turns
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
@@ -99,7 +99,7 @@ class SimProcess:
         *,
         node: AnyNode,
         found: Recovered,
-        replicas: PartitionLogs | None,
+        replicas: LogDirectories | None,
         config: NodeConfig,
         traces: TraceWriter,
         around: Surroundings,

@@ -4,11 +4,11 @@ from node.effects import ReplicaLogChange
 from node.ids import METADATA_LOG, LogId
 from node.storage.log import Log
 from node.storage.log_changes import BatchLog, perform_on_replicas
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import LogDirectories
 
 
 class ProcessLogs:
-    def __init__(self, metadata: Log, replicas: PartitionLogs | None) -> None:
+    def __init__(self, metadata: Log, replicas: LogDirectories | None) -> None:
         self._metadata = metadata
         self._replicas = replicas
 
@@ -21,6 +21,6 @@ class ProcessLogs:
         perform_on_replicas(change, self._of_replicas)
 
     @property
-    def _of_replicas(self) -> PartitionLogs:
+    def _of_replicas(self) -> LogDirectories:
         assert self._replicas is not None, "controllers keep no replicas"
         return self._replicas

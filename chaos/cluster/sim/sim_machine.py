@@ -1,22 +1,25 @@
 """A node's machine: its disk, clock and output, and the processes that run on it one by one."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from uuid import UUID
 
 import orjson
 
 from chaos.cluster.interface import NodeId, NodeStatus, UnaskedEnd
-from chaos.cluster.sim.drive import Drive
+from chaos.cluster.sim.drive import LOG_DIRECTORY, Drive
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper, Post
 from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process import Between, SimProcess, Surroundings
 from chaos.cluster.sim.sim_clock import NodeClock
+from chaos.cluster.sim.sim_disk import SimDisk
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from node.config import NodeConfig
+from node.server.directories import log_directories, metadata_directory
 from node.server.outcome import FAILED, Refusal, describe_failure
 from node.server.recovered import (
     AnyNode,
@@ -30,10 +33,10 @@ from node.server.recovered import (
 )
 from node.server.traces import TraceWriter
 from node.storage.bootstrap import FormattedVoters
-from node.storage.format import format_log_directory
+from node.storage.format import format_data_directory, format_log_directory
 from node.storage.layout import META_PROPERTIES
-from node.storage.meta import load_meta
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import LogDirectories
+from node.storage.meta import MetaProperties, load_meta
 from node.storage.storage_errors import StorageError
 
 _LAST_LINES = 8  # of a log, that tell why a process ended
@@ -69,7 +72,8 @@ class Machine:
         self._lives = 0
         self._said_before = 0  # bytes of stderr of earlier processes
         self._failed = FAILED
-        self._disks = 0
+        self._drives = 0
+        self._beside = random.Random(f"{site.seed}:directories-beside:{self.node}")
         self.drive = self._new_drive()
 
     @property
@@ -101,6 +105,16 @@ class Machine:
         elr: bool,
     ) -> None:
         """Make the empty disk this node's."""
+        listed = self.is_listed and not static
+        for disk in self._disks().values():
+            if disk != self.drive.disk:
+                meta = MetaProperties(
+                    cluster_id=cluster_id,
+                    node_id=self._config.node_id,
+                    directory_id=UUID(int=self._beside.getrandbits(128), version=4),
+                    lists_voters=listed,
+                )
+                format_data_directory(disk, meta)
         format_log_directory(
             self.drive.disk,
             cluster_id=cluster_id,
@@ -162,19 +176,25 @@ class Machine:
             self.process.kill()
 
     def _new_drive(self) -> Drive:
-        self._disks += 1
-        which = f"{self.node}:{self._disks}"
+        self._drives += 1
+        which = f"{self.node}:{self._drives}"
         return Drive(
             random.Random(f"{self._site.seed}:disk:{which}"),
             random.Random(f"{self._site.seed}:late-flushes:{which}"),
             self._between,
             self._site.conditions,
+            [_name(path) for path in self._config.directories if _name(path) != LOG_DIRECTORY],
         )
+
+    def _disks(self) -> dict[str, SimDisk]:
+        """By the paths in its configuration."""
+        return {path: self.drive.directory(_name(path)) for path in self._config.directories}
 
     def _process(self) -> SimProcess:
         directory = random.Random(f"{self._site.seed}:directory:{self.node}:{self._lives}")
         new_directory = UUID(int=directory.getrandbits(128), version=4)
-        found = recover(self._config, self.drive.disk, new_directory)
+        config = self._started_with()
+        found = recover(config, self._disks()[config.log_dir], new_directory)
         drawn = random.Random(f"{self._site.seed}:incarnation:{self.node}:{self._lives}")
         incarnation = UUID(int=drawn.getrandbits(128), version=4)
         traces = TraceWriter(
@@ -186,12 +206,12 @@ class Machine:
         for line in start_lines(found):
             traces.add(line, self.clock.true())
         rng = random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}")
-        node, replicas, post = self._node_on(found, rng, incarnation)
+        node, replicas, post = self._node_on(config, found, rng, incarnation)
         return SimProcess(
             node=node,
             found=found,
             replicas=replicas,
-            config=self._config,
+            config=config,
             traces=traces,
             around=Surroundings(
                 loop=self._site.loop,
@@ -208,25 +228,29 @@ class Machine:
             ),
         )
 
+    def _started_with(self) -> NodeConfig:
+        home = metadata_directory(self._config, self._disks())
+        return replace(self._config, metadata_log_dir=home)
+
     def _node_on(
-        self, found: Recovered, rng: random.Random, incarnation: UUID
-    ) -> tuple[AnyNode, PartitionLogs | None, Post]:
+        self, config: NodeConfig, found: Recovered, rng: random.Random, incarnation: UUID
+    ) -> tuple[AnyNode, LogDirectories | None, Post]:
         """What goes on from the disk, with its replicas if it is a broker."""
-        config, role, framing = self._config, self._config.role, self._site.framing
+        role, framing = config.role, self._site.framing
         keeper, post = self._site.keeper, self._site.keeper.post()
         if role is None:
             node = node_on(found, config, rng, incarnation, framing)
             keeper.watch_controller(post, found, node, self.drive)
             return node, None, post
-        held = recover_replicas(role, self.drive.disk)
+        held = recover_replicas(role, log_directories(config, found.meta, self._disks()))
         if not config.is_controller:
             broker = broker_on(found, held, config, role, rng, incarnation)
-            keeper.watch_broker(post, found, broker.core.role, held.logs)
-            return broker, held.logs, post
+            keeper.watch_broker(post, found, broker.core.role, held)
+            return broker, held, post
         both = combined_on(found, held, config, role, rng, incarnation, framing)
         keeper.watch_controller(post, found, both, self.drive)
-        keeper.watch_broker(post, found, both.core.role.broker, held.logs)
-        return both, held.logs, post
+        keeper.watch_broker(post, found, both.core.role.broker, held)
+        return both, held, post
 
     def _end_unasked(self, exit_code: int) -> None:
         self.unasked_ends.append(
@@ -244,3 +268,8 @@ class Machine:
 
     def _say(self, text: str) -> None:
         self.stderr += text.encode()
+
+
+def _name(path: str) -> str:
+    """Of a log directory, on the disk of its node."""
+    return PurePosixPath(path).name

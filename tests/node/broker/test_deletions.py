@@ -5,6 +5,7 @@ import pytest
 from chaos.cluster.interface import PowerCutMode
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.storage.partition_logs import PartitionLogs
 from node.wire.delete_records import (
     TO_HIGH_WATERMARK,
     DeletedRecords,
@@ -23,6 +24,7 @@ from node.wire.list_offsets import (
 from node.wire.topic_partitions import TopicPartition
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
+from tests.support.segments import by_size
 
 
 def delete(
@@ -215,6 +217,7 @@ def test_a_topic_made_anew_by_the_same_name_begins_at_0() -> None:
     replicas = orders.world.machines[NodeId(IDS[0])].life.replicas  # type: ignore[union-attr]
     assert replicas is not None
     (log,) = replicas
-    replicas.create(log, orders.at.id)
-    again = type(replicas).open(replicas.disk, replicas.limits)
+    (directory,) = replicas.directories
+    replicas.create(log, orders.at.id, directory)
+    again = PartitionLogs.open(orders.world.machines[NodeId(IDS[0])].disk, by_size())
     assert (again[log].start, again[log].next_offset) == (0, 0)

@@ -31,6 +31,11 @@ class NoLogs:
     """A disk that holds none."""
 
     high_watermarks: Mapping[LogId, Offset] = {}
+    previous_epoch = -1
+    directories = (UUID(int=100 + ME),)
+
+    def directory_of(self, log: LogId) -> UUID:
+        raise KeyError(log)
 
     def find(self, log: LogId) -> None:
         del log

@@ -28,7 +28,10 @@ def voter(number: int) -> tuple[ReplicaKey, tuple[Endpoint, ...]]:
 def test_a_late_step_begins_no_election(tmp_path: Path) -> None:
     voters = (voter(1), voter(2), voter(3))
     config = NodeConfig(
-        node_id=NodeId(1), log_dir=str(tmp_path), listeners=voters[0][1], advertised=voters[0][1]
+        node_id=NodeId(1),
+        log_dirs=(str(tmp_path),),
+        listeners=voters[0][1],
+        advertised=voters[0][1],
     )
     log = Log.open(RealDisk(tmp_path), "__cluster_metadata-0", config.segment_bytes)
     node = controller_node(

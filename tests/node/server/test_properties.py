@@ -211,6 +211,11 @@ log.dirs=/data
 def test_a_node_that_is_both_has_listeners_of_each() -> None:
     config = parse_settings(BOTH).config
     assert config.role is not None
+    assert (config.log_dirs, config.log_dir, config.directories) == (
+        ("/data",),
+        "/data",
+        ("/data",),
+    )
     assert [at.name for at in config.role.advertised] == ["INT", "OUT"]
     assert config.role.controller_listener == "CONTROLLER"
     assert [at.name for at in config.advertised] == ["CONTROLLER"]
@@ -239,3 +244,33 @@ def test_it_tells_nobody_what_it_does_not_know() -> None:
     config = parse_settings(FULL + "ssl.key.password=secret\nlog.retention.ms=5\n").config
     assert config.started_with["log.retention.ms"] == "5"
     assert "ssl.key.password" not in config.started_with
+
+
+@pytest.mark.parametrize(
+    ("said", "log_dirs", "home", "all_"),
+    [
+        ("log.dirs=/a, /b", ("/a", "/b"), "/a", ("/a", "/b")),
+        ("log.dirs=/a,/b\nmetadata.log.dir=/b", ("/a", "/b"), "/b", ("/b", "/a")),
+        ("log.dirs=/a\nmetadata.log.dir=/m", ("/a",), "/m", ("/m", "/a")),
+        ("log.dir=/a", ("/a",), "/a", ("/a",)),
+    ],
+)
+def test_a_broker_has_log_directories_and_perhaps_another_for_the_metadata_log(
+    said: str, log_dirs: tuple[str, ...], home: str, all_: tuple[str, ...]
+) -> None:
+    config = parse_settings(BROKER.replace("log.dirs=/data", said)).config
+    assert (config.log_dirs, config.log_dir, config.directories) == (log_dirs, home, all_)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("log.dirs=/a,/a", "at least one directory, and none twice"),
+        ("log.dirs=", "at least one directory, and none twice"),
+        ("metadata.log.dir=/m", "log.dirs is missing: where are replicas to be kept"),
+        ("log.dirs=/a\nmetadata.log.dir=/m,/n", "metadata.log.dir=/m,/n: it is one directory"),
+    ],
+)
+def test_log_directories_that_a_broker_cannot_have(said: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        parse_settings(BROKER.replace("log.dirs=/data", said))

@@ -17,7 +17,7 @@ from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, hold
 from node.broker.broker import Broker
 from node.controller.image import Image
 from node.ids import LogId, NodeId, Offset
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import LogDirectories
 from node.storage.view import LogView
 
 
@@ -73,7 +73,7 @@ class BrokerWatch:
         life = self._controllers[node] = self._controllers.get(node, 0) + 1
         return LetIn(node, life)
 
-    def find(self, held: KeptReplicas, found: PartitionLogs) -> None:
+    def find(self, held: KeptReplicas, found: LogDirectories) -> None:
         """What it found on its disk. Raises Broken where no log may hold that."""
         for name in found:
             key = key_of(name, found[name].topic)

@@ -22,7 +22,7 @@ from node.effects import (
 from node.ids import METADATA_LOG, LogId, NodeId, Offset, parse_uuid
 from node.outbox import Output
 from node.records.batch import read_header
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import LogDirectories
 from node.storage.view import LogView
 
 _LOOKED_AT = frozenset((AppendBatches, CreateLog, RemoveLog, RestartLog, Trace, TruncateLog))
@@ -55,7 +55,7 @@ class WatchedBroker:
         node: NodeId,
         broker: Broker,
         metadata: LogView,
-        found: PartitionLogs,
+        found: LogDirectories,
         at_ns: int,
     ) -> Self:
         """A process has opened its logs, and has not started yet. Raises InvariantViolated."""

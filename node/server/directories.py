@@ -1,0 +1,108 @@
+"""What lies in the directories that a node's file names.
+
+Kafka has the metadata log in metadata.log.dir, or else in the first of log.dirs, and does not start
+where they are named in another order. Here it is where it lies, unless metadata.log.dir says where.
+
+A directory is the node's by its meta.properties, which `format` makes. As in Kafka no start makes
+it (`KafkaRaftServer.initializeLogDirs`): a disk that is not mounted would be a new one.
+"""
+
+from collections.abc import Mapping
+
+from node.config import NodeConfig
+from node.server.outcome import Refusal
+from node.storage.disk import Disk
+from node.storage.layout import BOOTSTRAP_CHECKPOINT, META_PROPERTIES, METADATA_DIRECTORY
+from node.storage.log_directories import LogDirectory
+from node.storage.meta import MetaProperties, load_meta
+from node.storage.storage_errors import CorruptFile
+
+Disks = Mapping[str, Disk]  # by the paths of `NodeConfig.directories`
+
+
+def metadata_directory(config: NodeConfig, disks: Disks) -> str:
+    """In which the metadata log is, or is to be. Raises Refusal."""
+    holders = [path for path in config.directories if disks[path].exists(METADATA_DIRECTORY)]
+    if config.metadata_log_dir is not None:
+        chosen = config.metadata_log_dir
+    elif holders:
+        chosen = holders[0]
+    else:
+        unformatted = (path for path in config.log_dirs if not _is_formatted(disks[path]))
+        chosen = next(unformatted, config.log_dirs[0])
+    for other in holders:
+        if other != chosen:
+            raise Refusal(
+                what=f"there is a metadata log in {other}, and the metadata log is in {chosen}",
+                where=f"{other}/{METADATA_DIRECTORY}",
+                next_step="set metadata.log.dir to the directory with the newer one, and move the"
+                " other away; compare them with: kraft-node dump-log DIRECTORY",
+            )
+    disk = disks[chosen]
+    if not holders and _is_formatted(disk) and not disk.exists(BOOTSTRAP_CHECKPOINT):
+        raise Refusal(
+            what="none of the directories has the metadata log",
+            where=", ".join(config.directories),
+            next_step="add the one that has it to log.dirs, or an empty one, and then:"
+            f" kraft-node format -t CLUSTER_ID {_leaving(config)}",
+        )
+    return chosen
+
+
+def log_directories(
+    config: NodeConfig, own: MetaProperties, disks: Disks
+) -> tuple[LogDirectory, ...]:
+    """Of a broker, for replicas; `own` is of the directory with the metadata log. Raises Refusal,
+    or CorruptFile."""
+    found: dict[str, MetaProperties] = {config.log_dir: own}
+    for path in config.directories:
+        if path == config.log_dir:
+            continue
+        meta = found[path] = _meta(config, own, path, disks[path])
+        for other, known in found.items():
+            if other != path and known.directory_id == meta.directory_id:
+                raise Refusal(
+                    what=f"two log directories have the same directory.id: {other} and {path}",
+                    where=f"{path}/{META_PROPERTIES}",
+                    next_step="one is a copy of the other: take the older one out of log.dirs;"
+                    " or empty it, and then:"
+                    f" kraft-node format -t {own.cluster_id} {_leaving(config)}",
+                )
+    return tuple(
+        LogDirectory(path=path, id=found[path].directory_id, disk=disks[path])
+        for path in config.log_dirs
+    )
+
+
+def _meta(config: NodeConfig, own: MetaProperties, path: str, disk: Disk) -> MetaProperties:
+    where = f"{path}/{META_PROPERTIES}"
+    if not _is_formatted(disk):
+        raise Refusal(
+            what=f"one of the log directories is not formatted: it holds no {META_PROPERTIES}",
+            where=where,
+            next_step="mount its disk, or put the file back; or take it out of log.dirs; or, if it"
+            f" is new and empty: kraft-node format -t {own.cluster_id} {_leaving(config)}",
+        )
+    try:
+        meta = load_meta(disk)
+    except CorruptFile as error:
+        raise CorruptFile(f"in {path}: {error}") from error
+    if (meta.cluster_id, meta.node_id) != (own.cluster_id, own.node_id):
+        raise Refusal(
+            what=f"this directory is of node {meta.node_id} in cluster {meta.cluster_id}, and"
+            f" {config.log_dir} is of node {own.node_id} in cluster {own.cluster_id}",
+            where=where,
+            next_step=f"set log.dirs to directories of node {config.node_id}; or add an empty one,"
+            f" and then: kraft-node format -t {own.cluster_id} {_leaving(config)}",
+        )
+    return meta
+
+
+def _is_formatted(disk: Disk) -> bool:
+    return disk.exists(META_PROPERTIES)
+
+
+def _leaving(config: NodeConfig) -> str:
+    """What is formatted as it is."""
+    voters = "" if config.quorum_voters else " --no-initial-controllers"
+    return f"-c FILE --ignore-formatted{voters}"
