@@ -99,19 +99,25 @@ def _read_disk(copy: Path, node: int, known: DecodedBatches) -> _Disk:
 
 
 def _identify(home: Path, disk: _Disk) -> None:
-    """Whose disk it is, and whether it was left in good order."""
-    found = home.rglob("meta.properties")  # a second log directory's lies deeper
-    path = min(found, key=lambda each: (len(each.parts), each), default=None)
-    if path is None:
+    """Whose disk it is, and whether it was left in good order: all log directories have to say so.
+    Which disk it is tells the first; a second one lies deeper."""
+    found = sorted(home.rglob("meta.properties"), key=lambda each: (len(each.parts), each))
+    if not found:
         disk.problems.append("no meta.properties")
         return
-    try:
-        disk.meta = read_meta_properties(path)
-        disk.clean_shutdown = read_clean_shutdown(path.with_name(".kafka_cleanshutdown"))
-    except DamagedError as error:
-        disk.problems.append(str(error))
-    if disk.meta and disk.meta.node_id != disk.node:
-        disk.problems.append(f"meta.properties belongs to node {disk.meta.node_id}")
+    said: set[int | None] = set()
+    for path in found:
+        try:
+            meta = read_meta_properties(path)
+            disk.meta = disk.meta or meta
+            said.add(read_clean_shutdown(path.with_name(".kafka_cleanshutdown")))
+        except DamagedError as error:
+            disk.problems.append(str(error))
+            said.add(None)
+            continue
+        if meta.node_id != disk.node:
+            disk.problems.append(f"meta.properties belongs to node {meta.node_id}")
+    disk.clean_shutdown = said.pop() if len(said) == 1 else None
 
 
 def _election_state(log: Path) -> QuorumState | None:

@@ -90,6 +90,20 @@ def test_a_second_log_directory_has_its_own_replicas_and_checkpoints(tmp_path: P
     assert disk["directory"][-1] == "1", "who votes is told by the directory of the metadata log"
 
 
+@pytest.mark.parametrize(("second", "found"), [(42, 42), (41, None), (None, None)])
+def test_all_log_directories_have_to_say_that_it_shut_down_cleanly(
+    second: int | None, found: int | None, tmp_path: Path
+) -> None:
+    home = log_directory(tmp_path, 1, []).parent
+    other = home / "kraft.second"
+    other.mkdir()
+    (other / "meta.properties").write_text((home / "meta.properties").read_text())
+    for place, epoch in ((home, 42), (other, second)):
+        if epoch is not None:
+            (place / ".kafka_cleanshutdown").write_text(f'{{"version":0,"brokerEpoch":{epoch}}}')
+    assert read_disks(tmp_path)["disks"]["clean_shutdown"].to_pylist() == [found]
+
+
 def test_what_is_no_value(tmp_path: Path) -> None:
     short = record_batch(0, 0, [record(b"1234567"), record(b"", 1), record(b"12345678", 2)])
     partition(tmp_path, short)
