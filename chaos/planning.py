@@ -20,6 +20,7 @@ from chaos.cluster.targets.named import (
 from chaos.cluster.targets.own_brokers import COMBINED, ROLES
 from chaos.combined_roles import why_not_combined
 from chaos.controls import CONTROLS
+from chaos.nemesis.abilities import Ability
 from chaos.operator_errors import OperatorError, UsageError
 from chaos.plan import RunPlan
 from chaos.runtimes import DOCKER, RUNTIMES
@@ -160,6 +161,11 @@ def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
         raise UsageError(
             f"{scenario.name}: its clients use transactions, which brokers of our own refuse"
             f"{of_kafka}"
+        )
+    if Ability.MOVE_REPLICAS in scenario.needs:
+        raise UsageError(
+            f"{scenario.name}: it moves replicas between log directories, which brokers of our own"
+            f" do not{of_kafka}"
         )
     require_reachable(choices.runtime, choices.client, choices.topic_client)
 

@@ -113,7 +113,10 @@ def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
             Choices(scenario="all-unclean", runtime="docker", settings={"nodes": "3"}),
             "nodes=3: beside brokers there are controllers=1 or 3",
         ),
-        (Choices(scenario="moved-replicas", runtime="sim"), "log_dirs=2: a broker of ours has one"),
+        (
+            Choices(scenario="moved-replicas", runtime="docker"),
+            "it moves replicas between log directories, which brokers of our own do not",
+        ),
         (Choices(scenario="power-off", runtime="sim", settings={"elr": "off"}), "elr=off: our own"),
     ],
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.interface import NodeId, Roles
 from chaos.cluster.targets.own_brokers import CONTROLLERS, OwnBrokers
-from chaos.cluster.targets.target import Seat, TargetBounds
+from chaos.cluster.targets.target import Seat, TargetBounds, second_log_directory
 from chaos.cluster.topology import OUTER_PORT, host_name, inner_port, second_port
 from chaos.conditions import Conditions
 from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
@@ -102,7 +102,7 @@ class OwnNode:
         roles = self.roles(seat.node)
         settings = {
             **(self.brokers.of_broker(seat) if roles.is_broker else _of_controller(seat)),
-            "log.dirs": log_directory,
+            "log.dirs": self._log_dirs(log_directory, of_broker=roles.is_broker),
             **self._known(votes=roles.is_controller),
             **self.brokers.properties(),
             **({} if self.brokers.stock else self.conditions.properties()),
@@ -152,6 +152,11 @@ class OwnNode:
     @property
     def _first_controller(self) -> int:
         return 1 if self.brokers.combined else self.brokers.count + 1
+
+    def _log_dirs(self, first: str, *, of_broker: bool) -> str:
+        """Controllers have one, in which the metadata log is; so is a broker's first."""
+        two = self.brokers.log_dirs == 2 and of_broker
+        return f"{first},{second_log_directory(first)}" if two else first
 
     def _known(self, *, votes: bool) -> Mapping[str, str]:
         """The controllers that its configuration tells a node of. No disk tells one that is none of

@@ -13,7 +13,16 @@ from chaos.cluster.topology import OUTER_PORT, second_port
 
 BROKERS, CONTROLLERS = "brokers", "controllers"
 ROLES, COMBINED = "roles", "combined"
-OF_BROKERS = (CONTROLLERS, ROLES, "elr", "replication", "min_isr", "unclean", "defaults")
+OF_BROKERS = (
+    CONTROLLERS,
+    ROLES,
+    "elr",
+    "replication",
+    "min_isr",
+    "unclean",
+    "defaults",
+    "log_dirs",
+)
 _OF_ALL = ("broker.session.timeout.ms",)
 _OF_BROKER = (
     "broker.heartbeat.interval.ms",
@@ -33,6 +42,7 @@ class OwnBrokers:
     min_isr: int = 1
     unclean: bool = False  # elections from outside ISR and ELR, at once
     stock: bool = False  # Kafka's own time-outs
+    log_dirs: int = 1  # of each, all on its one disk
 
     def as_words(self) -> dict[str, str]:
         """But for the controllers."""
@@ -44,6 +54,7 @@ class OwnBrokers:
             "min_isr": str(self.min_isr),
             "unclean": "on" if self.unclean else "off",
             "defaults": "stock" if self.stock else "quick",
+            "log_dirs": str(self.log_dirs),
         }
 
     def properties(self) -> Mapping[str, str]:
@@ -96,4 +107,5 @@ def brokers_of(chosen: KafkaSettings) -> OwnBrokers:
         min_isr=chosen.min_isr,
         unclean=chosen.unclean,
         stock=chosen.stock,
+        log_dirs=chosen.log_dirs,
     )

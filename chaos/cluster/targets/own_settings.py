@@ -22,10 +22,6 @@ _VALUES: Mapping[str, Sequence[str]] = {
     NODES: [str(count) for count in range(1, _MOST + 1)],
     BROKERS: [str(count) for count in range(MOST + 1)],
 }
-# What Apache Kafka's nodes can be and ours cannot, by the one value that is true of ours.
-_ONLY = {
-    "log_dirs": ("1", "a broker of ours has one log directory"),
-}
 OF_NODES = (
     "connections.max.idle.ms",
     "controller.quorum.append.linger.ms",
@@ -120,9 +116,6 @@ def _why_not(name: str, value: str, *, has_brokers: bool) -> str:
         return _why_not_kafkas(name, value, has_brokers=has_brokers)
     if value in _VALUES.get(name, ()) or (has_brokers and name in OF_BROKERS):
         return ""
-    if has_brokers and name in _ONLY:
-        only, why = _ONLY[name]
-        return "" if value == only else why
     return f"our own node has {_all()}; --target kafka has more"
 
 
@@ -138,4 +131,4 @@ def _why_not_kafkas(name: str, value: str, *, has_brokers: bool) -> str:
 
 def _all() -> str:
     own = ", ".join(f"{name} ({' '.join(values)})" for name, values in _VALUES.items())
-    return f"{own}, and with {BROKERS} {', '.join((*OF_BROKERS, *_ONLY))}"
+    return f"{own}, and with {BROKERS} {', '.join(OF_BROKERS)}"

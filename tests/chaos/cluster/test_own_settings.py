@@ -101,7 +101,7 @@ def test_stock_is_what_kafka_waits_unless_told_otherwise() -> None:
             {"brokers": "3", "roles": "combined", "controllers": "1"},
             "with roles=combined all 3 brokers are controllers, and there may be more",
         ),
-        ({"log_dirs": "2"}, "log_dirs=2: a broker of ours has one log directory"),
+        ({"log_dirs": "3"}, "log_dirs=3: a number from 1 to 2"),
         ({"log.cleaner.threads": "2"}, "log.cleaner.threads=2: our own node has no such setting"),
         (
             {"log.flush.start.offset.checkpoint.interval.ms": "1"},
@@ -121,8 +121,12 @@ def test_what_no_node_of_ours_can_have_is_refused_by_name(
         target_named("node", {"brokers": "1", **settings})
 
 
-def test_one_log_directory_is_what_there_is() -> None:
-    target_named("node", {"brokers": "1", "roles": "separate", "log_dirs": "1"})
+def test_brokers_may_have_two_log_directories_and_controllers_have_one() -> None:
+    target = made(log_dirs="2", controllers="1")
+    assert target.settings["log_dirs"] == "2"
+    assert read(target, BROKER).config.log_dirs == ("/data/kraft", "/data/kraft.second")
+    assert read(target, CONTROLLER).config.log_dirs == ("/data/kraft",)
+    assert read(made(), BROKER).config.log_dirs == ("/data/kraft",)
 
 
 @pytest.mark.parametrize(("controllers", "kinds"), [("3", "bbb"), ("5", "bbbcc")])
