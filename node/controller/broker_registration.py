@@ -94,12 +94,11 @@ def _end_of_last_life(
 ) -> list[MetadataRecord]:
     """Clean: it kept the epoch that it was registered with. Before the feature every end was
     unclean, and none mattered (KIP-966, "Detection of an unclean shutdown")."""
-    is_clean = existing is not None and existing.broker_epoch == request.previous_epoch
     if not situation.image.has_elr:
         return [*when_removed(situation, request.broker)]
-    if not is_clean:
+    if existing is None or existing.broker_epoch != request.previous_epoch:
         return [*when_in_doubt(situation, request.broker)]
-    return [*when_back(situation, request.broker, request.directories)]
+    return [*when_back(situation, existing, request.directories)]
 
 
 def _check_directories(image: Image, request: BrokerRegistrationRequest) -> None:

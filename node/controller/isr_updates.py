@@ -8,7 +8,7 @@ from node.controller import replica_rules
 from node.controller.decision import Situation
 from node.controller.image import Partition, PartitionKey
 from node.controller.partition_changes import Election, Rules, change, without
-from node.records.metadata import PartitionChangeRecord
+from node.records.metadata import PartitionChangeRecord, RegisterBrokerRecord
 
 _NOBODY = -1
 Among = Callable[[Partition], bool]
@@ -55,16 +55,21 @@ def when_removed(
 
 
 def when_back(
-    situation: Situation, broker: int, directories: Collection[UUID]
+    situation: Situation, last: RegisterBrokerRecord, directories: Collection[UUID]
 ) -> list[PartitionChangeRecord]:
     """It shut down cleanly, and comes with these directories. It vouches for what is in them: of a
-    replica that is assigned to another one nobody knows what it has (Kafka goes by the broker
-    alone)."""
+    replica that is assigned to another one nobody knows what it has, nor, if one is missing, of a
+    replica of which it had not yet said where it is (Kafka goes by the broker alone)."""
+    broker = last.broker_id
+    is_one_missing = not set(last.log_dirs) <= set(directories)
 
     def is_missed(found: Partition) -> bool:
-        return broker in found.replicas and not replica_rules.is_there(
-            directories, found.directory(broker)
-        )
+        if broker not in found.replicas:
+            return False
+        own = found.directory(broker)
+        if own in (replica_rules.MIGRATING, replica_rules.UNASSIGNED):
+            return is_one_missing
+        return own not in directories
 
     in_doubt = when_in_doubt(situation, broker, among=is_missed)
     return [*in_doubt, *when_removed(situation, broker, among=lambda it: not is_missed(it))]

@@ -186,9 +186,13 @@ def test_a_clean_shutdown_does_not_vouch_for_a_directory_that_is_missing(
     assert brokers.state() == ((2,), elr, 2)
 
 
-def test_nobody_is_doubted_before_a_replica_has_a_directory() -> None:
+@pytest.mark.parametrize(("left", "elr"), [((ONE, OTHER), (1,)), ((OTHER,), ())])
+def test_nor_for_a_replica_that_may_have_been_in_it(
+    left: tuple[UUID, ...], elr: tuple[int, ...]
+) -> None:
+    """Its broker had not said yet where it is."""
     brokers = with_two_disks()
     brokers.fence(3)
     brokers.fence(1)
-    brokers.register(1, clean=True, directories=(OTHER,))
-    assert brokers.state() == ((2,), (1,), 2)
+    brokers.register(1, clean=True, directories=left)
+    assert brokers.state() == ((2,), elr, 2)

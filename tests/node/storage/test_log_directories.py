@@ -1,0 +1,194 @@
+"""Several log directories as one, on a disk that forgets."""
+
+import random
+from uuid import UUID
+
+import pytest
+
+from chaos.cluster.interface import PowerCutMode
+from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.trouble import DiskStep
+from node.ids import Epoch, LogId, Offset
+from node.records.batch import encode_batch
+from node.storage.clean_shutdown import CLEAN_SHUTDOWN
+from node.storage.log_directories import LogDirectories, LogDirectory
+from node.storage.offset_checkpoints import HIGH_WATERMARKS, LOG_STARTS, load_offsets
+from node.storage.storage_errors import CorruptFile
+from tests.support.segments import by_size
+
+ORDERS, BILLS = LogId("orders-0"), LogId("bills-0")
+TOPIC, OTHER_TOPIC = UUID(int=7), UUID(int=8)
+ONE, TWO = UUID(int=101), UUID(int=102)
+
+
+class CutError(Exception):
+    pass
+
+
+class Disk:
+    """One disk with two log directories on it."""
+
+    def __init__(self) -> None:
+        self.files = FileSystem(before=self._before)
+        self.left = -1  # steps before the power fails
+        for name in ("one", "two"):
+            SimDisk(self.files).make_directory(name)
+
+    def _before(self, _: DiskStep) -> None:
+        if self.left == 0:
+            raise CutError
+        self.left -= 1
+
+    def at(self, name: str) -> SimDisk:
+        return SimDisk(self.files, name)
+
+    def open(self) -> LogDirectories:
+        directories = [
+            LogDirectory(path=name, id=id_, disk=self.at(name))
+            for name, id_ in (("one", ONE), ("two", TWO))
+        ]
+        return LogDirectories.open(directories, by_size())
+
+    def cut(self, seed: int = 0, mode: PowerCutMode = PowerCutMode.LOSE_ALL) -> None:
+        self.left = -1
+        self.files.close_all()
+        self.files.power_cut(mode, random.Random(seed))
+
+
+def filled(disk: Disk) -> LogDirectories:
+    """Three records in each of two logs, one in each directory."""
+    logs = disk.open()
+    for log, directory in ((ORDERS, ONE), (BILLS, TWO)):
+        logs.create(log, TOPIC, directory)
+        for number in range(3):
+            batch = encode_batch(
+                [(None, b"value")],
+                base_offset=Offset(number),
+                leader_epoch=Epoch(0),
+                timestamp_ms=number,
+            )
+            logs[log].append(batch)
+    return logs
+
+
+def test_each_log_is_found_where_it_lies() -> None:
+    disk = Disk()
+    for log in filled(disk).values():
+        log.flush()
+    disk.cut()
+    found = disk.open()
+    assert {log: found.directory_of(log) for log in found} == {ORDERS: ONE, BILLS: TWO}
+    assert [found[log].next_offset for log in found] == [3, 3]
+    assert found.directories == (ONE, TWO)
+    assert found.files() == 2
+
+
+def test_checkpoints_are_beside_the_logs_that_they_are_of() -> None:
+    disk = Disk()
+    logs = filled(disk)
+    logs.save_high_watermarks({ORDERS: Offset(1), BILLS: Offset(2)})
+    logs.raise_starts({BILLS: Offset(2)})
+    assert load_offsets(disk.at("one"), HIGH_WATERMARKS) == {ORDERS: 1}
+    assert load_offsets(disk.at("two"), HIGH_WATERMARKS) == {BILLS: 2}
+    assert not disk.at("one").exists(LOG_STARTS)
+    assert load_offsets(disk.at("two"), LOG_STARTS) == {BILLS: 2}
+    disk.files.sync()
+    disk.cut()
+    found = disk.open()
+    assert found.high_watermarks == {ORDERS: 1, BILLS: 2}
+    assert (found[ORDERS].start, found[BILLS].start) == (0, 2)
+
+
+def test_a_log_of_another_topic_goes_wherever_it_was() -> None:
+    disk = Disk()
+    logs = filled(disk)
+    logs.create(ORDERS, OTHER_TOPIC, TWO)
+    disk.cut()
+    found = disk.open()
+    assert found.directory_of(ORDERS) == TWO
+    assert (found[ORDERS].topic, found[ORDERS].next_offset) == (OTHER_TOPIC, 0)
+    assert BILLS in found
+
+
+@pytest.mark.parametrize("mode", PowerCutMode)
+def test_a_power_cut_amid_that_leaves_one_of_them_or_none(mode: PowerCutMode) -> None:
+    steps = 0
+    while True:
+        disk = Disk()
+        logs = filled(disk)
+        disk.left = steps
+        try:
+            logs.create(ORDERS, OTHER_TOPIC, TWO)
+        except CutError:
+            disk.cut(steps, mode)
+            found = disk.open()
+            if ORDERS in found:
+                is_new = found.directory_of(ORDERS) == TWO
+                assert found[ORDERS].topic == (OTHER_TOPIC if is_new else TOPIC)
+            steps += 1
+        else:
+            break
+    assert steps > 10
+
+
+@pytest.mark.parametrize("mode", PowerCutMode)
+def test_a_power_cut_amid_the_last_words_leaves_them_to_nobody_or_whole(mode: PowerCutMode) -> None:
+    steps = 0
+    while True:
+        disk = Disk()
+        logs = filled(disk)
+        for log in logs.values():
+            log.flush()
+        disk.left = steps
+        try:
+            logs.save_clean_shutdown(42)
+        except CutError:
+            disk.cut(steps, mode)
+            said = [disk.at(name).exists(CLEAN_SHUTDOWN) for name in ("one", "two")]
+            found = disk.open()
+            assert found.previous_epoch == (42 if all(said) else -1)
+            assert [found[log].next_offset for log in found] == [3, 3]
+            steps += 1
+        else:
+            break
+    assert steps > 10
+    disk.cut(steps, mode)
+    assert disk.open().previous_epoch == 42
+    assert disk.open().previous_epoch == -1, "nobody can ask for it again"
+
+
+@pytest.mark.parametrize("epochs", [(42, 41), (-1, 42), (42, None)])
+def test_directories_that_disagree_vouch_for_nothing(epochs: tuple[int | None, ...]) -> None:
+    disk = Disk()
+    logs = filled(disk)
+    for log in logs.values():
+        log.flush()
+    for name, epoch in zip(("one", "two"), epochs, strict=True):
+        if epoch is not None:
+            text = f'{{"version":0,"brokerEpoch":{epoch}}}'
+            disk.at(name).replace(CLEAN_SHUTDOWN, text.encode())
+    assert disk.open().previous_epoch == -1
+
+
+def test_a_log_in_both() -> None:
+    disk = Disk()
+    logs = filled(disk)
+    one, two = disk.at("one"), disk.at("two")
+    two.make_directory(ORDERS)
+    for name in one.names(ORDERS):
+        two.replace(f"{ORDERS}/{name}", one.read_all(f"{ORDERS}/{name}"))
+    for log in logs.values():
+        log.close()
+    with pytest.raises(CorruptFile, match="orders-0 lies in two log directories: one and two"):
+        disk.open()
+    two.remove(f"{ORDERS}/partition.metadata")  # it is being removed, or being made
+    assert disk.open().directory_of(ORDERS) == ONE
+
+
+def test_what_is_damaged_is_told_with_its_directory() -> None:
+    disk = Disk()
+    filled(disk)
+    disk.at("two").replace(f"{BILLS}/partition.metadata", b"nothing")
+    with pytest.raises(CorruptFile, match="in two: bills-0/partition"):
+        disk.open()
