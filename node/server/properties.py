@@ -21,6 +21,7 @@ from node.controller.effective_configs import KEYS_OF_NODES
 from node.controller.replica_rules import UNCLEAN_ELECTION
 from node.endpoint import Endpoint, why_not_taken
 from node.ids import NodeId
+from node.limits import MAX_DIRECTORIES
 
 # Where each time-out of QuorumTimeouts is called what in the file; all in ms but the fetch size.
 TIMEOUT_KEYS = {
@@ -353,8 +354,11 @@ def _log_dirs(values: Mapping[str, str], *, is_broker: bool) -> tuple[str, ...]:
             directories = tuple(_list(values[key]))
             if len(directories) != 1 and not is_broker:
                 raise ConfigError(f"{key}={values[key]}: a controller has one directory")
-            if not directories or len(set(directories)) != len(directories):
-                raise ConfigError(f"{key}={values[key]}: at least one directory, and none twice")
+            if len(set(directories)) != len(directories):
+                raise ConfigError(f"{key}={values[key]}: a directory stands there twice")
+            if not 1 <= len(directories) <= MAX_DIRECTORIES:
+                what = f"from 1 to {MAX_DIRECTORIES} directories, as controllers take them"
+                raise ConfigError(f"{key}={values[key]}: {what}")
             return directories
     kept = "are replicas" if is_broker else "is the metadata log"
     raise ConfigError(f"log.dirs is missing: where {kept} to be kept?")

@@ -214,8 +214,9 @@ def _metrics(node: AnyNode, meter: Meter) -> str:
 
 
 def _descriptors(found: Recovered, replicas: LogDirectories | None) -> int:
-    """For connections: the metadata log holds one for each segment, those of replicas one each."""
-    of_replicas = 0 if replicas is None else replicas.files()
+    """For connections: the metadata log holds one for each segment, those of replicas one each, and
+    so does the lock of each log directory beside the first."""
+    of_replicas = 0 if replicas is None else replicas.files() + len(replicas.directories) - 1
     return descriptors_beside(len(found.log.segments) + of_replicas)
 
 

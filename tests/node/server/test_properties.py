@@ -265,8 +265,9 @@ def test_a_broker_has_log_directories_and_perhaps_another_for_the_metadata_log(
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ("log.dirs=/a,/a", "at least one directory, and none twice"),
-        ("log.dirs=", "at least one directory, and none twice"),
+        ("log.dirs=/a,/a", "log.dirs=/a,/a: a directory stands there twice"),
+        ("log.dirs=", "log.dirs=: from 1 to 100 directories"),
+        (f"log.dirs={','.join(map(str, range(101)))}", "from 1 to 100 directories"),
         ("metadata.log.dir=/m", "log.dirs is missing: where are replicas to be kept"),
         ("log.dirs=/a\nmetadata.log.dir=/m,/n", "metadata.log.dir=/m,/n: it is one directory"),
     ],
