@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from chaos.cluster.sim.loop import VirtualLoop, run
 from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.watchdog import Watchdog
+from chaos.cluster.topology import lost_disk
 from chaos.operator_errors import UsageError
 from chaos.planning import Choices, plan_of
 from checkers.evidence.planned import Kind
@@ -86,6 +88,51 @@ def test_brokers_come_up_beside_a_quorum_of_each_form(quorum: str) -> None:
         await cluster.destroy()
 
     run(main_(), loop)
+
+
+def test_two_log_directories_are_on_one_disk(tmp_path: Path) -> None:
+    """A power cut takes from both, a wipe makes both anew, and both are kept for the judge."""
+    loop, broker = VirtualLoop(), NodeId(1)
+
+    async def main_() -> None:
+        cluster = SimCluster(
+            loop=loop,
+            clock=VirtualClock(loop, 1),
+            nodes=1,
+            seed=1,
+            watchdog=Watchdog(lambda: loop.is_signalled),
+            settings={"brokers": "1", "controllers": "1", "log_dirs": "2"},
+        )
+        await cluster.create()
+        drive = cluster.machines[broker].drive
+        known = directory_ids(drive.log_directory())
+        assert len(set(known)) == 2
+        drive.directory("kraft.second").put("unsynced", b"told to nobody")
+        await cluster.power_off([broker])
+        await cluster.start(broker)
+        assert "kraft.second/unsynced" not in drive.log_directory()
+        assert directory_ids(drive.log_directory()) == known
+        assert await cluster.stop(broker)
+        assert "kraft.second/.kafka_cleanshutdown" in drive.log_directory()
+        await cluster.wipe(broker)
+        await cluster.start(broker)
+        new = directory_ids(cluster.machines[broker].drive.log_directory())
+        assert len({*known, *new}) == 4
+        await cluster.collect(tmp_path)
+        await cluster.destroy()
+
+    run(main_(), loop)
+    for disk in ("node-1", lost_disk(broker, 1)):
+        assert (tmp_path / "disks" / disk / "kraft.second" / "meta.properties").exists()
+
+
+def directory_ids(files: Mapping[str, bytes]) -> list[str]:
+    return [
+        line
+        for path in ("meta.properties", "kraft.second/meta.properties")
+        for line in files[path].decode().splitlines()
+        if line.startswith("directory.id=")
+    ]
 
 
 @pytest.mark.parametrize(
