@@ -222,28 +222,32 @@ class HeldReplicas:
     # --- what the metadata log tells ---
 
     def follow(self, image: Image, mono_ns: int) -> None:
-        """As the image has it now."""
-        wanted: set[Key] = set()
+        """As the image has it now. What it does not have any more goes first: there may be a topic
+        of the same name, whose log is made in that place."""
+        for held in self.all():
+            state = image.topics.partition(*held.key)
+            if state is None or self._me not in state.replicas:
+                self._let_go(held)
         for key, state in image.topics.partitions():
             if self._me in state.replicas:
-                wanted.add(key)
                 self._tell(image, key, state, mono_ns)
-        for key in [key for key in self._held if key not in wanted]:
-            held = self._held.pop(key)
-            self._placement.removed(held.directory)
-            self._starts.pop(held.log, None)
-            self._outbox.emit(RemoveLog(log=held.log))
-            self.note(held)
         self._ids = {held.name: key[0] for key, held in self._held.items()}
         if self._image is None:
             self._remove_strays()
         self._image = image
 
+    def _let_go(self, held: Held) -> None:
+        del self._held[held.key]
+        self._placement.remove(held.log)
+        self._starts.pop(held.log, None)
+        self._outbox.emit(RemoveLog(log=held.log))
+        self.note(held)
+
     def _remove_strays(self) -> None:
         """What it has held since an earlier life, and was taken from it while it was off: no image
         tells of that any more (KAFKA-14616)."""
         for log in sorted(set(self._logs) - {held.log for held in self._held.values()}):
-            self._placement.removed(self._logs.directory_of(log))
+            self._placement.remove(log)
             self._outbox.emit(RemoveLog(log=log))
 
     def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
@@ -280,9 +284,7 @@ class HeldReplicas:
         log = LogId(f"{topic.name}-{key[1]}")
         found = self._logs.find(log)
         if found is None or found.topic != key[0]:
-            if found is not None:
-                self._placement.removed(self._logs.directory_of(log))
-            directory = self._placement.place(state.directory(self._me))
+            directory = self._placement.place(log, state.directory(self._me))
             self._outbox.emit(CreateLog(log=log, topic=key[0], directory=directory))
             start = end = Offset(0)
             epochs = LeaderEpochs()

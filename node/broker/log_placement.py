@@ -23,19 +23,25 @@ class PlacedLogs(Protocol):
 
 
 class LogPlacement:
-    """Counts the logs of each directory, with what was asked for in this step."""
+    """Knows the logs of each directory, with what was asked for in this step."""
 
     def __init__(self, logs: PlacedLogs) -> None:
+        self._places = {log: logs.directory_of(log) for log in logs}
         self._counts = dict.fromkeys(logs.directories, 0)
-        for log in logs:
-            self._counts[logs.directory_of(log)] += 1
+        for directory in self._places.values():
+            self._counts[directory] += 1
 
-    def place(self, assigned: UUID) -> UUID:
-        """Of one more log; where several have the fewest, in the first of them."""
+    def place(self, log: LogId, assigned: UUID) -> UUID:
+        """Of a new log, in the place of one of that name; where several have the fewest, in the
+        first of them."""
+        self.remove(log)
         counts = self._counts
         chosen = assigned if assigned in counts else min(counts, key=counts.__getitem__)
         counts[chosen] += 1
+        self._places[log] = chosen
         return chosen
 
-    def removed(self, directory: UUID) -> None:
-        self._counts[directory] -= 1
+    def remove(self, log: LogId) -> None:
+        directory = self._places.pop(log, None)
+        if directory is not None:
+            self._counts[directory] -= 1

@@ -15,6 +15,7 @@ from node.storage.log_directories import LogDirectories
 from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets
 from node.storage.storage_errors import CorruptFile
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
 from tests.support.broker_world import (
     CONTROLLER,
     SECOND,
@@ -258,3 +259,20 @@ def give_new_directory(of: Machine) -> None:
     text = of.disk.read_all(META_PROPERTIES).decode()
     id_ = next(line for line in text.splitlines() if line.startswith("directory.id="))
     of.disk.replace(META_PROPERTIES, text.replace(id_, "directory.id=" + "B" * 22).encode())
+
+
+def test_a_topic_that_was_made_anew_while_nobody_heard_of_it() -> None:
+    """Its last life and the next one are told in one step."""
+    orders = with_two()
+    orders.produced(3)
+    before = logs(orders)[LOG].topic
+    orders.isolate(FOUR)
+    orders.world.ask(CONTROLLER, DeleteTopicsRequest(topics=(DeletedTopic(name="orders"),)))
+    orders.world.run_ms(500)
+    topic = make(orders, "orders", 1)
+    assert topic != before
+    orders.world.run_ms(500)
+    orders.world.cut.clear()
+    orders.world.run_ms(3000)
+    assert logs(orders)[LOG].topic == topic
+    until_known(orders)
