@@ -46,7 +46,7 @@ class DirectoryReports:
         wrong = [held for held in self._replicas.all() if self._is_elsewhere(held)]
         if wrong:
             self._due_ns = NEVER_NS
-            self._link.ask(self._report(wrong[:_MOST]), self._answered)
+            self._link.send(self._report(wrong[:_MOST]), self._on_response)
 
     def deadline_ns(self) -> int:
         return self._due_ns if self._must_look else NEVER_NS
@@ -64,7 +64,7 @@ class DirectoryReports:
             ),
         )
 
-    def _answered(self, response: Response | None, mono_ns: int) -> None:  # noqa: ARG002
-        """Whatever the answer is: what is still another in the image then is told once more."""
+    def _on_response(self, response: Response | None, mono_ns: int) -> None:  # noqa: ARG002
+        """Whatever the response is: what is still another in the image then is told once more."""
         self._due_ns = mono_ns + _AGAIN_NS
         self._must_look = True
