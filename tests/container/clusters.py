@@ -1,9 +1,11 @@
 """Clusters of stand-ins for the tests, and words to say what they are asked."""
 
 import asyncio
+import json
 import os
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from docker.models.containers import Container
@@ -95,3 +97,31 @@ def said_in(container: Container, *command: str) -> bytes:
     assert status == 0, output
     assert isinstance(output, bytes)
     return output
+
+
+def left_of(name: str) -> list[str]:
+    """Containers, networks and volumes whose names hold that of a run."""
+    client = docker_engine.require()
+    try:
+        found = [
+            *(str(each.name) for each in client.containers.list(all=True, ignore_removed=True)),
+            *(str(each.name) for each in client.networks.list()),
+            *(str(each.name) for each in client.volumes.list()),
+        ]
+        return [each for each in found if name in each]
+    finally:
+        client.close()
+
+
+def assert_every_fault_is_proved(directory: Path) -> None:
+    """Of the run that left this: it was valid for good reasons, and nothing stays of it."""
+    verdict = json.loads((directory / "verdict.json").read_text())
+    assert verdict["verdict"] == "valid", verdict["sentence"]
+    rows = {row["check"]: row for row in verdict["results"]}
+    assert rows["linearizable"]["looked_at"] > 500
+    assert rows["durability"]["looked_at"] > 100
+    assert rows["faults-bit"]["looked_at"] > 0
+    assert verdict["statistics"]["elections"] > 1
+    assert (directory / "report.html").stat().st_size > 5_000
+    assert {path.name for path in (directory / "disks").iterdir()} == {"node-1", "node-2", "node-3"}
+    assert left_of(directory.name) == []

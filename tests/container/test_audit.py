@@ -24,7 +24,7 @@ from tests.container.clusters import run, run_id
 pytestmark = pytest.mark.container
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def _images() -> None:
     prepare(print)
 
@@ -48,6 +48,7 @@ def test_a_disk_that_lies_is_found_out(tmp_path: Path) -> None:
     assert {each.outcome for each in found.differences} & {NextStart.TRUSTED, NextStart.REFUSES}
 
 
+@pytest.mark.night
 def test_a_cut_that_forgets_nothing_shows_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

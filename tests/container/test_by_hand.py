@@ -11,7 +11,7 @@ from chaos.kafka_findings.all_findings import FINDINGS
 from chaos.releases import NEWEST
 from chaos.setup import docker_engine, images, kafka_image
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.night, pytest.mark.timeout(900)]
 
 # Where the base image comes without them.
 DOCKERFILE = b"""\

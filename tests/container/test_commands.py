@@ -14,13 +14,15 @@ import pytest
 from chaos.cli import main
 from chaos.installation import prepare
 from chaos.setup import docker_engine
+from tests.container.clusters import left_of
 from tests.support.interrupting import interrupt_twice
 from tests.support.load import GENTLY
 
+PLAY = "test-play"  # of one test at a time
 BEGUN_WITHIN_S = 180.0  # on a machine that others use too
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def _images() -> None:
     prepare(print)
 
@@ -36,20 +38,6 @@ def harness(out: Path, *words: str) -> "subprocess.Popen[str]":
     )
 
 
-def left_of(name: str) -> list[str]:
-    """Containers, networks and volumes whose names hold that of a run."""
-    client = docker_engine.require()
-    try:
-        found = [
-            *(str(each.name) for each in client.containers.list(all=True, ignore_removed=True)),
-            *(str(each.name) for each in client.networks.list()),
-            *(str(each.name) for each in client.volumes.list()),
-        ]
-        return [each for each in found if name in each]
-    finally:
-        client.close()
-
-
 def begun(out: Path, scenario: str, what: str = "run.json") -> Path:
     """The directory of a run under way, once it holds `what`."""
     deadline = time.monotonic() + BEGUN_WITHIN_S
@@ -61,27 +49,9 @@ def begun(out: Path, scenario: str, what: str = "run.json") -> Path:
     raise AssertionError("no run began")
 
 
-@pytest.mark.parametrize("scenario", ["partition-leader", "kill-leader", "power-off"])
-def test_a_scenario_ends_valid_with_every_fault_proved(
-    scenario: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = main(
-        ["run", scenario, "--duration", "12", "--seed", "5", "--json", "--out", str(tmp_path)]
-    )
-    verdict = json.loads(capsys.readouterr().out)
-    directory = Path(verdict["directory"])
-    assert (code, verdict["verdict"]) == (0, "valid"), verdict["sentence"]
-    rows = {row["check"]: row for row in verdict["results"]}
-    assert rows["linearizable"]["looked_at"] > 500
-    assert rows["durability"]["looked_at"] > 100
-    assert rows["faults-bit"]["looked_at"] > 0
-    assert verdict["statistics"]["elections"] > 1
-    assert (directory / "report.html").stat().st_size > 5_000
-    assert {path.name for path in (directory / "disks").iterdir()} == {"node-1", "node-2", "node-3"}
-    assert left_of(directory.name) == []
-
-
-@pytest.mark.parametrize("after", ["run.json", "events-ops.jsonl.zst"])
+@pytest.mark.parametrize(
+    "after", [pytest.param("run.json", marks=pytest.mark.night), "events-ops.jsonl.zst"]
+)
 def test_an_interrupted_run_leaves_nothing_on_the_machine(tmp_path: Path, after: str) -> None:
     process = harness(tmp_path, "baseline", "--duration", "60")
     directory = begun(tmp_path, "baseline", after)
@@ -108,6 +78,7 @@ def test_the_next_run_removes_what_a_killed_one_left_and_both_can_be_judged(tmp_
     assert "the harness died" in verdict["sentence"]
 
 
+@pytest.mark.night
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
     """With the same scenario and seed, into different directories: the worst case."""
     outs = [tmp_path / "a", tmp_path / "b"]
@@ -135,19 +106,20 @@ def test_a_power_cut_is_refused_where_no_disk_can_lose_power(
 @pytest.fixture
 def playground(capsys: pytest.CaptureFixture[str]) -> Iterator[list[str]]:
     """The options of a cluster that is up; what it said is still to be read."""
-    assert main(["up", "test-play"]) == 0
-    yield ["--name", "test-play"]
-    assert main(["down", "test-play"]) == 0
+    assert main(["up", PLAY]) == 0
+    yield ["--name", PLAY]
+    assert main(["down", PLAY]) == 0
     capsys.readouterr()
-    assert left_of("test-play") == []
+    assert left_of(PLAY) == []
 
 
+@pytest.mark.xdist_group(PLAY)
 def test_a_cluster_to_play_with(playground: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     bootstrap = re.findall(r"127\.0\.0\.1:\d+", said.split("bootstrap ")[1].splitlines()[0])
     assert len(bootstrap) == 3
     assert "kraft-chaos down test-play" in said
-    assert main(["up", "test-play"]) == 255
+    assert main(["up", PLAY]) == 255
     assert "already" in capsys.readouterr().err
     for fault, found in (
         ("partition-leader", "swallowed"),
@@ -168,6 +140,7 @@ def test_a_cluster_to_play_with(playground: list[str], capsys: pytest.CaptureFix
     assert "no node 9" in capsys.readouterr().err
 
 
+@pytest.mark.xdist_group(PLAY)
 def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
     playground: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,13 +163,14 @@ def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
     assert "no cluster 'nobody-plays-here' is up" in capsys.readouterr().err
 
 
+@pytest.mark.xdist_group(PLAY)
 def test_what_an_engine_left_that_was_restarted_can_be_brought_down(
     playground: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The fixture brings it down."""
     client = docker_engine.require()
     try:
-        for container in client.containers.list(filters={"name": "test-play"}):
+        for container in client.containers.list(filters={"name": PLAY}):
             container.kill()
     finally:
         client.close()

@@ -1,4 +1,5 @@
-"""What containers left: a run of each target, damaged; what is missing accuses nobody."""
+"""What containers of Apache Kafka left, damaged: what is missing accuses nobody. Of our own node's
+`test_recorded.py` does so."""
 
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from tests.damage.campaign import damages
 RUN = ["run", "kill-leader", "--runtime", "docker", "--seed", "5", "--duration", "6"]
 
 
-@pytest.mark.parametrize("target", ["node", "kafka"])
-def test_no_damage_passes_for_valid_or_accuses_a_node(tmp_path: Path, target: str) -> None:
+@pytest.mark.night
+@pytest.mark.timeout(900)
+def test_no_damage_passes_for_valid_or_accuses_a_node(tmp_path: Path) -> None:
     """Where the machine is too busy for a valid run there is nothing to damage."""
     out = tmp_path / "runs"
-    code = main([*RUN, "--target", target, "--rate", "40", "--out", str(out)])
+    code = main([*RUN, "--target", "kafka", "--rate", "40", "--out", str(out)])
     directory = (out / "latest").resolve()
     pressure = read_run_info(directory).pressure
     assert "longest_late_ms" in pressure, "nobody measured the machine"

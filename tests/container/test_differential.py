@@ -6,7 +6,7 @@ import pytest
 
 from tests.differential.__main__ import compare
 
-REQUESTS = 300
+REQUESTS = 150
 
 
 @pytest.mark.timeout(600)

@@ -48,6 +48,7 @@ def test_a_power_cut_takes_what_only_one_broker_had_in_its_page_cache(
         assert (run / f"disks/node-{node}/.kafka_cleanshutdown").is_file()
 
 
+@pytest.mark.night
 @pytest.mark.timeout(600)
 def test_brokers_that_are_controllers_as_well_lose_nothing_that_was_promised(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

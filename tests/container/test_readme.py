@@ -11,11 +11,12 @@ import pytest
 
 from chaos.installation import prepare
 from chaos.setup import docker_engine
-from tests.container.test_commands import left_of
+from tests.container.clusters import assert_every_fault_is_proved, left_of
+from tests.support.readme import COMMANDS, MIXED, ROOT, readme_blocks
 
 pytestmark = pytest.mark.spark
 
-ROOT = Path(__file__).resolve().parents[2]
+PLAYED = "kraft-chaos-play-"
 PROGRAMS = {"kraft-chaos": "chaos.cli", "kraft-node": "node.server.cli"}
 
 # What a command prints, by how it begins; every command of the README must be here.
@@ -46,15 +47,22 @@ PROMISED = {
 }
 
 
-def readme_blocks() -> list[list[str]]:
-    """Of each console block, every line after a `$`, its comment taken off."""
-    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    typed = [re.findall(r"^\$ (.*)$", block, re.MULTILINE) for block in blocks]
-    return [[shlex.join(shlex.split(line, comments=True)) for line in lines] for lines in typed]
-
-
-COMMANDS = [command for lines in readme_blocks() for command in lines]
-BY_HAND = [lines for lines in readme_blocks() if lines and not lines[0].startswith("make ")]
+# `make test` and such, and what has a test of its own.
+ELSEWHERE = ("make ", MIXED)
+BY_HAND = [
+    lines
+    for block in readme_blocks()
+    if (lines := [line for line in block if not line.startswith(ELSEWHERE)])
+]
+LONG = ("kraft-chaos compare", "kraft-chaos up", "kraft-chaos report")
+CASES = [
+    pytest.param(
+        lines,
+        id=lines[0].removeprefix("kraft-chaos "),
+        marks=[pytest.mark.longest] if any(line.startswith(LONG) for line in lines) else [],
+    )
+    for lines in BY_HAND
+]
 
 
 def a_shell_in(directory: Path) -> dict[str, str]:
@@ -82,17 +90,19 @@ def test_the_make_targets_of_the_readme_exist() -> None:
 
 def test_every_other_command_of_the_readme_is_typed_and_promises_something() -> None:
     typed = [command for lines in BY_HAND for command in lines]
-    assert typed == [command for command in COMMANDS if not command.startswith("make ")]
+    assert {*typed} == {command for command in COMMANDS if not command.startswith(ELSEWHERE)}
     assert [begin for begin in PROMISED if not any(each.startswith(begin) for each in typed)] == []
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("typed", BY_HAND, ids=lambda typed: typed[0].removeprefix("kraft-chaos "))
+@pytest.mark.parametrize("typed", CASES)
 def test_whoever_types_what_the_readme_says_sees_what_it_promises(
     typed: list[str], tmp_path: Path
 ) -> None:
     docker_engine.require().close()
-    assert not left_of("kraft-chaos-play-"), "somebody plays on this machine: kraft-chaos down"
+    plays = "kraft-chaos up" in typed
+    if plays:
+        assert not left_of(PLAYED), "somebody plays on this machine: kraft-chaos down"
     prepare(print)
     shell = a_shell_in(tmp_path)
     for command in typed:
@@ -109,5 +119,8 @@ def test_whoever_types_what_the_readme_says_sees_what_it_promises(
         assert done.returncode == (255 if command == "kraft-chaos doctor" and missing else 0), told
         assert [words for words in promised(command) if words not in done.stdout] == [], told
     if any(command.startswith("kraft-chaos report") for command in typed):
+        (power_off,) = tmp_path.glob("runs/*-power-off-*")
+        assert_every_fault_is_proved(power_off)
         assert (tmp_path / "report.html").stat().st_size > 10_000
-    assert left_of("kraft-chaos-play-") == []
+    if plays:
+        assert left_of(PLAYED) == []

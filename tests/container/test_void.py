@@ -1,7 +1,7 @@
 """Void is real: a fault whose effect is disabled ends a run VOID and says what is missing.
 
-Every case is a whole run of containers with one window. The effect is taken away from outside, by
-a patch in this process; the program has no knob for it.
+Every case is a whole run of containers, with some windows one after the other. The effect is taken
+away from outside, by a patch in this process; the program has no knob for it.
 """
 
 import html
@@ -27,12 +27,13 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.scenarios import SCENARIOS
+from checkers.history.store import read_run
 from tests.support.one_fault import NAME, scenario_of
 
 Disable = Callable[[pytest.MonkeyPatch], None]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def _images() -> None:
     prepare(print)
 
@@ -105,12 +106,21 @@ def stop_sent_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Container, "stop", lambda *_, **__: None)
 
 
+def together(*several: Disable) -> Disable:
+    def disable(monkeypatch: pytest.MonkeyPatch) -> None:
+        for each in several:
+            each(monkeypatch)
+
+    return disable
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
+    """`faults`: each by itself, one after the other, with what its missing evidence says."""
+
     name: str
-    fault: Fault
+    faults: Sequence[tuple[Fault, str]]
     disable: Disable
-    says: str
 
 
 CLEAN = NetworkPartition(victim=ControllerLeader())
@@ -118,81 +128,46 @@ OUT = NetworkPartition(victim=ControllerLeader(), ways=Ways.OUT)
 CUT_POWER = PowerOff(victim=RandomFollower())
 
 UNSWALLOWED = "was not swallowed"
+FORGOT_NOTHING = "the disk forgot nothing"
+RAN_ON = "ran on during the cut"
 
+# What is taken away from one kind of fault takes nothing from the others, so a run has several.
 CASES = (
-    Case(name="clean cut, proxy not told", fault=CLEAN, disable=toxics_skipped, says=UNSWALLOWED),
     Case(
-        name="clean cut, requests only",
-        fault=CLEAN,
-        disable=only(Stream.UPSTREAM),
-        says="the proxy did not stop answers along",
+        name="proxy not told, ioctl skipped",
+        faults=((CLEAN, UNSWALLOWED), (OUT, UNSWALLOWED), (CUT_POWER, FORGOT_NOTHING)),
+        disable=together(toxics_skipped, skipped("shutdown")),
     ),
     Case(
-        name="clean cut, answers only",
-        fault=CLEAN,
-        disable=only(Stream.DOWNSTREAM),
-        says=UNSWALLOWED,
-    ),
-    Case(name="one-way cut, proxy not told", fault=OUT, disable=toxics_skipped, says=UNSWALLOWED),
-    Case(
-        name="one-way cut, requests only",
-        fault=OUT,
-        disable=only(Stream.UPSTREAM),
-        says="an answer passed along",
+        name="requests only, ioctl that freezes first",
+        faults=(
+            (CLEAN, "the proxy did not stop answers along"),
+            (OUT, "an answer passed along"),
+            (CUT_POWER, FORGOT_NOTHING),
+        ),
+        disable=together(only(Stream.UPSTREAM), freezes_first),
     ),
     Case(
-        name="one-way cut, answers only",
-        fault=OUT,
-        disable=only(Stream.DOWNSTREAM),
-        says=UNSWALLOWED,
+        name="answers only, processes not stopped",
+        faults=((CLEAN, UNSWALLOWED), (OUT, UNSWALLOWED), (CUT_POWER, RAN_ON)),
+        disable=together(only(Stream.DOWNSTREAM), skipped("quiesce")),
     ),
     Case(
-        name="one-way cut, the opposite cut as well",
-        fault=OUT,
-        disable=opposite_too,
-        says="did not pass: it cannot be told from a clean cut",
+        name="the opposite cut as well, a mere SIGKILL",
+        faults=(
+            (OUT, "did not pass: it cannot be told from a clean cut"),
+            (CUT_POWER, RAN_ON),
+        ),
+        disable=together(opposite_too, mere_kill),
     ),
     Case(
-        name="kill sent nowhere",
-        fault=Kill(victim=RandomFollower()),
-        disable=kill_sent_nowhere,
-        says="the process runs on",
-    ),
-    Case(
-        name="stop sent nowhere",
-        fault=Terminate(victim=RandomFollower()),
-        disable=stop_sent_nowhere,
-        says="no running process was stopped",
-    ),
-    Case(
-        name="pause sent nowhere",
-        fault=Pause(victim=RandomFollower()),
-        disable=skipped("quiesce"),
-        says="threads go on",
-    ),
-    Case(
-        name="power cut, ioctl skipped",
-        fault=CUT_POWER,
-        disable=skipped("shutdown"),
-        says="the disk forgot nothing",
-    ),
-    Case(
-        name="power cut, ioctl that freezes first",
-        fault=CUT_POWER,
-        disable=freezes_first,
-        says="the disk forgot nothing",
-    ),
-    Case(
-        name="power cut, processes not stopped",
-        fault=CUT_POWER,
-        disable=skipped("quiesce"),
-        says="ran on during the cut",
-    ),
-    Case(
-        name="power cut, a mere SIGKILL",
-        fault=CUT_POWER,
-        disable=mere_kill,
-        says="ran on during the cut",
+        name="kill, stop and pause sent nowhere",
+        faults=(
+            (Kill(victim=RandomFollower()), "the process runs on"),
+            (Terminate(victim=RandomFollower()), "no running process was stopped"),
+            (Pause(victim=RandomFollower()), "threads go on"),
+        ),
+        disable=together(kill_sent_nowhere, stop_sent_nowhere, skipped("quiesce")),
     ),
 )
 
@@ -201,17 +176,22 @@ CASES = (
 def test_a_fault_without_its_effect_makes_the_run_void(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(SCENARIOS, NAME, scenario_of(case.fault))
+    scenario = scenario_of(*(fault for fault, _ in case.faults))
+    monkeypatch.setitem(SCENARIOS, NAME, scenario)
     case.disable(monkeypatch)
     # A busy node may take longer to answer a probe, and then the proxy tells first.
     monkeypatch.setattr(proxy_links, "KNOCK_WAIT_S", 1.0)
-    code = main(
-        ["run", NAME, "--rate", "200", "--duration", "2", "--seed", "5", "--out", str(tmp_path)]
-    )
+    duration = ["--duration", f"{scenario.default_duration_s:g}"]
+    code = main(["run", NAME, "--rate", "200", *duration, "--seed", "5", "--out", str(tmp_path)])
     sentence, _, rest = capsys.readouterr().out.partition("\n")
     assert code == 3, sentence + rest
-    assert sentence.startswith(f"VOID: faults-bit: fault 0, {case.fault.kind}, left no evidence")
-    assert case.says in sentence
+    first, says = case.faults[0]
+    assert sentence.startswith(f"VOID: faults-bit: fault 0, {first.kind}, left no evidence")
+    assert says in sentence
     page = html.unescape((tmp_path / "latest" / "report.html").read_text())
     assert sentence.removeprefix("VOID: ") in page
-    print(f"{case.name}: {sentence}")
+    left = read_run(tmp_path / "latest").tables["faults"].to_pylist()
+    assert [fault["kind"] for fault in left] == [fault.kind for fault, _ in case.faults]
+    for fault, (_, says) in zip(left, case.faults, strict=True):
+        assert not fault["bit"], fault
+        assert says in fault["evidence"], fault
