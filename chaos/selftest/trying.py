@@ -44,7 +44,7 @@ def selftest(arguments: SelftestArguments) -> int:
     progress = ConsoleProgress()
     runtime = runtime_of(arguments.runtime, progress.tell, arguments.target)
     arguments = replace(arguments, runtime=runtime)
-    rows = [_row(suspect, arguments, progress) for suspect in suspects(arguments)]
+    rows = [row_of(suspect, arguments, progress) for suspect in suspects(arguments)]
     if arguments.is_whole:
         rows += _damaged_records(rows) if arguments.target == NODE else _damaged_image(rows)
     kept = json.dumps(as_json(rows), indent=2)
@@ -111,7 +111,8 @@ def _damaged_image(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
     ]
 
 
-def _row(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgress) -> SuspectRow:
+def row_of(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgress) -> SuspectRow:
+    """Tried by one seed after the other, from the first that was asked for on."""
     trials: list[SuspectTry] = []
     for number in range(suspect.tries):
         trial = _try(suspect, arguments, arguments.seed + number)
