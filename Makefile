@@ -8,9 +8,9 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:
 	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
-	@echo "make test     set up what is missing, lint, type-check, run every test"
+	@echo "make test     set up what is missing, lint, type-check, run the tests"
 	@echo "make night    what make test leaves out: every planted bug hunted from seed 1 on, the correct node"
-	@echo "              in every such scenario, and cases that repeat others (half an hour)"
+	@echo "              in every such scenario, and cases that repeat others"
 	@echo "make swarm    165 seeds of a few seconds in virtual time; nobody may accuse the node"
 	@echo "make bench    measure the bars; prints a table and writes bench.json"
 	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer),"
@@ -56,11 +56,11 @@ lint: .venv/test.stamp
 unit: .venv/warm.stamp
 	@$(BIN)/pytest -q -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow and not night"
 
-# First what computes: beside clusters it would starve them. Three of those keep two cores busy.
+# First what computes: beside clusters it would starve them. Of either kind three keep two cores busy.
 integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
-	@$(BIN)/pytest -q -n $$(getconf _NPROCESSORS_ONLN) --dist loadgroup -m "(spark or browser or slow) and not container and not night"
+	@$(BIN)/pytest -q -n 3 --dist loadgroup -m "(spark or browser or slow) and not container and not night"
 	@$(BIN)/pytest -q -n 3 --dist loadgroup -m "not night" tests/container
 
 # Both parts are run, whatever the first one found.

@@ -75,7 +75,13 @@ def test_every_tenth_write_is_missed_in_the_history(copy: Path) -> None:
     assert accused(copy) == {"linearizable", "records-explained"}
 
 
-@pytest.mark.parametrize("nodes", [ALL, MAJORITY], ids=["all", "majority"])
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        pytest.param(ALL, id="all", marks=pytest.mark.night),
+        pytest.param(MAJORITY, id="majority"),
+    ],
+)
 @pytest.mark.parametrize(
     ("change", "check"),
     [(cut_tail, "durability"), (close_gap, "durability"), (leave_gap, "log-contiguous")],

@@ -43,7 +43,7 @@ def test_the_last_replica_standing_is_told_by_both_sides(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("elr", ["on", "off"])
+@pytest.mark.parametrize("elr", ["on", pytest.param("off", marks=pytest.mark.night)])
 def test_a_seed_gives_the_same_bytes_of_brokers_in_every_process(elr: str, tmp_path: Path) -> None:
     found = []
     for hash_seed in ("1", "2"):

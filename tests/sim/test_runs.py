@@ -67,7 +67,9 @@ def test_disks_that_lie_make_a_run_red(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["partition-leader", "power-off"])
+@pytest.mark.parametrize(
+    "scenario", [pytest.param("partition-leader", marks=pytest.mark.night), "power-off"]
+)
 def test_a_seed_gives_the_same_bytes_in_every_process(scenario: str, tmp_path: Path) -> None:
     found = []
     for hash_seed in ("1", "2"):

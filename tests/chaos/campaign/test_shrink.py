@@ -168,7 +168,7 @@ def test_a_story_is_in_order_and_says_who_did_what() -> None:
 def test_a_planted_bug_shrinks_to_what_a_person_can_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wanted = choices(mutation="Q-ZOMBIE", seed=3, duration_s=20.0)
+    wanted = choices(mutation="Q-ZOMBIE", seed=3, duration_s=12.0)
     failing = launch(plan_of(wanted), tmp_path, ConsoleProgress(quiet=True))
     out = tmp_path / "shrunk"
     assert main(["shrink", str(failing.directory), "--minutes", "2", "--out", str(out)]) == 0

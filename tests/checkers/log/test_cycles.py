@@ -34,7 +34,11 @@ from tests.support.small_transactions import (
     told_as_log,
 )
 
-SEEDS = (*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 40)))
+SEEDS = (
+    *range(8),
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 16)),
+    *(pytest.param(seed, marks=pytest.mark.night) for seed in range(16, 40)),
+)
 HISTORIES = 100  # of a seed
 LEVELS = tuple(Isolation)
 JEPSEN, KAFKA, PL_2, SERIALIZABLE, STRICT = LEVELS

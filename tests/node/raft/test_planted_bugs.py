@@ -103,7 +103,6 @@ def test_stale_reads_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")
 def test_the_read_index_alone_keeps_a_leader_that_never_resigns_from_stale_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
