@@ -57,11 +57,12 @@ unit: .venv/warm.stamp
 	@$(BIN)/pytest -q -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow and not night"
 
 # First what computes: beside clusters it would starve them. Of either kind three keep two cores busy.
+# Of containers what takes longest is begun first, and not what has most tests (see tests/conftest.py).
 integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
 	@$(BIN)/pytest -q -n 3 --dist loadgroup -m "(spark or browser or slow) and not container and not night"
-	@$(BIN)/pytest -q -n 3 --dist loadgroup -m "not night" tests/container
+	@$(BIN)/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder -m "not night" tests/container
 
 # Both parts are run, whatever the first one found.
 night: .venv/warm.stamp
@@ -69,7 +70,7 @@ night: .venv/warm.stamp
 	@$(BIN)/kraft-chaos setup
 	@ended=0; \
 		$(BIN)/pytest -q -n $$(getconf _NPROCESSORS_ONLN) --dist loadgroup -m "night and not container" || ended=$$?; \
-		$(BIN)/pytest -q -n 3 --dist loadgroup -m night tests/container || ended=$$?; \
+		$(BIN)/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder -m night tests/container || ended=$$?; \
 		exit $$ended
 
 # Times itself, for `make bench`.
