@@ -59,7 +59,7 @@ KNOWN = {
     "V-NO-EPOCH-COMMIT": _by(1, 20.0),
     "V-TWO-PENDING": _by(1, 32.0),
     "V-NO-UNDO": _by(3, 20.0),
-    "V-REFORMAT": _by(1, 60.0),
+    "V-REFORMAT": _by(2, 32.0),
     "V-COMMIT-ONLY": _by(1, 20.0),
     "V-STRICT-VOTE": _by(1, 10.0),
     "V-LAG": _by(2, 32.0),
