@@ -17,7 +17,7 @@ settings.register_profile("explore", max_examples=2000, deadline=None, print_blo
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 make_dropped_sockets_close()
 # What collecting ten thousand tests makes stays to the end: looking through it again and again for
-# garbage took a third of the time of each worker's start, and more while tests ran.
+# garbage took a third of the time of each worker's start.
 gc.disable()
 
 
