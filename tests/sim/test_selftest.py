@@ -1,6 +1,7 @@
 """The kill table in virtual time: every planted bug is found, and the correct node is valid."""
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,7 +94,8 @@ def test_a_bug_is_found_by_the_seed_that_is_known_to_show_it(mutation: str, tmp_
     known = KNOWN[mutation]
     shown = tried(replace(suspect, duration_s=known.duration_s, tries=1), arguments, known.seed)
     if not shown.holds:
-        print(f"{mutation} shows no more by {known}: python -m tests.sim.known_seeds {mutation}")
+        moved = f"{mutation} shows no more by {known}: python -m tests.sim.known_seeds {mutation}"
+        warnings.warn(moved, stacklevel=1)
         shown = tried(suspect, arguments, 1)
     assert shown.holds
     assert shown.by_name or mutation in INSIDE_ONLY, "seen from inside only"
