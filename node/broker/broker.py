@@ -186,7 +186,7 @@ class Broker:
             self.replicas.trace()
             self.replicas.moved.clear()
             if self._unflushed is None:  # else nothing is appended any more
-                self.groups.poll(now)
+                self.groups.poll(self.follower.image, now)
                 self.replicas.trace()
             self._produced.poll(mono_ns)
             self._fetched.poll(mono_ns)

@@ -7,8 +7,10 @@ another kind of record. No value, and the key means nothing any more.
 
 from dataclasses import dataclass, field
 from typing import ClassVar, get_args
+from uuid import UUID
 
 from node.codec import read_whole, write_whole
+from node.ids import ZERO_UUID
 from node.records.malformed_record import MalformedRecord
 
 _VERSION_BYTES = 2
@@ -32,8 +34,8 @@ class GroupMetadataKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitValue:
-    """`leader_epoch` -1: not said."""
+class _InflexibleOffsetCommit:
+    """An `OffsetCommitValue` up to version 3."""
 
     __version__: ClassVar[int] = 3
     __flexible__: ClassVar[bool] = False
@@ -41,6 +43,20 @@ class OffsetCommitValue:
     leader_epoch: int = field(metadata={"kafka_type": "int32", "since": 3}, default=-1)
     metadata: str = field(metadata={"kafka_type": "string"})
     commit_timestamp: int = field(metadata={"kafka_type": "int64"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitValue:
+    """`leader_epoch` -1, `topic_id` 0: not said. A key has no more of a topic than its name, which
+    another one may have by now."""
+
+    __version__: ClassVar[int] = 4
+    __flexible__: ClassVar[bool] = True
+    offset: int = field(metadata={"kafka_type": "int64"})
+    leader_epoch: int = field(metadata={"kafka_type": "int32"}, default=-1)
+    metadata: str = field(metadata={"kafka_type": "string"})
+    commit_timestamp: int = field(metadata={"kafka_type": "int64"})
+    topic_id: UUID = field(metadata={"kafka_type": "uuid", "tag": 0}, default=ZERO_UUID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +122,25 @@ def decode_value(key: GroupKey, value: bytes | None) -> GroupValue | None:
     kind, version = _VALUES[type(key)], _version(value)
     if not 0 <= version <= kind.__version__:
         raise MalformedRecord(f"{kind.__name__} of version {version}")
-    expires = kind is OffsetCommitValue and version == _EXPIRING
-    return read_whole(
-        kind, value, _VERSION_BYTES, MalformedRecord, version, may_be_followed=expires
+    if kind is OffsetCommitValue and version <= _InflexibleOffsetCommit.__version__:
+        return _inflexible_commit(value, version)
+    return read_whole(kind, value, _VERSION_BYTES, MalformedRecord, version)
+
+
+def _inflexible_commit(value: bytes, version: int) -> OffsetCommitValue:
+    read = read_whole(
+        _InflexibleOffsetCommit,
+        value,
+        _VERSION_BYTES,
+        MalformedRecord,
+        version,
+        may_be_followed=version == _EXPIRING,
+    )
+    return OffsetCommitValue(
+        offset=read.offset,
+        leader_epoch=read.leader_epoch,
+        metadata=read.metadata,
+        commit_timestamp=read.commit_timestamp,
     )
 
 

@@ -1,10 +1,13 @@
 """OffsetCommit and OffsetFetch: who may commit, what is written down, and what is read of it."""
 
 from collections.abc import Iterable
+from uuid import UUID
 
+from node.broker.coordinators.gone_offsets import is_of_topic_that_is
 from node.broker.coordinators.group import Group, GroupState
 from node.broker.coordinators.group_log import GroupLog, GroupRecord
 from node.controller.image import Image
+from node.controller.image.topics import Topics
 from node.errors import ErrorCode
 from node.ids import MS, Now
 from node.records.group_records import OffsetCommitKey, OffsetCommitValue
@@ -54,7 +57,10 @@ def checked(
     return fit, unfit
 
 
-def records(group: str, offsets: Iterable[CommittedOffset], now: Now) -> list[GroupRecord]:
+def records(
+    group: str, offsets: Iterable[CommittedOffset], topics: Topics, now: Now
+) -> list[GroupRecord]:
+    """Of what was checked by the same image."""
     return [
         (
             OffsetCommitKey(group=group, topic=each.partition.name, partition=each.partition.index),
@@ -63,6 +69,7 @@ def records(group: str, offsets: Iterable[CommittedOffset], now: Now) -> list[Gr
                 leader_epoch=each.epoch,
                 metadata=each.metadata or "",
                 commit_timestamp=now.wall_ns // MS,
+                topic_id=_id(topics, each.partition.name),
             ),
         )
         for each in offsets
@@ -77,9 +84,19 @@ def refused_commit(request: OffsetCommitRequest, error: ErrorCode) -> OffsetComm
     )
 
 
-def fetched(log: GroupLog, sought: SoughtOffsets) -> FetchedOffsets:
-    """What is committed of what is sought."""
-    found = log.offsets.get(sought.group, {})
+def _id(topics: Topics, name: str) -> UUID:
+    found = topics.named(name)
+    assert found is not None, f"an offset of {name}, which there is not"
+    return found.id
+
+
+def fetched(log: GroupLog, sought: SoughtOffsets, topics: Topics) -> FetchedOffsets:
+    """What is committed of what is sought, and of topics that there are."""
+    found = {
+        at: value
+        for at, value in log.offsets.get(sought.group, {}).items()
+        if is_of_topic_that_is(topics, at[0], value)
+    }
     wanted = sought.partitions
     if wanted is None:
         wanted = tuple(TopicPartition(name=name, index=index) for name, index in sorted(found))

@@ -87,18 +87,18 @@ class GroupCoordinator:
             case OffsetCommitRequest():
                 return self._commit(connection, request, image, now)
             case OffsetFetchRequest():
-                return self._fetch(request, image, now)
+                return self._fetch(request, image)
             case ListGroupsRequest():
-                return self._list(request, now)
+                return self._list(request)
             case DescribeGroupsRequest():
-                return self._describe(request, image, now)
+                return self._describe(request, image)
             case _:
                 assert_never(request)
 
     def _join(
         self, connection: ConnectionId, request: JoinGroupRequest, image: Image, now: Now
     ) -> Response | None:
-        led, error = self._find(request.group, image, now)
+        led, error = self._find(request.group, image)
         group = None
         if led is not None and error is ErrorCode.NONE:
             # Only who has no id yet may begin a group.
@@ -114,7 +114,7 @@ class GroupCoordinator:
     def _sync(
         self, connection: ConnectionId, request: SyncGroupRequest, image: Image, now: Now
     ) -> Response | None:
-        led, error = self._find(request.group, image, now)
+        led, error = self._find(request.group, image)
         group = None if led is None else led.find(request.group)
         if error is ErrorCode.NONE and group is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
@@ -126,7 +126,7 @@ class GroupCoordinator:
         return None
 
     def _heartbeat(self, request: HeartbeatRequest, image: Image, now: Now) -> ErrorCode:
-        led, error = self._find(request.group, image, now)
+        led, error = self._find(request.group, image)
         if led is None or error is not ErrorCode.NONE:
             return error
         group = led.find(request.group)
@@ -135,7 +135,7 @@ class GroupCoordinator:
         return led.rebalancing.heartbeat(group, request, now)
 
     def _leave(self, request: LeaveGroupRequest, image: Image, now: Now) -> LeaveGroupResponse:
-        led, error = self._find(request.group, image, now)
+        led, error = self._find(request.group, image)
         if led is None or error is not ErrorCode.NONE:
             return LeaveGroupResponse(error=error)
         left = []
@@ -151,7 +151,7 @@ class GroupCoordinator:
     def _commit(
         self, connection: ConnectionId, request: OffsetCommitRequest, image: Image, now: Now
     ) -> Response | None:
-        led, error = self._find(request.group, image, now, may_be_unnamed=True)
+        led, error = self._find(request.group, image, may_be_unnamed=True)
         if led is not None and error is ErrorCode.NONE:
             error = commits.why_not_commit(led.find(request.group), request, now)
         if led is None or error is not ErrorCode.NONE:
@@ -168,26 +168,24 @@ class GroupCoordinator:
             done = (CommitResult(partition=each.partition, error=error) for each in fit)
             led.respond(connection, OffsetCommitResponse(results=(*done, *unfit)))
 
-        led.write(commits.records(request.group, fit, now), now, written)
+        led.write(commits.records(request.group, fit, image.topics, now), now, written)
         return None
 
-    def _fetch(self, request: OffsetFetchRequest, image: Image, now: Now) -> OffsetFetchResponse:
+    def _fetch(self, request: OffsetFetchRequest, image: Image) -> OffsetFetchResponse:
         found = []
         for each in request.groups:
-            led, error = self._find(each.group, image, now, may_be_unnamed=True)
+            led, error = self._find(each.group, image, may_be_unnamed=True)
             if led is None or error is not ErrorCode.NONE:
                 found.append(commits.refused_fetch(each, error))
             else:
-                found.append(commits.fetched(led.log, each))
+                found.append(commits.fetched(led.log, each, image.topics))
         return OffsetFetchResponse(groups=tuple(found))
 
-    def _list(self, request: ListGroupsRequest, now: Now) -> ListGroupsResponse:
+    def _list(self, request: ListGroupsRequest) -> ListGroupsResponse:
         """Whoever asks hears of all that is here, or that it is not known yet."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-        for led in self._led.values():
-            led.poll(now)
-            if led.refusal() is loading:
-                return ListGroupsResponse(error=loading)
+        if any(led.refusal() is loading for led in self._led.values()):
+            return ListGroupsResponse(error=loading)
         states = {each.lower() for each in request.states}
         is_sought = not request.types or CLASSIC in {each.lower() for each in request.types}
         return ListGroupsResponse(
@@ -199,12 +197,10 @@ class GroupCoordinator:
             )
         )
 
-    def _describe(
-        self, request: DescribeGroupsRequest, image: Image, now: Now
-    ) -> DescribeGroupsResponse:
+    def _describe(self, request: DescribeGroupsRequest, image: Image) -> DescribeGroupsResponse:
         described = []
         for name in request.groups:
-            led, error = self._find(name, image, now, may_be_unnamed=True)
+            led, error = self._find(name, image, may_be_unnamed=True)
             group = None if led is None else led.find(name)
             if error is not ErrorCode.NONE:
                 described.append(DescribedGroup(id=name, error=error))
@@ -222,7 +218,7 @@ class GroupCoordinator:
         """Replicas were told what they lead. What was committed goes with its topic
         (`GroupCoordinatorService.onPartitionsDeleted`)."""
         before, self._topics = self._topics, image.topics.ids()
-        gone = {name for name, topic in before.items() if self._topics.get(name) != topic}
+        is_gone = any(self._topics.get(name) != topic for name, topic in before.items())
         for index, led in list(self._led.items()):
             if not led.log.is_led:
                 del self._led[index]
@@ -232,12 +228,13 @@ class GroupCoordinator:
             is_mine = held.name == OFFSETS_TOPIC and held.replica.leading is not None
             if is_mine and index not in self._led:
                 self._led[index] = self._new(held)
-        for led in self._led.values():
-            led.forget(gone)
+        if is_gone:
+            for led in self._led.values():
+                led.gone.look()
 
-    def poll(self, now: Now) -> None:
+    def poll(self, image: Image, now: Now) -> None:
         for led in self._led.values():
-            led.poll(now)
+            led.poll(image, now)
 
     def deadline_ns(self) -> int:
         return min((led.deadline_ns() for led in self._led.values()), default=NEVER_NS)
@@ -260,14 +257,11 @@ class GroupCoordinator:
         return more <= 0 or self._room.has(more)
 
     def _find(
-        self, group: str, image: Image, now: Now, *, may_be_unnamed: bool = False
+        self, group: str, image: Image, *, may_be_unnamed: bool = False
     ) -> tuple[LedGroups | None, ErrorCode]:
         """Who keeps it here, and why it is not to be asked, if it is not."""
         if group == "" and not may_be_unnamed:
             return None, ErrorCode.INVALID_GROUP_ID
         partition = self._topic.partition_of(group, image)
         led = None if partition is None else self._led.get(partition)
-        if led is None:
-            return None, ErrorCode.NOT_COORDINATOR
-        led.poll(now)
-        return led, led.refusal()
+        return led, ErrorCode.NOT_COORDINATOR if led is None else led.refusal()

@@ -43,6 +43,8 @@ class GroupLog:
         self._replayed = Offset(0)  # all below
         # The high watermark and the log's end when nothing was left that could be replayed.
         self._nothing_at: tuple[Offset, Offset] | None = None
+        # Where the last write of an offset ends, until it is replayed.
+        self._on_its_way: dict[OffsetCommitKey, Offset] = {}
         self.epoch = held.replica.leader_epoch
         self.groups: dict[str, GroupMetadataValue] = {}
         self.offsets: dict[str, dict[tuple[str, int], OffsetCommitValue]] = {}
@@ -59,6 +61,23 @@ class GroupLog:
         """Is all replayed that may be committed?"""
         replica = self._held.replica
         return replica.knows_its_high_watermark and self._replayed >= replica.high_watermark
+
+    def has_replayed(self, end: Offset) -> bool:
+        """All below?"""
+        return self._replayed >= end
+
+    @property
+    def end(self) -> Offset:
+        """Also of what is not committed."""
+        return self._held.replica.end
+
+    @property
+    def may_append(self) -> bool:
+        return self.is_led and self._held.replica.may_append_for_all()
+
+    def is_on_its_way(self, key: OffsetCommitKey) -> bool:
+        """Was something appended for it that is not replayed yet?"""
+        return key in self._on_its_way
 
     @property
     def may_read(self) -> bool:
@@ -124,13 +143,17 @@ class GroupLog:
         if len(data) > self._message_bytes:
             return ErrorCode.MESSAGE_TOO_LARGE, replica.end
         self._replicas.append(self._held, data, [read_header(data)], now.mono_ns)
+        for key, _ in records:
+            if isinstance(key, OffsetCommitKey):
+                self._on_its_way[key] = replica.end
         return ErrorCode.NONE, replica.end
 
     def acknowledgement(self, end: Offset) -> ErrorCode | None:
-        """Of what was appended in this epoch, up to `end`; None: not yet."""
-        if not self.is_led:
+        """Of what was appended in this epoch, up to `end`; None: not yet. Only once it is replayed:
+        so whoever was told of it finds it here, and nobody who asks has to wait for a replay."""
+        if not self.is_led or self.is_unreadable:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return self._held.replica.acknowledgement(end)
+        return self._held.replica.acknowledgement(end) if self._replayed >= end else None
 
     def _replay(self, batch: Batch) -> None:
         if batch.header.is_control:
@@ -139,6 +162,10 @@ class GroupLog:
             key = decode_key(record.key)
             if key is not None:
                 self._apply(key, decode_value(key, record.value))
+            if isinstance(key, OffsetCommitKey) and (
+                self._on_its_way.get(key) == batch.header.next_offset
+            ):
+                del self._on_its_way[key]
 
     def _apply(self, key: GroupKey, value: GroupValue | None) -> None:
         if isinstance(key, OffsetCommitKey):
@@ -159,8 +186,10 @@ class GroupLog:
         self, key: OffsetCommitKey, before: OffsetCommitValue | None, now: OffsetCommitValue | None
     ) -> None:
         change = _held(key, now) - _held(key, before)
-        self._sizes[key.group] = self._sizes.get(key.group, 0) + change
-        self._room.hold(_OFFSETS, key.group, self._sizes[key.group])
+        size = self._sizes.pop(key.group, 0) + change
+        if size:
+            self._sizes[key.group] = size
+        self._room.hold(_OFFSETS, key.group, size)
 
     def drop(self) -> None:
         """Another one takes its place."""

@@ -1,25 +1,33 @@
 """The groups of one partition of `__consumer_offsets`, while this broker leads it, and what was
 written to it and is not committed yet."""
 
-from collections.abc import Callable, Sequence, Set
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 
 from node import limits
+from node.broker.coordinators.gone_offsets import GoneOffsets
 from node.broker.coordinators.group import Group, GroupState, recorded_group
 from node.broker.coordinators.group_log import GroupLog, GroupRecord
 from node.broker.coordinators.group_room import GroupRoom
 from node.broker.coordinators.rebalancing import Rebalancing
 from node.config import GroupSettings
+from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Now, Offset
 from node.parking import Waiting
-from node.records.group_records import GroupMetadataKey, OffsetCommitKey
+from node.records.group_records import GroupMetadataKey, GroupMetadataValue
 from node.wire.apis import Response
 
 Written = Callable[[ErrorCode, Now], None]
 _MEMBERS = "members"
 _ROOM_OF_A_RECORD = 2  # what members say of themselves may be half of it: shares come to it
+
+# Groups in one step that are made of what another coordinator wrote, or in which something is due:
+# after a change of coordinators the sessions of all members may end at once.
+MAX_GROUPS_AT_ONCE = 200
 
 # What clients are told of an append that failed (`CoordinatorOperationExceptionHelper`).
 _COORDINATORS = {
@@ -54,10 +62,11 @@ class LedGroups:
         self._room = room
         self._settings = settings
         self._waiting = waiting
-        self._writes: list[_Write] = []
+        self._writes: deque[_Write] = deque()  # by their ends, which is by their times as well
         self._groups: dict[str, Group] = {}
         self._is_loaded = False
-        self._gone: set[str] = set()  # topics that were deleted
+        self._unloaded: Iterator[tuple[str, GroupMetadataValue]] | None = None  # what is left
+        self.gone = GoneOffsets(log, message_bytes)
         self.due_ns = NEVER_NS  # of groups: nothing is due before
         group_bytes = message_bytes // _ROOM_OF_A_RECORD
         self.rebalancing = Rebalancing(settings, group_bytes, random, self)
@@ -65,11 +74,11 @@ class LedGroups:
     # --- what is asked ---
 
     def refusal(self) -> ErrorCode:
-        """Why nothing is answered from here, if nothing is."""
+        """Why nothing is answered from here, if nothing is. Once it is loaded, nobody waits for
+        what is yet to be replayed: of that nobody was told (`GroupLog.acknowledgement`)."""
         if not self.log.is_led or self.log.is_unreadable:
             return ErrorCode.NOT_COORDINATOR
-        ready = self._is_loaded and self.log.is_caught_up
-        return ErrorCode.NONE if ready else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ErrorCode.NONE if self._is_loaded else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
     def all(self) -> list[Group]:
         """Also those that have committed offsets and no members, now or ever."""
@@ -90,33 +99,45 @@ class LedGroups:
 
     # --- what is due ---
 
-    def poll(self, now: Now) -> None:
+    def poll(self, image: Image, now: Now) -> None:
         self.log.catch_up()
         if not self._is_loaded and self.log.is_led and self.log.is_caught_up:
-            self._is_loaded = True
-            for name, value in self.log.groups.items():
-                group = self._groups[name] = recorded_group(name, value, now.mono_ns)
-                self._measure(group)
-            self.due_ns = now.mono_ns
-        if self._gone and self.refusal() is ErrorCode.NONE:
-            self._forget_gone(now)
+            self._load_some(now)
+        if self.refusal() is ErrorCode.NONE:
+            self.gone.go_on(image.topics, now)
         self._settle(now)
         if now.mono_ns >= self.due_ns:
             self._elapse(now)
 
+    def _load_some(self, now: Now) -> None:
+        """What is caught up to does not change: nothing is written before all is loaded."""
+        if self._unloaded is None:
+            self._unloaded = iter(self.log.groups.items())
+        some = list(islice(self._unloaded, MAX_GROUPS_AT_ONCE))
+        for name, value in some:
+            group = self._groups[name] = recorded_group(name, value, now.mono_ns)
+            self._measure(group)
+        if not some:
+            self._is_loaded, self._unloaded = True, None
+            self.due_ns = now.mono_ns
+
     def _elapse(self, now: Now) -> None:
-        """Of groups; what nobody is in and nothing was said of is forgotten."""
+        """Of groups; what nobody is in and nothing was said of is forgotten. Of more than may be at
+        once some stay due."""
+        due = (each for each in self._groups.values() if each.deadline_ns() <= now.mono_ns)
+        for group in list(islice(due, MAX_GROUPS_AT_ONCE)):
+            self.rebalancing.elapse(group, now)
+            self._measure(group)
         for group in list(self._groups.values()):
-            if group.deadline_ns() <= now.mono_ns:
-                self.rebalancing.elapse(group, now)
-                self._measure(group)
             self._forget_if_new(group)
         self.due_ns = min((each.deadline_ns() for each in self._groups.values()), default=NEVER_NS)
 
     def deadline_ns(self) -> int:
-        if self.log.is_led and self.log.may_read:
+        is_loading = self.log.may_read or self._unloaded is not None
+        may_forget = self.gone.may_go_on and self.refusal() is ErrorCode.NONE
+        if may_forget or (is_loading and self.log.is_led):
             return 0
-        return min(self.due_ns, *(each.until_ns for each in self._writes), NEVER_NS)
+        return min(self.due_ns, self._writes[0].until_ns if self._writes else NEVER_NS)
 
     def touched(self, name: str) -> None:
         """Something was done to that group, if there is one."""
@@ -133,22 +154,6 @@ class LedGroups:
 
     def _measure(self, group: Group) -> None:
         self._room.hold(_MEMBERS, group.id, group.held_bytes())
-
-    def forget(self, topics: Set[str]) -> None:
-        """What is committed of these, which are deleted, once all that is committed is known."""
-        self._gone |= topics
-
-    def _forget_gone(self, now: Now) -> None:
-        """Where that cannot be written, it stays."""
-        gone, self._gone = self._gone, set()
-        for group, offsets in list(self.log.offsets.items()):
-            records: list[GroupRecord] = [
-                (OffsetCommitKey(group=group, topic=topic, partition=partition), None)
-                for topic, partition in offsets
-                if topic in gone
-            ]
-            if records:
-                self.write(records, now, _nobody_waits)
 
     def drop(self, now: Now) -> None:
         """Another broker leads it, or this one in another epoch."""
@@ -168,18 +173,17 @@ class LedGroups:
             return
         until_ns = now.mono_ns + self._settings.commit_timeout_ms * MS
         self._writes.append(_Write(end=end, until_ns=until_ns, written=written))
-        self._settle(now)
 
     def _settle(self, now: Now) -> None:
-        writes, self._writes = self._writes, []
-        for each in writes:
-            error = self.log.acknowledgement(each.end)
-            if error is None and now.mono_ns >= each.until_ns:
+        while self._writes:
+            first = self._writes[0]
+            error = self.log.acknowledgement(first.end)
+            if error is None and now.mono_ns >= first.until_ns:
                 error = ErrorCode.REQUEST_TIMED_OUT
             if error is None:
-                self._writes.append(each)
-            else:
-                each.written(_told(error), now)
+                return
+            self._writes.popleft()
+            first.written(_told(error), now)
 
     # --- Host ---
 
@@ -196,10 +200,6 @@ class LedGroups:
             self.touched(group.id)
 
         self.write([record], now, written)
-
-
-def _nobody_waits(error: ErrorCode, now: Now) -> None:
-    """For what becomes of a write."""
 
 
 def _told(error: ErrorCode) -> ErrorCode:

@@ -228,6 +228,23 @@ def test_a_topic_that_is_deleted_takes_its_groups_along() -> None:
     assert consumers.committed() == 5
 
 
+def test_what_was_committed_goes_with_its_topic_whoever_coordinates() -> None:
+    """Also where another one has its name by then, of which nobody has read anything."""
+    consumers = Consumers()
+    consumers.whole()
+    assert consumers.commit(7) is ErrorCode.NONE
+    deleted = DeleteTopicsRequest(topics=(DeletedTopic(name=ORDERS.name),))
+    made = CreateTopicsRequest(
+        topics=(NewTopic(name=ORDERS.name, partitions=1, replication=len(IDS)),)
+    )
+    assert isinstance(consumers.world.ask(CONTROLLER, deleted), DeleteTopicsResponse)
+    consumers.world.kill(consumers.coordinator())
+    assert isinstance(consumers.world.ask(CONTROLLER, made), CreateTopicsResponse)
+    assert consumers.committed() == -1
+    assert consumers.commit(3) is ErrorCode.NONE
+    assert consumers.committed() == 3
+
+
 def test_groups_outlive_brokers_that_stop_one_after_another() -> None:
     consumers = Consumers()
     consumers.member()
