@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from node import wire
 from node.broker.broker import Broker
 from node.broker.held_replicas import ReplicaLogs
+from node.broker_node import brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller.controller import Controller
 from node.controller.registration import REGISTRY_CHANNEL
@@ -142,21 +143,13 @@ def combined_node(
 ) -> CombinedNode:
     """As `node.controller_node` and `node.broker_node` have each; `framing` is the controllers'."""
     of_broker = frozenset(at.name for at in role.advertised)
+    make = brokers(config, role, life, replicas)
 
     def both(raft: Raft, outbox: Outbox, parking: Parking) -> CombinedRole:
         controlling = ControllerRole(
             raft, outbox, parking, config=config, life=life, bootstrap=bootstrap
         )
-        broker = Broker(
-            controlling,
-            config,
-            role,
-            cluster_id=life.cluster_id,
-            incarnation=life.incarnation,
-            logs=replicas,
-            outbox=outbox,
-            parking=parking,
-        )
+        broker = make(controlling, outbox, parking)
         return CombinedRole(controlling, broker, of_broker)
 
     core = Core(config, life, config.advertised, both)

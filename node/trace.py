@@ -19,6 +19,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # The indexes of a segment of a partition's log were not as they were left, and were made anew
     # from its batches.
     "n.reindexed": ("segment", "reason"),
+    # A broker that runs has found a batch of a partition's log damaged, and gives that to nobody.
+    "n.rotten": ("log", "reason"),
     "n.stop": ("code", "reason"),
     # A request has no answer: none can be said in the version that was asked for, or too many wait
     # already. The connection is closed.

@@ -14,6 +14,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     "n.damaged": ("file", "reason"),
     "n.reindexed": ("segment", "reason"),
+    "n.rotten": ("log", "reason"),
     "n.stop": ("code", "reason"),
     "n.unanswered": ("api", "version", "reason"),
     "q.state": (

@@ -308,5 +308,8 @@ class Broker:
                 self._vouch()
 
     def _vouch(self) -> None:
+        """Not for a damaged log: its next start is to look for that, and to say that it did."""
+        if not self.replicas.is_whole:
+            return
         self._life.vouch()
         self._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))

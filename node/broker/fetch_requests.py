@@ -14,6 +14,7 @@ from node.broker.isr_changes import IsrChanges
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_OFFSET, ConnectionId, Offset
 from node.parking import Parking, Waiting
+from node.storage.storage_errors import CorruptLog
 from node.wire.partition_fetch import (
     CONSUMER,
     FetchedPartition,
@@ -155,7 +156,11 @@ class FetchRequests:
         if log is None or diverging is not None or offset >= limit or not (left or may_exceed):
             return _Found(told=told)
         most = max(0, min(left, requested.max_bytes))
-        size = log.readable(offset, most, limit)
+        try:
+            size = log.readable(offset, most, limit)
+        except CorruptLog as damage:
+            self._replicas.damaged(held, damage)
+            return _refused(requested, PartitionRefusal(error=ErrorCode.CORRUPT_MESSAGE))
         return _Found(told=told, log=log, offset=offset, max_bytes=most, limit=limit, size=size)
 
     def _is_enough(self, request: PartitionsFetchRequest, found: list[_Found]) -> bool:

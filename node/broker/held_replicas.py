@@ -8,7 +8,13 @@ from uuid import UUID
 from node.broker.log_placement import LogPlacement
 from node.broker.producers import Producers
 from node.broker.replica import MayJoin, Replica
-from node.broker.replica_traces import NOTHING, Traced, trace_replica, trace_truncation
+from node.broker.replica_traces import (
+    NOTHING,
+    Traced,
+    trace_damage,
+    trace_replica,
+    trace_truncation,
+)
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image, Partition
 from node.effects import (
@@ -27,6 +33,7 @@ from node.ids import MS, NO_EPOCH, NO_NODE, ZERO_UUID, Epoch, LogId, NodeId, Off
 from node.outbox import Outbox
 from node.records.batch import BatchHeader
 from node.storage.leader_epochs import LeaderEpochs
+from node.storage.storage_errors import CorruptLog
 from node.wire.topic_partitions import TopicPartition
 
 Key = tuple[UUID, int]
@@ -57,7 +64,7 @@ class ReindexedSegment(Protocol):
 
 class ReplicaLog(Protocol):
     """What is in it as of this step: of its own writes, which are effects, a core reads in the next
-    one."""
+    one. Whatever reads batches raises CorruptLog where one is damaged."""
 
     @property
     def topic(self) -> UUID: ...
@@ -125,6 +132,7 @@ class Held:
     producers: Producers | None = None  # None: to be made from the log
     limits: SegmentLimits | None = None  # that its log was told
     traced: Traced = NOTHING
+    damage: str = ""  # of its log, that the operator was told of last
 
     @property
     def at(self) -> TopicPartition:
@@ -218,6 +226,18 @@ class HeldReplicas:
         if held.producers is None:
             held.producers = Producers(self.headers(held))
         return held.producers
+
+    def damaged(self, held: Held, damage: CorruptLog) -> None:
+        """Its log could not be read. The operator is told once: other partitions are served on, as
+        by Kafka (`ReplicaManager.readFromLog`), and this one where it is whole."""
+        if held.damage != str(damage):
+            held.damage = str(damage)
+            trace_damage(held.log, held.damage, self._outbox)
+
+    @property
+    def is_whole(self) -> bool:
+        """Is no log known to be damaged?"""
+        return not any(held.damage for held in self._held.values())
 
     # --- what the metadata log tells ---
 

@@ -8,6 +8,7 @@ from node.broker.held_replicas import Held, HeldReplicas, ReplicaLog
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, Epoch
 from node.records.batch import BatchHeader, DamagedBatch, Record, split_batches
+from node.storage.storage_errors import CorruptLog
 from node.wire.list_offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
@@ -87,7 +88,14 @@ class _Lookup:
                 end = held.replica.high_watermark
                 return _found(sought, held, end) if is_known else _not_available(sought)
             case time:
-                return self._at_time(held, sought, None if time == LATEST_TIME else time)
+                return self._in_log(held, sought, None if time == LATEST_TIME else time)
+
+    def _in_log(self, held: Held, sought: SoughtOffset, time_ms: int | None) -> ListedOffset:
+        try:
+            return self._at_time(held, sought, time_ms)
+        except CorruptLog as damage:
+            self.replicas.damaged(held, damage)
+            return ListedOffset(partition=sought.partition, error=ErrorCode.CORRUPT_MESSAGE)
 
     def _at_time(self, held: Held, sought: SoughtOffset, time_ms: int | None) -> ListedOffset:
         """The first record of that time, or a later one, in the batch that has it; -1 if none has.

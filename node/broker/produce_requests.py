@@ -11,6 +11,7 @@ from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Epoch, Offset
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.records.batch import BatchHeader, DamagedBatch, MiscountedBatch, check_batch
+from node.storage.storage_errors import CorruptLog
 from node.wire.produce import (
     ProducedPartition,
     ProduceRequest,
@@ -126,7 +127,13 @@ class ProduceRequests:
         self, held: Held, at: TopicPartition, header: BatchHeader, records: bytes, mono_ns: int
     ) -> _Appended:
         """Unless it is in the log already (KIP-98)."""
-        producers, replica = self._replicas.producers(held), held.replica
+        replica = held.replica
+        try:
+            producers = self._replicas.producers(held)
+        except CorruptLog as damage:
+            # Whether it is in the log already nobody can say.
+            self._replicas.damaged(held, damage)
+            return _refused(at, _by(held, ErrorCode.KAFKA_STORAGE_ERROR))
         known = producers.duplicate(header)
         if known is not None:
             base, end = known.base, known.end

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from node.broker.remote_replica import RemoteReplica
 from node.broker.replica import Leading, Replica
-from node.ids import NO_EPOCH, NodeId, Offset, uuid_text
+from node.ids import NO_EPOCH, LogId, NodeId, Offset, uuid_text
 from node.outbox import Outbox
 
 
@@ -64,6 +64,10 @@ def trace_replica(
             ends=_ends(replica, leading),
         )
     return Traced(epoch=epoch, leads=True, isr=isr, high_watermark=replica.high_watermark)
+
+
+def trace_damage(log: LogId, reason: str, outbox: Outbox) -> None:
+    outbox.trace("n.rotten", log=log, reason=reason)
 
 
 def trace_truncation(key: tuple[UUID, int], replica: Replica, end: Offset, outbox: Outbox) -> None:

@@ -272,6 +272,10 @@ def _tell(name: str, trace: Trace) -> None:
         case "n.reindexed":
             segment, reason = trace.fields["segment"], trace.fields["reason"]
             text = f"the indexes of {segment} were made anew, and nothing was lost: {reason}"
+        case "n.rotten":
+            text = (
+                f"{trace.fields['log']} is not served where it is damaged: {trace.fields['reason']}"
+            )
         case _:
             return
     sys.stderr.write(f"kraft-node {name}: {text}\n")

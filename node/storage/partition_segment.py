@@ -137,7 +137,8 @@ class PartitionSegment:
         except DamagedBatch as damage:
             raise CorruptLog(
                 f"{self.path} is damaged at byte {damage.position}: {damage.reason}\n"
-                "  try: start the node again: it cuts the log there, and fetches the rest anew"
+                "  try: stop the node and start it again: it cuts the log there, and fetches the "
+                "rest anew"
             ) from damage
 
     def _trusted(self, entry: Entry | None, otherwise: int) -> int:
@@ -151,9 +152,9 @@ class PartitionSegment:
             found = "another batch"
         except DamagedBatch as damage:
             found = damage.reason
+        self._index_anew()
         reason = f"byte {entry.position} is to begin a batch, and there is {found}"
         self.reindexed.append(Reindexed(self.path, reason))
-        self._index_anew()
         return otherwise
 
     def _index_from(self, start: Offset) -> SegmentIndex:
@@ -162,9 +163,10 @@ class PartitionSegment:
             return self.index
         first = self.locate(start)
         if self._later is None or self._later.first != first:
-            self._later = SegmentIndex(base=self.base, interval=self.index.interval, first=first)
+            later = SegmentIndex(base=self.base, interval=self.index.interval, first=first)
             for position, header in self._walk(first):
-                self._later.add(header, position)
+                later.add(header, position)
+            self._later = later
         return self._later
 
     # --- what is done ---
@@ -269,7 +271,9 @@ class PartitionSegment:
         return data
 
     def _index_anew(self) -> None:
-        self._later = self.saved = None
-        self.index = SegmentIndex(base=self.base, interval=self.index.interval)
+        """Where a batch is damaged nothing is changed: half an index would tell of half a log."""
+        index = SegmentIndex(base=self.base, interval=self.index.interval)
         for position, header in self._walk(0):
-            self.index.add(header, position)
+            index.add(header, position)
+        self.index = index
+        self._later = self.saved = None

@@ -1,7 +1,9 @@
 """Refusals of the storage, for the operator: what is wrong with which file, and what to do next.
 
 They end a start before the node speaks to anybody. None of them is ever caught to go on with a
-guess: a vote or a record that is forgotten may be given twice.
+guess: a vote or a record that is forgotten may be given twice. Where a broker that runs reads a
+damaged log of a partition, whoever asked is told so, and nothing in its place
+(`HeldReplicas.damaged`).
 """
 
 

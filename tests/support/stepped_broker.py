@@ -81,6 +81,7 @@ class SteppedBroker:
         )
         self.now_ns = 0
         self.longest_s = 0.0
+        self.effects: list[Effect] = []  # of the last step
         self._perform(self.node.start(self._now()))
         self._lead(told or led_topics(partitions))
 
@@ -106,6 +107,7 @@ class SteppedBroker:
         began = time.process_time()
         effects = self.node.step(event, self._now())
         self.longest_s = max(self.longest_s, time.process_time() - began)
+        self.effects = effects
         return self._perform(effects)
 
     def _lead(self, told: Iterable[MetadataRecord]) -> None:

@@ -20,6 +20,7 @@ from node.records.group_records import (
     encode_versioned,
 )
 from node.records.malformed_record import MalformedRecord
+from node.storage.storage_errors import CorruptLog
 from node.wire.offset_commit import CommittedOffset
 
 GroupRecord = tuple[GroupKey, GroupValue | None]
@@ -97,6 +98,9 @@ class GroupLog:
                 self._replay(batch)
                 self._replayed = batch.header.next_offset
         except (DamagedBatch, MalformedRecord):
+            self.is_unreadable = True
+        except CorruptLog as damage:
+            self._replicas.damaged(self._held, damage)
             self.is_unreadable = True
         if self._replayed == before:
             self._nothing_at = self._ends()
