@@ -48,7 +48,8 @@ class _InflexibleOffsetCommit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitValue:
     """`leader_epoch` -1, `topic_id` 0: not said. A key has no more of a topic than its name, which
-    another one may have by now."""
+    another one may have by now; so Kafka 4.3 writes this version, too
+    (`GroupCoordinatorRecordHelpers.offsetCommitValueVersion`)."""
 
     __version__: ClassVar[int] = 4
     __flexible__: ClassVar[bool] = True
