@@ -46,7 +46,6 @@ class Used:
         self.cluster = cluster
         entries = advertised(cluster, BROKERS).values()
         self.servers = ",".join(f"{each.host}:{each.port}" for each in entries)
-        self._admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
 
     def said(self, tool: str, *words: str | Path, told: str = "") -> str:
         """What a tool that succeeded wrote."""
@@ -62,9 +61,11 @@ class Used:
         assert f"Created topic {topic}." in said
 
     def leader(self, topic: str) -> NodeId | None:
-        """As any broker tells it; None: nobody leads."""
+        """As any broker tells it; None: nobody leads. Each time by another client: one would stay
+        with a broker that is cut off, and hears of nobody else."""
+        admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
         try:
-            partition = self._admin.list_topics(topic, timeout=5).topics[topic].partitions[0]
+            partition = admin.list_topics(topic, timeout=5).topics[topic].partitions[0]
         except (KafkaException, KeyError):
             return None
         return NodeId(partition.leader) if partition.leader in BROKERS else None
