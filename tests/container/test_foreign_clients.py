@@ -145,18 +145,23 @@ def test_tools_and_console_clients_are_answered_through_the_proxy(used: Used) ->
     assert used.said(groups, "--list").split() == ["console"]
 
 
+def until_another_leads(used: Used, topic: str, leader: NodeId) -> None:
+    until(lambda: used.leader(topic) not in (None, leader), "another one leads")
+    assert used.end(topic) < RECORDS, "there was nothing left to append"
+
+
 def cut_off(used: Used, leader: NodeId) -> Mapping[str, FaultEvidence]:
     """From all nodes, while clients reach it; until another one leads, and then for good."""
     others = [node for node in used.cluster.nodes if node != leader]
     links = [link for node in others for link in (Link(leader, node), Link(node, leader))]
     run(used.cluster.cut(links))
-    until(lambda: used.leader("partition") not in (None, leader), "another one leads")
+    until_another_leads(used, "partition", leader)
     return {str(link): seen for link, seen in run(used.cluster.heal(links)).items()}
 
 
 def without_power(used: Used, leader: NodeId) -> Mapping[str, FaultEvidence]:
     evidence = run(used.cluster.power_off([leader]))
-    until(lambda: used.leader("power-off") not in (None, leader), "another one leads")
+    until_another_leads(used, "power-off", leader)
     run(used.cluster.start(leader))
     return {str(node): seen for node, seen in evidence.items()}
 
@@ -178,7 +183,6 @@ def test_a_verifiable_producer_appends_each_record_once_while_its_leader_is_hurt
         leader = used.leader(topic)
         assert leader is not None
         evidence = hurt(used, leader)
-        assert not running.done(), "it had nothing left to append"
         rows = [json.loads(line) for line in running.result().splitlines()]
     assert [each for each, seen in evidence.items() if not seen.bit] == []
     acknowledged = {
