@@ -160,10 +160,10 @@ def cut_off(used: Used, leader: NodeId) -> Mapping[str, FaultEvidence]:
 
 
 def without_power(used: Used, leader: NodeId) -> Mapping[str, FaultEvidence]:
-    evidence = run(used.cluster.power_off([leader]))
+    run(used.cluster.power_off([leader]))
     until_another_leads(used, "power-off", leader)
     run(used.cluster.start(leader))
-    return {str(node): seen for node, seen in evidence.items()}
+    return {str(leader): run(used.cluster.power_evidence(leader))}  # told once it starts
 
 
 @pytest.mark.parametrize(("topic", "hurt"), [("partition", cut_off), ("power-off", without_power)])
