@@ -89,9 +89,13 @@ class KeptPartition:
             what = f"n{node} cuts its log of {self.name} at {end}, and had {common}"
             raise Broken("P16-no-committed-record-cut", f"{what}, which was shown to consumers")
 
-    def check_cut(self, node: NodeId, end: int, mark: int, promised: Promised) -> None:
-        """A follower cuts its log at `end`, and goes by a high watermark of `mark` above it."""
-        if not self._may_forget(promised):
+    def check_cut(
+        self, node: NodeId, log: KnownBatch, end: int, mark: int, promised: Promised
+    ) -> None:
+        """A follower cuts its log at `end`, and goes by a high watermark of `mark` above it. Where
+        loss was allowed when a leader was elected, so it is to a log that ends before that epoch,
+        however late its broker comes back."""
+        if log.epoch >= self._began and not self._may_forget(promised):
             what = f"n{node} cuts its log of {self.name} at {end}, and goes by a high watermark "
             raise Broken("P16-no-committed-record-cut", f"{what}of {mark}")
 

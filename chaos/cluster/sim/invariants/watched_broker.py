@@ -147,7 +147,8 @@ class WatchedBroker:
         key, end, mark = _key(fields), _number(fields, "end"), _number(fields, "hwm")
         promised = self._watch.promised(key, self._held.image)
         if promised is not None and end < mark:
-            self._watch.partition(key).check_cut(self._held.node, end, mark, promised)
+            partition, log = self._watch.partition(key), self._held.logs[key]
+            partition.check_cut(self._held.node, log, end, mark, promised)
 
     def _begin(self, fields: Mapping[str, TraceValue]) -> None:
         key = _key(fields)

@@ -86,6 +86,21 @@ def test_what_is_not_promised_may_be_forgotten(kept: KeptPartition, promised: Pr
         kept.lead((TWO, 1), 2, whole, replace(PROMISED, min_isr=2))
 
 
+def test_who_comes_back_after_loss_was_allowed_may_cut_what_it_took_for_committed(
+    kept: KeptPartition,
+) -> None:
+    """Until a record of the leader that was elected then, or of a later one, is in its log."""
+    whole = log_of(kept, (0, 0), (1, 0))
+    kept.show(ONE, 0, whole, Offset(2))
+    with accused("P16"):
+        kept.check_cut(TWO, whole, 0, 2, PROMISED)
+    kept.come_back(ONE, whole, NOTHING)
+    kept.lead((ONE, 2), 1, NOTHING, replace(PROMISED, state=replace(STATE, recovery=RECOVERING)))
+    kept.check_cut(TWO, whole, 0, 2, PROMISED)
+    with accused("P16"):
+        kept.check_cut(OTHER, log_of(kept, (0, 1), (1, 1)), 0, 2, PROMISED)
+
+
 def test_who_has_all_again_is_not_counted_as_forgetful(kept: KeptPartition) -> None:
     whole, short = log_of(kept, (0, 0), (1, 0)), log_of(kept, (0, 0))
     kept.show(ONE, 0, whole, Offset(2))
@@ -136,9 +151,10 @@ def test_a_follower_cuts_off_what_was_shown(kept: KeptPartition) -> None:
 
 
 def test_a_follower_cuts_its_log_below_its_own_high_watermark(kept: KeptPartition) -> None:
+    log = log_of(kept, (0, 0), (1, 0))
     with accused("P16"):
-        kept.check_cut(TWO, 1, 2, PROMISED)
-    kept.check_cut(TWO, 1, 2, replace(PROMISED, elr=False))
+        kept.check_cut(TWO, log, 1, 2, PROMISED)
+    kept.check_cut(TWO, log, 1, 2, replace(PROMISED, elr=False))
 
 
 def test_a_high_watermark_that_is_behind_what_all_have(kept: KeptPartition) -> None:
