@@ -34,7 +34,7 @@ import pyarrow.compute as pc
 from checkers.array_types import Codes, Flags, Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.isr_history import FOREVER_NS, NEVER_NS, IsrHistory, isr_histories
-from checkers.evidence.restarts import restarts
+from checkers.evidence.restarts import restarts, started_brokers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,21 +250,32 @@ def _synced_ns(evidence: Evidence, history: IsrHistory | None, shutdown: Shutdow
 def _recoveries(
     evidence: Evidence, key: str, history: IsrHistory | None, shutdowns: Sequence[Shutdown]
 ) -> list[Recovery]:
-    registered = {
-        (one.fault.id, one.registration.node): one.registration.offset
-        for one in evidence.once(restarts)
-    }
     answers = _answers(evidence, key) if shutdowns else {}
     whole = min(_replication(evidence), len(_replicas(evidence, key, history)))
     found = []
     for one in shutdowns:
-        again = registered.get((one.fault_id, one.node))
+        again = _registered_after(evidence, one)
         if history is not None and again is not None:
             found.append(_by_log(one, history, again))
         else:
             surely = min((_by_answers(one, told, whole) for told in answers.values()), default=None)
             found.append(Recovery(one.started_ns, FOREVER_NS if surely is None else surely))
     return found
+
+
+def _registered_after(evidence: Evidence, shutdown: Shutdown) -> int | None:
+    """The offset at which the next process registered, or a later one where that died before."""
+    for one in evidence.once(restarts):
+        if (one.fault.id, one.registration.node) == (shutdown.fault_id, shutdown.node):
+            return one.registration.offset
+    return next(
+        (
+            one.registered
+            for one in evidence.once(started_brokers)
+            if one.node == shutdown.node and one.began_ns > shutdown.at_ns
+        ),
+        None,
+    )
 
 
 def _by_log(shutdown: Shutdown, history: IsrHistory, registered: int) -> Recovery:

@@ -2,7 +2,8 @@
 
 Neither knows the other's clock, so they are matched by count: a node that was ended n times has
 registered n + 1 processes. Where the counts differ (a process that died before it registered, a
-node that is still down, a snapshot that hides the first ones) nothing is said of that node.
+node that is still down, a snapshot that hides the first ones) nothing is said of that node by
+`restarts`. `started_brokers` goes by what processes trace of themselves, where they do.
 """
 
 from collections import defaultdict
@@ -38,3 +39,29 @@ def restarts(evidence: Evidence) -> tuple[Restart, ...]:
         if len(registered[node]) == len(faults) + 1
         for (batch, registration), fault in zip(registered[node][1:], faults, strict=True)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedBroker:
+    """A process that traced in which broker epoch it registered, and where the log says so."""
+
+    node: int
+    began_ns: int  # by its first line
+    registered: int  # offset
+
+
+def started_brokers(evidence: Evidence) -> tuple[StartedBroker, ...]:
+    """In the order in which they began. By `evidence.once`."""
+    offsets = {
+        (registration.node, registration.after.epoch): registration.offset
+        for batch in (evidence.timeline.batches if evidence.timeline else ())
+        for registration in batch.registrations
+    }
+    found = [
+        StartedBroker(node=process.node, began_ns=process.first_ns, registered=offset)
+        for life in evidence.lives
+        for process in life.processes
+        for offset in {offsets.get((process.node, it.epoch)) for it in process.events("b.life")}
+        if offset is not None
+    ]
+    return tuple(sorted(found, key=lambda one: one.began_ns))

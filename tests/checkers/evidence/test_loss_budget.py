@@ -1,11 +1,13 @@
 """What may be lost, by the metadata log on the disks: full recoveries need no answer to be seen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.loss_budget import LossBudget, LossWindow, loss_budget
-from tests.support.histories import MS
+from tests.support.histories import MS, NodeTrace, node_events
 from tests.support.kafka_runs import ALL, Cluster, change, register, registration_change, started
 
 SECOND = 1000  # ms
@@ -65,6 +67,29 @@ def test_two_at_once_are_too_many_until_all_are_in_sync_again() -> None:
     assert possible.from_ns == 2 * SECOND * MS
     assert 9 * SECOND * MS <= possible.until_ns <= (9 * SECOND + 1) * MS
     assert found.worst == 2
+
+
+@pytest.mark.parametrize("traced", [True, False])
+def test_a_process_that_died_before_it_registered_is_told_of_by_traces_alone(traced: bool) -> None:
+    """3 is killed twice and registers once: which of its processes that was, only those know."""
+    cluster = started()
+    ended(cluster, "kill", 3, 1 * SECOND, 2 * SECOND)
+    ended(cluster, "kill", 3, 3 * SECOND, 4 * SECOND)
+    back(cluster, 3, 40, without=[1, 2])
+    cluster.told(1, 1, 1, 8 * SECOND, high_watermark=cluster.end)
+    cluster.told(1, 1, 1, 9 * SECOND, high_watermark=cluster.end + 1)
+    ended(cluster, "power-off", 2, 120 * SECOND, 125 * SECOND)
+    cluster.commit(change("t-0", isr=[1, 3]), registration_change(2, 12, fenced=1))
+    trace = NodeTrace(node=3)
+    for at, epoch in ((0, -1), (2, -1), (4, 40)):
+        trace.restart(0, at=at * SECOND * MS)
+        trace.emit("b.life", state="starting", epoch=epoch, previous=-1, fenced=True)
+    run = cluster.run()
+    if traced:
+        run = replace(run, tables={**run.tables, "node_events": node_events([trace])})
+    found = Evidence(run).once(loss_budget)
+    assert bool(found.possible["t-0"]) is not traced
+    assert found.sure["t-0"] == ()
 
 
 def test_without_a_log_answers_cannot_tell_whether_all_were_in_sync_again() -> None:
