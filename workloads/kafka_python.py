@@ -32,7 +32,6 @@ from workloads.raw_producer import Patience
 
 _POLL_MS = 100
 _REPORT_SLACK_S = 2.0
-_CLOSE_S = 1.0
 
 
 class KafkaPythonClients:
@@ -72,9 +71,17 @@ class KafkaPythonClients:
         return KafkaPythonConsumer(consumer, self._pool)
 
     async def close(self) -> None:
+        """Whatever is still under way is given up by then: an earlier end is an error of the
+        library, whose sender would go on."""
+        settled_s = _settled_s(self._patience)
         for shared in self._shared.values():
-            await in_thread(self._pool, partial(shared.close, timeout=_CLOSE_S))
+            await in_thread(self._pool, partial(shared.close, timeout=settled_s))
         self._pool.shutdown(wait=False)
+
+
+def _settled_s(patience: Patience) -> float:
+    """Within what each record was delivered or given up."""
+    return patience.delivery_s + patience.request_s + _REPORT_SLACK_S
 
 
 def _producer_settings(sending: Sending, patience: Patience) -> dict[str, Any]:
@@ -100,7 +107,7 @@ class KafkaPythonProducer:
     ) -> None:
         self._shared = shared
         self._sending = sending
-        self._timeout_s = patience.delivery_s + patience.request_s + _REPORT_SLACK_S
+        self._timeout_s = _settled_s(patience)
         self._pool = pool
 
     async def prepare(self, partition: TopicPartition) -> int:  # noqa: ARG002
