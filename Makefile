@@ -54,23 +54,23 @@ lint: .venv/test.stamp
 
 # Two workers a core: many tests wait for time-outs and sockets.
 unit: .venv/warm.stamp
-	@$(BIN)/pytest -q -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow and not night"
+	@$(BIN)/pytest -q --durations 15 -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) -m "not container and not spark and not browser and not slow and not night"
 
 # First what computes: beside clusters it would starve them. Of either kind three keep two cores busy.
 # Of containers what takes longest is begun first, and not what has most tests (see tests/conftest.py).
 integration: .venv/test.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
-	@$(BIN)/pytest -q -n 3 --dist loadgroup -m "(spark or browser or slow) and not container and not night"
-	@$(BIN)/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder -m "not night" tests/container
+	@$(BIN)/pytest -q --durations 15 -n 3 --dist loadgroup -m "(spark or browser or slow) and not container and not night"
+	@$(BIN)/pytest -q --durations 15 -n 3 --dist loadgroup --no-loadscope-reorder -m "not night" tests/container
 
 # Both parts are run, whatever the first one found.
 night: .venv/warm.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
 	@ended=0; \
-		$(BIN)/pytest -q -n $$(getconf _NPROCESSORS_ONLN) --dist loadgroup -m "night and not container" || ended=$$?; \
-		$(BIN)/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder -m night tests/container || ended=$$?; \
+		$(BIN)/pytest -q --durations 15 -n $$(getconf _NPROCESSORS_ONLN) --dist loadgroup -m "night and not container" || ended=$$?; \
+		$(BIN)/pytest -q --durations 15 -n 3 --dist loadgroup --no-loadscope-reorder -m night tests/container || ended=$$?; \
 		exit $$ended
 
 # Times itself, for `make bench`.
@@ -117,7 +117,7 @@ fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.answers --count 20000
 	@$(BIN)/python -m tests.fuzz.processes --count 15000
 	@$(BIN)/python -m tests.fuzz.broker_processes --count 5000
-	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q -n auto --timeout 3600 tests/node/records tests/node/storage
+	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q --durations 15 -n auto --timeout 3600 tests/node/records tests/node/storage
 
 differential: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup --target kafka
