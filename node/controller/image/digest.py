@@ -21,7 +21,7 @@ class Postponed:
     entries are hashed some at a time, or all when somebody asks."""
 
     def __init__(self) -> None:
-        self._sum = 0
+        self._sum = self._hashed = 0
         # Of each change what `count` is given, one after the other: a hundred thousand tuples would
         # keep the garbage collector busy.
         self._words: list[Any] = []
@@ -36,9 +36,11 @@ class Postponed:
 
     def hash_some(self, limit: int) -> bool:
         """Are all hashed now?"""
-        changes = list(islice(self._changes, limit))
-        self._sum += sum(_added(*change) for change in changes)
-        return len(changes) < limit
+        before = self._hashed
+        for change in islice(self._changes, limit):
+            self._sum += _added(*change)
+            self._hashed += 1
+        return self._hashed < before + limit
 
     @property
     def value(self) -> int:
