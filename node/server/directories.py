@@ -8,6 +8,8 @@ it (`KafkaRaftServer.initializeLogDirs`): a disk that is not mounted would be a 
 """
 
 from collections.abc import Mapping
+from itertools import permutations
+from pathlib import Path
 
 from node.config import NodeConfig
 from node.server.outcome import Refusal
@@ -18,6 +20,21 @@ from node.storage.meta import MetaProperties, load_meta
 from node.storage.storage_errors import CorruptFile
 
 Disks = Mapping[str, Disk]  # by the paths of `NodeConfig.directories`
+
+
+def check_apart(config: NodeConfig) -> None:
+    """On this machine none of them is another one, or lies within it: what is in a log directory
+    is taken for a replica's log. Raises Refusal."""
+    found = [(path, Path(path).resolve()) for path in config.directories]
+    for (one, inner), (other, outer) in permutations(found, 2):
+        if inner.is_relative_to(outer):
+            related = "are one and the same" if inner == outer else "lie one within the other"
+            raise Refusal(
+                what=f"two of the log directories {related}: {one} and {other}",
+                where="log.dirs and metadata.log.dir",
+                next_step="name directories there that lie beside each other, each once; then:"
+                " kraft-node format --help",
+            )
 
 
 def metadata_directory(config: NodeConfig, disks: Disks) -> str:

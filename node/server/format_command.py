@@ -14,7 +14,7 @@ from node.config import NodeConfig
 from node.endpoint import Endpoint
 from node.ids import ReplicaKey, uuid_text
 from node.records.metadata_versions import ELR_VERSION
-from node.server.directories import metadata_directory
+from node.server.directories import check_apart, metadata_directory
 from node.server.new_directory import new_directory_id
 from node.server.outcome import WRONG_USAGE, Refusal
 from node.server.real_disk import RealDisk
@@ -48,6 +48,7 @@ def format_disk(options: Namespace, config: NodeConfig) -> str:
             next_step="kraft-node format --help",
             code=WRONG_USAGE,
         ) from error
+    check_apart(config)
     disks = {path: RealDisk(Path(path)) for path in config.directories}
     for disk in disks.values():
         make_durably(disk.root)

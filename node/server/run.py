@@ -30,7 +30,7 @@ from node.effects import Stop, Trace, TraceValue
 from node.endpoint import Endpoint
 from node.events import ShutdownRequested
 from node.ids import METADATA_LOG, Now
-from node.server.directories import log_directories, metadata_directory
+from node.server.directories import check_apart, log_directories, metadata_directory
 from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
 from node.server.meter import Meter
 from node.server.metrics import exposition
@@ -96,12 +96,7 @@ def _disks(config: NodeConfig) -> Mapping[str, RealDisk]:
                 next_step="mount its disk; or, if the node is new: kraft-node format -t CLUSTER_ID"
                 " -c FILE --initial-controllers ...",
             )
-    if len({disk.root.resolve() for disk in disks.values()}) != len(disks):
-        raise Refusal(
-            what="two of the log directories are one and the same",
-            where=", ".join(disks),
-            next_step="name it once in log.dirs; then: kraft-node start -c FILE",
-        )
+    check_apart(config)
     return disks
 
 

@@ -82,6 +82,27 @@ def test_each_has_an_id_of_its_own_and_the_first_has_the_metadata_log(home: Home
     assert (home.at / "a" / "__cluster_metadata-0").is_dir()
 
 
+@pytest.mark.parametrize(
+    ("within", "related"),
+    [
+        ("", "are one and the same"),
+        ("t-0", "lie one within the other"),
+        ("t-0/deep", "lie one within the other"),
+    ],
+)
+def test_none_lies_within_another(tmp_path: Path, within: str, related: str) -> None:
+    """Else one would be taken for the log of a replica that is in the other."""
+    made = Home(tmp_path)
+    (tmp_path / "a" / within).mkdir(parents=True)
+    (tmp_path / "b").symlink_to(tmp_path / "a" / within)
+    for names in (("a", "b"), ("b", "a")):
+        with pytest.raises(Refusal, match=f"two of the log directories {related}"):
+            made.format(*names)
+        with pytest.raises(Refusal, match=f"two of the log directories {related}"):
+            serve(made.config(*names))
+    assert not list(tmp_path.rglob(META))
+
+
 def test_format_tells_of_each(tmp_path: Path) -> None:
     made = Home(tmp_path)
     said = made.format().splitlines()
