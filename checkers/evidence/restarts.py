@@ -51,7 +51,8 @@ class StartedBroker:
 
 
 def started_brokers(evidence: Evidence) -> tuple[StartedBroker, ...]:
-    """In the order in which they began. By `evidence.once`."""
+    """In the order in which they began, of traces that are whole: without its first lines a process
+    would seem to have begun later. By `evidence.once`."""
     offsets = {
         (registration.node, registration.after.epoch): registration.offset
         for batch in (evidence.timeline.batches if evidence.timeline else ())
@@ -61,6 +62,7 @@ def started_brokers(evidence: Evidence) -> tuple[StartedBroker, ...]:
         StartedBroker(node=process.node, began_ns=process.first_ns, registered=offset)
         for life in evidence.lives
         for process in life.processes
+        if process.gap is None
         for offset in {offsets.get((process.node, it.epoch)) for it in process.events("b.life")}
         if offset is not None
     ]
