@@ -3,17 +3,12 @@ forget what was not synced. A message takes a millisecond; a disk takes none."""
 
 import heapq
 import random
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from uuid import UUID
 
 from chaos.cluster.interface import PowerCutMode
-from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.sim_disk import SimDisk
-from node.broker.broker import Broker
-from node.combined_node import CombinedRole
 from node.config import BrokerRole, GroupSettings, NodeConfig, SnapshotSettings
 from node.effects import (
     CloseConnection,
@@ -37,7 +32,7 @@ from node.events import (
     PeerFrameReceived,
     ShutdownRequested,
 )
-from node.ids import METADATA_LOG, MS, ChannelId, ConnectionId, LogId, NodeId, Now, ReplicaKey
+from node.ids import MS, ChannelId, ConnectionId, NodeId, Now
 from node.server.directories import log_directories, metadata_directory
 from node.server.recovered import (
     AnyNode,
@@ -47,83 +42,27 @@ from node.server.recovered import (
     recover,
     recover_replicas,
 )
-from node.storage.format import format_data_directory, format_log_directory
-from node.storage.log_changes import BatchLog, perform, perform_on_replicas
-from node.storage.log_directories import LogDirectories
-from node.storage.meta import MetaProperties
+from node.storage.format import format_log_directory
+from node.storage.log_changes import perform, perform_on_replicas
 from node.turn import Beat, Deed, Turn, Turns
 from node.wire.apis import Request, Response
 from node.wire.frames import decode_response, encode_request
+from tests.support.broker_machine import (
+    CLUSTER,
+    Life,
+    Line,
+    Machine,
+    add_second,
+    directory_of,
+    key_of,
+)
 
 CONTROLLER = NodeId(1)
-SECOND = "second"  # a path of a log directory
 _LATENCY_NS = MS
 _HOUR = 3_600_000 * MS
 BROKER_ROLE = BrokerRole(
     controller_listener="CONTROLLER", advertised=(), heartbeat_ms=500, lag_ms=5000
 )
-_CLUSTER = "4L6g3nShT-eMCtK--X86sw"
-
-
-@dataclass(slots=True)
-class _Line:
-    """A connection, as its server sees it: one request is with the node at a time."""
-
-    listener: str
-    answer: Callable[[bytes | None], None]  # None: it was closed
-    waiting: deque[bytes] = field(default_factory=deque)
-    is_busy: bool = False
-
-
-@dataclass
-class Machine:
-    """A disk, and the process on it, if one runs."""
-
-    id: NodeId
-    as_controller: Endpoint | None = None
-    as_broker: Endpoint | None = None
-    filesystem: FileSystem = field(default_factory=FileSystem)
-    life: "Life | None" = None
-    lives: int = 0
-    exit_code: int | None = None
-    log_dirs: tuple[str, ...] = ("",)  # as its file names them
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        return tuple(at for at in (self.as_broker, self.as_controller) if at is not None)
-
-    @property
-    def disk(self) -> SimDisk:
-        return SimDisk(self.filesystem)
-
-    def disks(self, paths: Sequence[str]) -> dict[str, SimDisk]:
-        return {path: SimDisk(self.filesystem, path) for path in paths}
-
-    @property
-    def broker(self) -> Broker:
-        assert self.life is not None
-        role = self.life.node.core.role
-        if isinstance(role, CombinedRole):
-            return role.broker
-        assert isinstance(role, Broker)
-        return role
-
-
-@dataclass
-class Life:
-    machine: Machine
-    node: AnyNode
-    log: BatchLog
-    replicas: LogDirectories | None
-    save: Callable[[PersistElectionState], None]
-    turns: Turns
-    lines: dict[ConnectionId, _Line] = field(default_factory=dict)
-    out: dict[ChannelId, tuple["Life", ConnectionId]] = field(default_factory=dict)
-    next_connection: int = 1
-
-    @property
-    def is_alive(self) -> bool:
-        return self.machine.life is self
 
 
 class BrokerWorld:
@@ -164,7 +103,7 @@ class BrokerWorld:
         for machine in self.machines.values():
             format_log_directory(
                 machine.disk,
-                cluster_id=_CLUSTER,
+                cluster_id=CLUSTER,
                 node_id=machine.id,
                 voters=voters if machine.id in self._voters else (),
                 timestamp_ms=0,
@@ -318,7 +257,7 @@ class BrokerWorld:
             case Beat():
                 pass
             case FlushLog(log=log):
-                life.turns.feed(LogFlushed(log=log, end=_log(life, log).flush()))
+                life.turns.feed(LogFlushed(log=log, end=life.log_of(log).flush()))
             case PersistElectionState():
                 life.save(deed)
             case SendResponse(connection=connection, frame=frame):
@@ -340,7 +279,7 @@ class BrokerWorld:
                 assert life.replicas is not None
                 perform_on_replicas(deed, life.replicas)
             case _:
-                perform(deed, _log(life, deed.log))
+                perform(deed, life.log_of(deed.log))
 
     # --- connections ---
 
@@ -354,7 +293,7 @@ class BrokerWorld:
     ) -> ConnectionId:
         connection = ConnectionId(life.next_connection)
         life.next_connection += 1
-        life.lines[connection] = _Line(listener, answer)
+        life.lines[connection] = Line(listener, answer)
         return connection
 
     def _send(self, life: Life, deed: SendToPeer) -> None:
@@ -389,7 +328,7 @@ class BrokerWorld:
             line.waiting.append(frame)
             self._hand_over(life, connection, line)
 
-    def _hand_over(self, life: Life, connection: ConnectionId, line: _Line) -> None:
+    def _hand_over(self, life: Life, connection: ConnectionId, line: Line) -> None:
         if line.waiting and not line.is_busy:
             line.is_busy = True
             frame = line.waiting.popleft()
@@ -424,34 +363,5 @@ class BrokerWorld:
             self._at(0, lambda: self._feed(out[0], gone))
 
 
-def add_second(machine: Machine) -> None:
-    """An empty one, formatted, and named last."""
-    machine.disk.make_directory(SECOND)
-    meta = MetaProperties(
-        cluster_id=_CLUSTER, node_id=machine.id, directory_id=second_of(machine.id)
-    )
-    format_data_directory(SimDisk(machine.filesystem, SECOND), meta)
-    machine.log_dirs = ("", SECOND)
-
-
-def second_of(id_: int) -> UUID:
-    return UUID(int=2000 + id_)
-
-
-def directory_of(id_: int) -> UUID:
-    return UUID(int=1000 + id_)
-
-
-def key_of(id_: int) -> ReplicaKey:
-    return ReplicaKey(NodeId(id_), directory_of(id_))
-
-
 def _at(name: str, port: int) -> Endpoint:
     return Endpoint(name=name, host="h", port=port)
-
-
-def _log(life: Life, log: LogId) -> BatchLog:
-    if log == METADATA_LOG:
-        return life.log
-    assert life.replicas is not None
-    return life.replicas[log]

@@ -6,7 +6,8 @@ from node.errors import ErrorCode
 from node.ids import NodeId, ReplicaKey
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, VoterChangeResponse
-from tests.support.broker_world import CONTROLLER, directory_of
+from tests.support.broker_machine import directory_of
+from tests.support.broker_world import CONTROLLER
 from tests.support.orders import Orders
 
 SPARE = NodeId(2)

@@ -16,14 +16,8 @@ from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets
 from node.storage.storage_errors import CorruptFile
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
-from tests.support.broker_world import (
-    CONTROLLER,
-    SECOND,
-    Machine,
-    add_second,
-    directory_of,
-    second_of,
-)
+from tests.support.broker_machine import SECOND, Machine, add_second, directory_of, second_of
+from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
 
 FOUR = NodeId(4)
