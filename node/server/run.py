@@ -1,8 +1,7 @@
 """`kraft-node start`: from a formatted directory to a node that serves, and to its end.
 
-What may refuse is done before the first socket opens: identity, lock, recovery of the log; and all
-codecs are loaded by then. From then on there are two ends: in good order (`Stop`), or at once
-(`outcome.die`).
+What may refuse is done before the first socket opens: identity, lock, recovery of the log. From
+then on there are two ends: in good order (`Stop`), or at once (`outcome.die`).
 """
 
 import asyncio
@@ -12,6 +11,7 @@ import concurrent.futures.thread  # noqa: F401
 import encodings.idna  # noqa: F401
 import errno
 import fcntl
+import gc
 import os
 import random
 import signal
@@ -62,6 +62,9 @@ LOCK_FILE = ".lock"
 IDLE_LOOK_S = 1.0
 # A node that cannot hand its leadership over in this time stops all the same.
 SHUTDOWN_BOUND_S = 5.0
+# A node that starts has better to do than to load codecs; all are there after some ten seconds.
+LOAD_AFTER_S = 2.0
+LOAD_PAUSE_S = 0.02
 STDOUT = 1
 
 
@@ -75,8 +78,6 @@ def serve(config: NodeConfig) -> int:
     replicas = None
     if config.role is not None:
         replicas = recover_replicas(config.role, log_directories(config, found.meta, disks))
-    # While there are descriptors for their modules. A controller speaks of no partition's records.
-    load_codecs(APIS if config.role is None else BY_REQUEST.values())
     try:
         stop = asyncio.run(_run(config, found, replicas))
     finally:
@@ -147,7 +148,8 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
         for listener, at in listening
     ]
     services += [serve_metrics(at, partial(_metrics, node, meter)) for at in scraped]
-    tasks = [loop.create_task(each) for each in (*services, _close_idle(connections))]
+    services += [_close_idle(connections), _load_codecs(config)]
+    tasks = [loop.create_task(each) for each in services]
     for task in tasks:
         task.add_done_callback(partial(_on_end, name))
     _stop_on_signals(shell, stopped)
@@ -219,6 +221,16 @@ async def _close_idle(connections: Connections) -> None:
     while True:
         await asyncio.sleep(IDLE_LOOK_S)
         connections.close_idle()
+
+
+async def _load_codecs(config: NodeConfig) -> None:
+    """All of them, soon: later there may be no descriptors for their modules but the reserved ones,
+    and whoever needs one waits until it is made. That takes a second of a processor, which a node
+    that starts does not let its cluster wait for. A controller speaks of no partition's records."""
+    await asyncio.sleep(LOAD_AFTER_S)
+    for _ in load_codecs(APIS if config.role is None else BY_REQUEST.values()):
+        await asyncio.sleep(LOAD_PAUSE_S)
+    gc.freeze()  # they stay: no collection need look at them again
 
 
 def _on_end(name: str, task: "asyncio.Task[None]") -> None:

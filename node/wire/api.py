@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
@@ -14,6 +14,7 @@ FromKio = Callable[[Any], Any]
 ToKio = Callable[[Any, SimpleNamespace], Any]
 # The bytes of ours in a version; None where only kio's classes make them.
 Pack = Callable[[Any, int], bytes | None]
+_Known = Callable[[], dict[str, set[str]]]
 
 
 def _pack_none(_message: Any, _version: int) -> None:
@@ -79,15 +80,46 @@ def kio_makers(package: str, side: Side, version: int, first: int, last: int) ->
 
     A translation names the fields of all versions that are served, `first` to `last`. A maker
     leaves out those that its version lacks, and makes None of a class that its version lacks. What
-    no served version knows is a mistake: TypeError for a field, AttributeError for a class.
+    no served version knows is a mistake: TypeError for a field, AttributeError for a class. The
+    other versions are imported when the first is left out: most often, never.
     """
+    return _Makers(
+        version, _classes(package, version, side), partial(_known, package, side, first, last)
+    )
+
+
+class _Makers(SimpleNamespace):
+    def __init__(self, version: int, here: dict[str, Any], known: _Known) -> None:
+        makers = {name: _maker(found, name, known) for name, found in here.items()}
+        super().__init__(version=version, known=known, **makers)
+
+    def __getattr__(self, name: str) -> Any:
+        """What makes None of a class that this version lacks."""
+        if name not in self.known():
+            raise AttributeError(f"no served version has a class {name}")
+        return _maker(_nothing, name, self.known)
+
+
+def _maker(found: Any, name: str, known: _Known) -> Any:
+    here = _names(found)
+
+    def make(**values: Any) -> Any:
+        if not values.keys() <= here:
+            for lacking in (values.keys() - here) & known()[name]:
+                del values[lacking]
+        return found(**values)
+
+    return make
+
+
+@cache
+def _known(package: str, side: Side, first: int, last: int) -> dict[str, set[str]]:
+    """The names of all fields that any of these versions has, by the names of their classes."""
     known: dict[str, set[str]] = {}
     for each in range(first, last + 1):
         for name, found in _classes(package, each, side).items():
             known.setdefault(name, set()).update(_names(found))
-    here = _classes(package, version, side)
-    makers = {name: _maker(here.get(name), names) for name, names in known.items()}
-    return SimpleNamespace(version=version, **makers)
+    return known
 
 
 def _classes(package: str, version: int, side: Side) -> dict[str, Any]:
@@ -100,20 +132,7 @@ def _classes(package: str, version: int, side: Side) -> dict[str, Any]:
 
 
 def _names(kio_class: Any) -> set[str]:
-    return {field.name for field in fields(kio_class)}
-
-
-def _maker(found: Any | None, known: set[str]) -> Any:
-    lacks = known if found is None else known - _names(found)
-    if not lacks:
-        return found
-
-    def make(**values: Any) -> Any:
-        for name in lacks:
-            values.pop(name, None)
-        return found(**values) if found is not None else _nothing(**values)
-
-    return make
+    return {field.name for field in fields(kio_class)} if is_dataclass(kio_class) else set()
 
 
 def _nothing() -> None:

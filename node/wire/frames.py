@@ -1,7 +1,7 @@
 """Frames to messages and back: the four functions that the rest of the node uses."""
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from node import limits
 from node.codec import (
@@ -122,20 +122,17 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
     return response
 
 
-def load_codecs(apis: Iterable[Api] = BY_REQUEST.values()) -> None:
-    """Import and make all that the four functions otherwise make when they need it, for these."""
-    every = [
-        (api, version, side)
-        for api in apis
-        for version in range(api.min_version, api.max_version + 1)
-        for side in SIDES
-    ]
-    for api, version, side in every:
-        message = kio_class(api.package, api.name, version, side)
-        struct_reader(message, None)
-        struct_writer(message, None)
-    for api, version, side in every:  # when all versions are imported that a maker looks at
-        api.makers(version, side)
+def load_codecs(apis: Iterable[Api] = BY_REQUEST.values()) -> Iterator[None]:
+    """Import and make all that the four functions otherwise make when they need it, for these: a
+    message each time that the next value is taken, which takes some milliseconds."""
+    for api in apis:
+        for version in range(api.min_version, api.max_version + 1):
+            for side in SIDES:
+                message = kio_class(api.package, api.name, version, side)
+                struct_reader(message, None)
+                struct_writer(message, None)
+                api.makers(version, side)
+                yield
 
 
 def _tagged(api: Api, message: object) -> bool:

@@ -90,7 +90,7 @@ def wait_for_leader(entrances: Sequence[Address]) -> None:
     places = ",".join(f"{entrance.host}:{entrance.port}" for entrance in entrances)
     command = ["quorum", "--bootstrap", places, "describe"]
     done = subprocess.run(
-        [sys.executable, "-m", "node.server.cli", *command],
+        [sys.executable, "-m", "node.server", *command],
         capture_output=True,
         text=True,
         check=False,

@@ -17,7 +17,7 @@ from tests.support.readme import COMMANDS, MIXED, ROOT, readme_blocks
 pytestmark = pytest.mark.spark
 
 PLAYED = "kraft-chaos-play-"
-PROGRAMS = {"kraft-chaos": "chaos.cli", "kraft-node": "node.server.cli"}
+PROGRAMS = {"kraft-chaos": "chaos.cli", "kraft-node": "node.server"}
 
 # What a command prints, by how it begins; every command of the README must be here.
 PROMISED = {

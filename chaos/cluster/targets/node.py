@@ -10,7 +10,7 @@ from chaos.cluster.topology import OUTER_PORT, host_name, inner_port, second_por
 from chaos.conditions import Conditions
 from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
-PROGRAM = ("python3", "-m", "node.server.cli")
+PROGRAM = ("python3", "-m", "node.server")
 MUTATED = ("python3", "-m", "chaos.mutations")
 # Settings, by the words of a command line, and how nodes know who votes.
 NODES, QUORUM, BOOTSTRAP = "nodes", "quorum", "bootstrap"

@@ -41,7 +41,7 @@ def test_format_of_a_dynamic_quorum_names_every_voter_with_its_directory() -> No
     assert command[-1] == (
         "1@node-1:9101:abcdefghijklmnopqrstu1,2@node-2:9102:abcdefghijklmnopqrstu2"
     )
-    assert command[:6] == ("python3", "-m", "node.server.cli", "format", "-t", "cluster")
+    assert command[:6] == ("python3", "-m", "node.server", "format", "-t", "cluster")
 
 
 def test_our_node_reads_it() -> None:
