@@ -12,7 +12,7 @@ from node.codec import (
     write_whole,
 )
 from node.errors import ErrorCode
-from node.wire.api import SIDES, Api, kio_class
+from node.wire.api import Api, kio_class
 from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest
 from node.wire.apis import BY_KEY, BY_REQUEST, Request, Response
 from node.wire.headers import (
@@ -123,16 +123,17 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
 
 
 def load_codecs(apis: Iterable[Api] = BY_REQUEST.values()) -> Iterator[None]:
-    """Import and make all that the four functions otherwise make when they need it, for these: a
-    message each time that the next value is taken, which takes some milliseconds."""
+    """Import all that the four functions otherwise import when they need it, for these, and make
+    what reads a request and writes its response: of a message each time that the next value is
+    taken, which takes some milliseconds. A node sends few requests itself; what writes those, and
+    reads what comes back, is made with the first."""
     for api in apis:
         for version in range(api.min_version, api.max_version + 1):
-            for side in SIDES:
-                message = kio_class(api.package, api.name, version, side)
-                struct_reader(message, None)
-                struct_writer(message, None)
-                api.makers(version, side)
-                yield
+            struct_reader(kio_class(api.package, api.name, version, "request"), None)
+            yield
+            struct_writer(kio_class(api.package, api.name, version, "response"), None)
+            api.makers(version, "response")
+            yield
 
 
 def _tagged(api: Api, message: object) -> bool:
