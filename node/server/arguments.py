@@ -5,7 +5,7 @@ from uuid import UUID
 
 from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey, parse_uuid
-from node.server.properties import ConfigError, parse_endpoint
+from node.server.property_values import ConfigError, parse_endpoint
 
 
 def _address(text: str) -> tuple[str, int]:

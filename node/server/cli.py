@@ -13,7 +13,9 @@ from node.ids import NodeId, ReplicaKey
 from node.server.arguments import addresses, controllers, directory_id, endpoint
 from node.server.format_command import ELIGIBLE_LEADERS, STATIC_QUORUM, format_disk
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
-from node.server.properties import ConfigError, known_numbers, read_settings
+from node.server.properties import read_settings
+from node.server.property_numbers import known_numbers
+from node.server.property_values import ConfigError
 from node.storage.storage_errors import StorageError
 
 FORMAT_EXAMPLE = """\

@@ -47,7 +47,8 @@ from node import ids
 from node.config import NodeConfig
 from node.endpoint import Endpoint
 from node.ids import ReplicaKey, parse_uuid, uuid_text
-from node.server.properties import ConfigError, parse_settings
+from node.server.properties import parse_settings
+from node.server.property_values import ConfigError
 from node.storage.bootstrap import FormattedVoters
 
 ANSWERS_WITHIN_S = 30.0

@@ -4,17 +4,18 @@ import pytest
 
 from node.config import BrokerRole, ConnectionLimits
 from node.endpoint import Endpoint
-from node.server.properties import (
+from node.server.properties import parse_settings
+from node.server.property_numbers import (
     BROKER_KEYS,
     GROUP_KEYS,
     LIMIT_KEYS,
+    LONG,
     ROLE_KEYS,
     SNAPSHOT_KEYS,
     TIMEOUT_KEYS,
-    ConfigError,
     known_numbers,
-    parse_settings,
 )
+from node.server.property_values import ConfigError
 
 FULL = """\
 # a comment
@@ -127,6 +128,15 @@ def test_help_tells_every_number_and_its_default() -> None:
         if line.partition("=")[0] not in told
     )
     assert parse_settings(others + numbers).config == parse_settings(others).config
+
+
+@pytest.mark.parametrize("key", sorted({*TIMEOUT_KEYS, *LIMIT_KEYS, *SNAPSHOT_KEYS, *ROLE_KEYS}))
+def test_a_number_is_as_wide_as_kafka_has_it(key: str) -> None:
+    """log.retention.ms=2592000000 are thirty days, and more than 31 bits."""
+    widest = 2 ** (63 if key in LONG else 31) - 1
+    parse_settings(f"{BOTH}queued.max.request.bytes={2**63 - 1}\n{key}={widest}\n")
+    with pytest.raises(ConfigError, match=f"{key}={widest + 1}: must be .* or more, and fit"):
+        parse_settings(f"{BOTH}{key}={widest + 1}\n")
 
 
 LISTED = FULL + "controller.quorum.voters=1@node-1:9101, 2@node-2:9102\n"
