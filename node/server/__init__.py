@@ -9,7 +9,10 @@ voter_command.py   `quorum add-voter` and `remove-voter`
 tool_client.py     the small client that both ask by
 dump_log.py        `dump-log`
 dump_index.py      and of the indexes of a partition's log
-properties.py      server.properties
+properties.py      server.properties: what all of it says
+property_values.py  what one line of it may be
+property_numbers.py  those that are numbers, and what each is called here
+property_listeners.py  where it says that a node listens, and finds others
 directories.py     the directories that it names: whose they are, and where the metadata log is
 new_directory.py   a directory id for a disk that has none
 recovered.py       what a disk holds of a node; the simulator begins a life with it as well

@@ -166,7 +166,13 @@ def without_power(used: Used, leader: NodeId) -> Mapping[str, FaultEvidence]:
     return {str(leader): run(used.cluster.power_evidence(leader))}  # told once it starts
 
 
-@pytest.mark.parametrize(("topic", "hurt"), [("partition", cut_off), ("power-off", without_power)])
+@pytest.mark.parametrize(
+    ("topic", "hurt"),
+    [
+        pytest.param("partition", cut_off, marks=pytest.mark.night),
+        ("power-off", without_power),
+    ],
+)
 def test_a_verifiable_producer_appends_each_record_once_while_its_leader_is_hurt(
     used: Used,
     tmp_path: Path,

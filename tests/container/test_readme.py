@@ -54,13 +54,18 @@ BY_HAND = [
     for block in readme_blocks()
     if (lines := [line for line in block if not line.startswith(ELSEWHERE)])
 ]
-LONG = ("kraft-chaos compare", "kraft-chaos up", "kraft-chaos report")
+LONG = ("kraft-chaos up", "kraft-chaos report")
+# Containers of Apache Kafka run beside other tests' all the time; this story of them runs by night.
+BY_NIGHT = ("kraft-chaos compare",)
+
+
+def marks(lines: list[str]) -> list[pytest.MarkDecorator]:
+    each = ((LONG, pytest.mark.longest), (BY_NIGHT, pytest.mark.night))
+    return [mark for begin, mark in each if any(line.startswith(begin) for line in lines)]
+
+
 CASES = [
-    pytest.param(
-        lines,
-        id=lines[0].removeprefix("kraft-chaos "),
-        marks=[pytest.mark.longest] if any(line.startswith(LONG) for line in lines) else [],
-    )
+    pytest.param(lines, id=lines[0].removeprefix("kraft-chaos "), marks=marks(lines))
     for lines in BY_HAND
 ]
 

@@ -143,7 +143,7 @@ def test_every_bug_is_found_and_the_correct_node_is_not(
 @pytest.mark.parametrize(
     ("mutation", "seed", "check"),
     [
-        ("V-REFORMAT", 0, "Q19-voters-stand-for-election"),
+        pytest.param("V-REFORMAT", 0, "Q19-voters-stand-for-election", marks=pytest.mark.night),
         pytest.param("V-TWO-PENDING", 29, "V2-one-change-uncommitted", marks=pytest.mark.night),
         ("V-NO-UNDO", 31, "V4-voters-of-the-log"),
     ],

@@ -152,7 +152,7 @@ def test_a_group_shares_partitions_and_who_is_left_goes_on_where_the_other_stopp
         read([first], range(200, 300), cluster)
 
 
-@pytest.mark.parametrize("kind", [Librdkafka, KafkaPython])
+@pytest.mark.parametrize("kind", [Librdkafka, pytest.param(KafkaPython, marks=pytest.mark.night)])
 def test_offsets_are_kept_whichever_broker_ends(
     cluster: OwnCluster, kind: type[Librdkafka | KafkaPython]
 ) -> None:
