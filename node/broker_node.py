@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from node.broker.broker import Broker
-from node.broker.held_replicas import ReplicaLogs
 from node.broker.image_follower import ImageFollower, MetadataFollower
+from node.broker.replica_logs import ReplicaLogs
 from node.config import BrokerRole, NodeConfig
 from node.core import Core, Life
 from node.endpoint import Endpoint

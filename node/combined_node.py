@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from node import wire
 from node.broker.broker import Broker
-from node.broker.held_replicas import ReplicaLogs
+from node.broker.replica_logs import ReplicaLogs
 from node.broker_node import brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller.controller import Controller

@@ -15,7 +15,7 @@ from node.broker.directory_reports import DirectoryReports
 from node.broker.fetch_requests import FetchRequests
 from node.broker.fetchers import Fetchers
 from node.broker.forwarding import Forwarding
-from node.broker.held_replicas import HeldReplicas, ReplicaLogs
+from node.broker.held_replicas import HeldReplicas
 from node.broker.image_follower import MetadataFollower
 from node.broker.isr_changes import IsrChanges
 from node.broker.life_traces import LifeTraces
@@ -24,6 +24,7 @@ from node.broker.offset_requests import ends_of_epochs, list_offsets
 from node.broker.partition_descriptions import describe_partitions
 from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
+from node.broker.replica_logs import ReplicaLogs
 from node.broker.retention import Retention
 from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig

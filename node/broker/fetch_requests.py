@@ -9,8 +9,9 @@ that the log begins later.
 from dataclasses import dataclass, replace
 
 from node import limits
-from node.broker.held_replicas import Held, HeldReplicas, Key, PartitionRefusal, ReplicaLog
+from node.broker.held_replicas import Held, HeldReplicas, Key, PartitionRefusal
 from node.broker.isr_changes import IsrChanges
+from node.broker.replica_logs import ReplicaLog
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_OFFSET, ConnectionId, Offset
 from node.parking import Parking, Waiting

@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from node import limits
-from node.broker.held_replicas import Held, HeldReplicas, ReplicaLog
+from node.broker.held_replicas import Held, HeldReplicas
+from node.broker.replica_logs import ReplicaLog
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, Epoch
 from node.records.batch import BatchHeader, DamagedBatch, Record, split_batches
