@@ -23,32 +23,6 @@ TIMEOUT_KEYS = {
     "controller.quorum.fetch.max.bytes": "fetch_max_bytes",
     "metadata.max.idle.interval.ms": "idle_interval_ms",
 }
-MAY_BE_ZERO = {
-    "controller.quorum.append.linger.ms",
-    "metadata.max.idle.interval.ms",
-    "metadata.log.max.snapshot.interval.ms",
-    "group.initial.rebalance.delay.ms",
-    "log.index.interval.bytes",
-    "log.initial.task.delay.ms",
-}
-MAY_BE_NONE = {"log.retention.ms", "log.retention.bytes"}  # -1: no limit
-# Of 64 bits, which Kafka calls long; all others are of 32.
-LONG = {
-    "connections.max.idle.ms",
-    "leader.imbalance.check.interval.seconds",
-    "log.initial.task.delay.ms",
-    "log.retention.bytes",
-    "log.retention.check.interval.ms",
-    "log.retention.ms",
-    "log.roll.ms",
-    "metadata.log.max.record.bytes.between.snapshots",
-    "metadata.log.max.snapshot.interval.ms",
-    "metadata.max.retention.bytes",
-    "metadata.max.retention.ms",
-    "queued.max.request.bytes",
-    "replica.lag.time.max.ms",
-    "unclean.leader.election.interval.ms",
-}
 # The same for SnapshotSettings.
 SNAPSHOT_KEYS = {
     "metadata.log.max.record.bytes.between.snapshots": "record_bytes",
@@ -103,6 +77,32 @@ GROUP_KEYS = {
     "group.max.session.timeout.ms": "session_max_ms",
     "group.initial.rebalance.delay.ms": "first_delay_ms",
     "group.max.size": "members",
+}
+MAY_BE_ZERO = {
+    "controller.quorum.append.linger.ms",
+    "metadata.max.idle.interval.ms",
+    "metadata.log.max.snapshot.interval.ms",
+    "group.initial.rebalance.delay.ms",
+    "log.index.interval.bytes",
+    "log.initial.task.delay.ms",
+}
+MAY_BE_NONE = {"log.retention.ms", "log.retention.bytes"}  # -1: no limit
+# Of 64 bits, which Kafka calls long; all others are of 32.
+LONG = {
+    "connections.max.idle.ms",
+    "leader.imbalance.check.interval.seconds",
+    "log.initial.task.delay.ms",
+    "log.retention.bytes",
+    "log.retention.check.interval.ms",
+    "log.retention.ms",
+    "log.roll.ms",
+    "metadata.log.max.record.bytes.between.snapshots",
+    "metadata.log.max.snapshot.interval.ms",
+    "metadata.max.retention.bytes",
+    "metadata.max.retention.ms",
+    "queued.max.request.bytes",
+    "replica.lag.time.max.ms",
+    "unclean.leader.election.interval.ms",
 }
 
 
