@@ -24,7 +24,7 @@ from tests.fuzz.broker_processes import (
 from tests.fuzz.sessions import Surprise
 from tests.support.batches import batch
 
-COUNT = 1000  # a storm that lasts for some operations of others, on a busy machine too
+COUNT = 2000  # a storm that lasts for some operations of others, on a busy machine too
 
 
 @pytest.mark.slow

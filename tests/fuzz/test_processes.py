@@ -25,7 +25,7 @@ from tests.fuzz.steady import Waits
 from tests.fuzz.storm import Leadership
 from tests.support.quorum_processes import QuorumProcesses, quorum_processes
 
-COUNT = 1000
+COUNT = 2000
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from chaos.cli import main
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("seeds", [4, pytest.param(20, marks=pytest.mark.night)])
+@pytest.mark.parametrize("seeds", [8, pytest.param(20, marks=pytest.mark.night)])
 def test_nothing_accuses_the_correct_node_in_short_runs(
     seeds: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -21,6 +21,6 @@ def test_nothing_accuses_the_correct_node_in_short_runs(
     found = json.loads(capsys.readouterr().out)
     verdicts = found["verdicts"]
     assert verdicts["valid"] + verdicts["void"] == seeds, found["findings"]
-    assert verdicts["void"] <= seeds / 4
+    assert verdicts["void"] < seeds / 4
     assert found["operations"] > 50 * seeds
     assert found["faults"] > seeds
