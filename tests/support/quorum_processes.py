@@ -34,7 +34,7 @@ CONTROLLERS = 2
 # As in the node's image: without Hypothesis, which kio imports where it is installed.
 LAUNCH = (
     "import sys; sys.modules['hypothesis'] = None; sys.argv[0] = 'kraft-node';"
-    "from node.server.cli import main; main()"
+    "from node.server.__main__ import main; main()"
 )
 # On a machine that has little time for this; nothing is asserted of how long anything takes.
 PATIENCE_S = 120.0

@@ -14,6 +14,8 @@ from node.ids import LogId
 from node.server.listener import RESERVED_DESCRIPTORS
 from node.server.real_disk import RealDisk
 from node.storage.partition_logs import PartitionLogs
+from node.wire.api import SIDES
+from node.wire.apis import APIS
 from tests.support.quorum_processes import (
     ROOT,
     NodeProcess,
@@ -23,6 +25,7 @@ from tests.support.quorum_processes import (
     make_quorum,
     quorum_processes,
     run_kraft_node,
+    wait_until,
 )
 from tests.support.segments import by_size
 
@@ -69,6 +72,37 @@ def test_a_quorum_whose_descriptors_are_taken(tmp_path: Path, flooded: str) -> N
         for node in quorum.nodes.values():
             assert "cannot accept" not in node.errors
             assert "descriptor" not in node.errors
+
+
+CODECS = {
+    f"kio.schema.{api.package}.v{version}.{side}"
+    for api in APIS
+    for version in range(api.min_version, api.max_version + 1)
+    for side in SIDES
+}
+
+
+def imported(node: NodeProcess) -> set[str]:
+    """So far, as Python tells where it was asked to (PYTHONPROFILEIMPORTTIME)."""
+    assert node.process is not None
+    assert node.process.poll() is None, node.errors
+    return {line.rpartition("|")[2].strip() for line in node.errors.splitlines()}
+
+
+def test_codecs_are_loaded_by_a_node_whose_descriptors_are_taken_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By clients that are there before the first of them is loaded, and say nothing."""
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    with quorum_processes(tmp_path, 1) as quorum:
+        (node,) = quorum.nodes.values()
+        few_files(node)
+        with idle_clients([node.outer, node.inner]):
+            assert not imported(node) >= CODECS, "the flood came late"
+            wait_until(lambda: imported(node) >= CODECS or None, "every codec is loaded")
+            quorum.write("under flood", 1000)
+            assert quorum.read("under flood") == "1000"
+        assert "descriptor" not in node.errors
 
 
 def _lose_the_leader(quorum: QuorumProcesses) -> None:

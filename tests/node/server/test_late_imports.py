@@ -30,6 +30,17 @@ def test_nothing_is_imported_late() -> None:
     assert (done.returncode, done.stdout) == (0, "served\n"), done.stderr + done.stdout
 
 
+def test_what_is_imported_at_the_start_is_collected_no_more_and_all_else_is() -> None:
+    """A collector that stays off would be a node that grows until it has no memory."""
+    told = "print(gc.isenabled(), gc.get_freeze_count() > 10_000)"
+    code = f"import gc; from node.server import cli; cli.main = lambda: {told}; "
+    code += "from node.server.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "True True\n"), done.stderr + done.stdout
+
+
 def show() -> None:
     """Print what is imported while everything is served that can be; then that it was."""
     assert run.__name__ in sys.modules
