@@ -13,6 +13,7 @@ from node.controller.image import Image, Partition
 from node.errors import ErrorCode
 from node.records.batch import CODECS, DamagedBatch, split_batches
 from node.records.metadata import decode_metadata
+from node.server.property_numbers import LONG
 from node.server.tool_client import Client
 from node.wire.create_topics import (
     CreateTopicsRequest,
@@ -193,6 +194,19 @@ def test_what_came_compressed_is_kept_as_it_came(cluster: OwnCluster) -> None:
     assert all(content == contents[0] for content in contents)
     kept = [batch.header.codec for batch in split_batches(contents[0])]
     assert [codec for codec, _ in groupby(kept)] == codecs
+
+
+def test_a_cluster_whose_every_long_setting_is_as_large_as_can_be_works(tmp_path: Path) -> None:
+    """What is due in 292 million years stands in the clocks of the same loop as the next Fetch."""
+    widest = "".join(f"{key}={2**63 - 1}\n" for key in sorted(LONG))
+    with own_cluster(tmp_path, 1, IDS, SETTINGS + widest, widest) as cluster:
+        quorum = cluster.quorum
+        until(lambda: all(map(image(quorum).brokers.is_active, IDS)), "all are active", cluster)
+        create(quorum)
+        produce(cluster, range(100))
+        assert consume(cluster, 100) == list(range(100))
+        assert [broker.terminate() for broker in cluster.brokers.values()] == [0, 0, 0]
+        assert [node.terminate() for node in quorum.nodes.values()] == [0]
 
 
 def test_what_a_client_deleted_stays_deleted_whoever_ends(cluster: OwnCluster) -> None:
