@@ -317,5 +317,7 @@ def scenario_of(name: str) -> Scenario:
 
 def sparing_load(scenario: str) -> tuple[int | None, float]:
     """Clients and their rate in simulated runs of which there are many, where each operation costs
-    our time: enough to judge. (None, 0.0) where the seed draws the load. Raises UsageError."""
-    return (5, 50.0) if scenario_of(scenario).trial is None else (None, 0.0)
+    our time: enough to judge. (None, 0.0) where the seed draws the load, or the scenario needs all
+    of its own. Raises UsageError."""
+    asked = scenario_of(scenario)
+    return (None, 0.0) if asked.needs_its_load or asked.trial is not None else (5, 50.0)

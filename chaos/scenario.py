@@ -110,6 +110,9 @@ class Scenario:
     whole_s: float = WHOLE_S  # how long all may take to be whole after the last cure
     conditions: Conditions = field(default_factory=Conditions)
     load: Load = field(default_factory=RegisterOptions)  # but for what the user asks for instead
+    # Where fewer clients, who are enough elsewhere in runs of which there are many, would not bring
+    # about what it is to show.
+    needs_its_load: bool = False
     # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
     # Of the seed, the settings that somebody asks for and, if any, the seconds of hurting and how
     # many nodes.

@@ -119,6 +119,9 @@ class CombinedRole:
     ) -> Response | None:
         return self._that_serves(listener).handle(connection, listener, request, now)
 
+    def why_silent(self, listener: str) -> str:
+        return self._that_serves(listener).why_silent(listener)
+
     def apis(self, listener: str) -> tuple[ApiRange, ...]:
         return self._that_serves(listener).apis(listener)
 

@@ -214,6 +214,9 @@ class ControllerRole:
             case _:
                 return self._raft.on_request(connection, listener, request, now)
 
+    def why_silent(self, listener: str) -> str:  # noqa: ARG002 - they are all alike
+        return ""
+
     def apis(self, listener: str) -> tuple[ApiRange, ...]:  # noqa: ARG002 - they are all alike
         return API_RANGES
 

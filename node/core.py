@@ -68,6 +68,9 @@ class ProcessRole(Protocol):
     ) -> Response | None:
         """None: it waits, and is answered later."""
 
+    def why_silent(self, listener: str) -> str:
+        """Why it hangs up on everybody there, whatever they send; "": it does not."""
+
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
     ) -> None:
@@ -155,6 +158,10 @@ class Core(Generic[R]):
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> list[Output]:
         self.raft.log.begin_step()
+        silent = self.role.why_silent(listener)
+        if silent:
+            self._outbox.emit(CloseConnection(connection=connection, reason=silent))
+            return self._finish(now)
         if isinstance(request, ApiVersionsRequest):
             response: Response | None = self._api_versions(request, listener)
         else:

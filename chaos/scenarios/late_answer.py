@@ -22,6 +22,7 @@ def _turn(number: int) -> tuple[ScriptStep, ...]:
         End(name=away),
         Rest(seconds=1.5),  # until it has heard who leads
         Until(condition=PreferredLead(), within_s=30.0),
+        Rest(seconds=0.6),  # until its followers are connected, and their questions on the way
         Begin(name=held, fault=Pause(victim=_FIRST)),
         Rest(seconds=5.5),  # a session, and time for its successor to go on
         End(name=held),
@@ -53,5 +54,6 @@ LATE_ANSWER = Scenario(
     default_duration_s=40.0,
     # Of many partitions, so that of one of them broker 1 has less than who only follows.
     load=replace(PROMISED, partitions=12, producers=24, acks_leader_share=0.5, rate=240.0),
+    needs_its_load=True,
     settings={**TWO_IN_SYNC, "leader.imbalance.check.interval.seconds": "1"},
 )

@@ -29,7 +29,7 @@ from node.broker.retention import Retention
 from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
-from node.effects import CloseConnection, FlushLog, SaveCleanShutdown
+from node.effects import FlushLog, SaveCleanShutdown
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
 from node.outbox import Outbox
 from node.parking import Parking
@@ -123,9 +123,6 @@ class Broker:
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> Response | None:
         assert isinstance(request, BROKER_REQUESTS), f"{request} is not in the table of brokers"
-        if self._unflushed is not None:  # nothing is appended any more
-            self._outbox.emit(CloseConnection(connection=connection, reason="it shuts down"))
-            return None
         if isinstance(request, GROUP_REQUESTS):
             image = self.follower.image
             return self.groups.handle(connection, listener, request, image, now)
@@ -156,6 +153,14 @@ class Broker:
                 return self._forwarding.take(connection, request, now.mono_ns)
             case InitProducerIdRequest():
                 return self._producer_ids.take(connection, request, now.mono_ns)
+
+    def why_silent(self, listener: str) -> str:  # noqa: ARG002 - they are all alike
+        """Until it has replayed its registration it serves nobody (`BrokerServer` opens no listener
+        before): who is answered by it sees it at work, and not what is left of its last life in
+        the metadata log, by which it is not fenced and in sync."""
+        if self._unflushed is not None:  # nothing is appended any more
+            return "it shuts down"
+        return "" if self.lifecycle.is_caught_up else "it starts, and is not registered yet"
 
     # --- what is due ---
 

@@ -76,7 +76,7 @@ KNOWN = {
     "P-HWM-DOWN": _by(1, 10.0),
     "P-STALE-EPOCH": _by(1, 12.0),
     "P-ISR-SHORT": _by(1, 10.0),
-    "P-TRUNC-HWM": _by(6, 24.0),
+    "P-TRUNC-HWM": _by(1, 24.0),
     "P-STAY-FENCED": _by(1, 10.0),
     "P-ISR-HASTY": _by(1, 12.0),
     "E-CLEAN-LIE": _by(1, 12.0),

@@ -7,14 +7,16 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from node.errors import ErrorCode
-from node.ids import NodeId
+from node.ids import MS, NodeId
 from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets
+from node.wire.api_versions import ApiVersionsRequest
 from node.wire.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
     NewTopic,
 )
 from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
+from node.wire.topic_metadata import MetadataRequest
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
 
@@ -173,6 +175,29 @@ def test_a_clean_shutdown_keeps_eligibility_and_an_unclean_one_does_not() -> Non
     orders.world.cut |= {(leader, eligible), (eligible, leader)}
     orders.world.start(eligible)
     orders.world.until(lambda: orders.state.elr == (), "nobody vouches for it")
+
+
+@pytest.mark.parametrize("request_", [ApiVersionsRequest(supported=True), MetadataRequest()])
+def test_who_is_back_before_its_session_ends_answers_nobody_until_it_is_let_in(
+    request_: ApiVersionsRequest | MetadataRequest,
+) -> None:
+    """The metadata has it in sync all that time: whoever waited for an answer and for a whole ISR
+    would take it for whole, though its log is as short as the power left it."""
+    orders = Orders()
+    orders.produced(20)
+    (follower, _) = orders.others(orders.state.leader)
+    orders.world.power_off(follower, PowerCutMode.LOSE_ALL)
+    orders.world.start(follower)
+    assert orders.world.ask(follower, request_) is None
+    assert follower in orders.state.isr, "by its last life"
+    began_ns = orders.world.now_ns
+    while orders.world.ask(follower, request_) is None:
+        orders.world.run_ms(100)
+    assert orders.world.now_ns - began_ns > 8000 * MS, "its last session goes on for so long"
+    orders.whole()
+    orders.world.run_ms(2000)
+    one, two, three = orders.logs()
+    assert one == two == three
 
 
 def last_replica_standing(seed: int, mode: PowerCutMode, *, elr: bool) -> Orders:
