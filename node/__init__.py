@@ -9,6 +9,7 @@ no other package.
     ids.py, endpoint.py, events.py, effects.py   the words: identities, addresses, what happens,
                                                  what is wanted
     errors.py       the protocol's error codes
+    lazy_dataclass.py   dataclasses that are compiled when they are first used
     limits.py       how much a frame, request, record, batch and answer may be
     config.py       settings, with Kafka's names and defaults
     trace.py        the lines in which a node tells what it does

@@ -1,10 +1,11 @@
 """The node's settings, with Kafka's names and defaults (QuorumConfig, MetadataLogConfig)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.endpoint import Endpoint
 from node.ids import NO_NODE, NodeId
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

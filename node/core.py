@@ -10,7 +10,6 @@ the next one when the last is answered (`node.parking`).
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, LogId, Now, Offset, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, Output, ResponseTo
 from node.parking import Parking
 from node.raft.quorum_gauges import Gauge

@@ -13,7 +13,6 @@ Durable before visible, by construction:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from uuid import UUID
 
 from node.endpoint import Endpoint
@@ -28,6 +27,7 @@ from node.ids import (
     Offset,
     ReplicaKey,
 )
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

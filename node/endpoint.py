@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from node import limits
+from node.lazy_dataclass import dataclass
 
 _LABEL = "[0-9A-Za-z_:%-]{1,63}"  # of a name; an IPv6 address is one, with its zone
 _HOST = re.compile(rf"({_LABEL}\.)*{_LABEL}\.?")

@@ -4,9 +4,8 @@ Frames are a request or a response without its 4-byte size: cutting the stream i
 shell's work, as is refusing one whose size is absurd.
 """
 
-from dataclasses import dataclass
-
 from node.ids import ChannelId, ConnectionId, LogId, Offset
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

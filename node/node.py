@@ -5,7 +5,6 @@ requests into frames. A frame that cannot be read closes its connection.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Generic, Protocol, assert_never
 
 from node.core import Core, R
@@ -30,6 +29,7 @@ from node.events import (
     TimeoutElapsed,
 )
 from node.ids import ChannelId, ConnectionId, Now
+from node.lazy_dataclass import dataclass
 from node.outbox import Output, RequestTo, ResponseTo
 from node.wire import MalformedFrame, UnencodableMessage
 from node.wire.apis import FORWARDED, OutgoingRequest, Request, Response

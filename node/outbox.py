@@ -1,10 +1,9 @@
 """Where the parts of a node put what they want done; emptied once a step, in order."""
 
-from dataclasses import dataclass
-
 from node.effects import Effect, Trace, TraceValue
 from node.endpoint import Endpoint
 from node.ids import ChannelId, ConnectionId
+from node.lazy_dataclass import dataclass
 from node.wire.apis import OutgoingRequest, Response
 
 

@@ -1,6 +1,6 @@
 """Who joins an ISR, and by what it has proved: P4 and P5."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
@@ -41,7 +41,7 @@ def joined_by_this_life(evidence: Evidence) -> CheckResult:
         return unread(_UNIT, METADATA)
     joins, changes = evidence.once(traced_partitions).joins, _by_epoch(histories(found))
     looked_at, violations = 0, []
-    for joining in joins:
+    for joining in _last_proposed(joins):
         change = changes.get((joining.partition, joining.partition_epoch + 1))
         if change is None or not _is_granted(joining, change):
             continue
@@ -62,6 +62,16 @@ def joined_by_this_life(evidence: Evidence) -> CheckResult:
         gaps=gaps(evidence.lives),
         nothing="nobody joined an ISR" if evidence.lives else "",
     )
+
+
+def _last_proposed(joins: Iterable[Joining]) -> Iterable[Joining]:
+    """One for each change that may come of it: what a controller refuses leaves the partition's
+    epoch as it is, and what is proposed later takes its place."""
+    last = {
+        (one.partition, one.event.epoch, one.partition_epoch, one.event.replica): one
+        for one in joins
+    }
+    return last.values()
 
 
 def _by_epoch(history: Mapping[PartitionId, list[Change]]) -> dict[tuple[PartitionId, int], Change]:

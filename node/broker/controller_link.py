@@ -6,11 +6,11 @@ the connection broke or the controller was silent for too long. Who asked then a
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.ids import MS, NEVER_NS, ChannelId
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.wire.apis import ControllerRequest, Response
 

@@ -6,7 +6,7 @@ before anybody is told, which Kafka leaves to its next checkpoint. So what was d
 whoever loses its power.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.retention import may_delete
@@ -14,6 +14,7 @@ from node.controller.image import Image
 from node.controller.image.topics import INTERNAL
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Offset
+from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.wire.delete_records import (
     TO_HIGH_WATERMARK,

@@ -6,7 +6,7 @@ finds too little waits: for records, and a follower also for a newer high waterm
 that the log begins later.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from node import limits
 from node.broker.held_replicas import Held, HeldReplicas, Key, PartitionRefusal
@@ -14,6 +14,7 @@ from node.broker.isr_changes import IsrChanges
 from node.broker.replica_logs import ReplicaLog
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_OFFSET, ConnectionId, Offset
+from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.storage.storage_errors import CorruptLog
 from node.wire.partition_fetch import (

@@ -7,7 +7,7 @@ leader's does, and one that ends before that is dropped (KIP-107).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.broker.held_replicas import Held, HeldReplicas, Key
 from node.broker.lifecycle import Lifecycle
@@ -16,6 +16,7 @@ from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, NodeId, Offset
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.records.batch import HEADER_SIZE, DamagedBatch, read_header, split_batches
 from node.wire.apis import Response

@@ -10,12 +10,11 @@ A few connections carry it, each a request at a time: one that waits long at the
 the controller's connections.
 """
 
-from dataclasses import dataclass
-
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ChannelId, ConnectionId
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.parking import Parking, Waiting
 from node.wire.apis import HandedOn, Response

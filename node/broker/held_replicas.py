@@ -1,7 +1,6 @@
 """All replicas that a broker has: made, told and removed as the metadata log says."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from node.broker.log_placement import LogPlacement
@@ -30,6 +29,7 @@ from node.effects import (
 )
 from node.errors import ErrorCode
 from node.ids import MS, NO_EPOCH, NO_NODE, ZERO_UUID, Epoch, LogId, NodeId, Offset
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.records.batch import BatchHeader
 from node.storage.leader_epochs import LeaderEpochs

@@ -6,8 +6,9 @@ is the committed one and the proposed one together. That it has room for min.ins
 asked of the committed one (KIP-966).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from node.lazy_dataclass import dataclass
 from node.wire.alter_partition import IsrMember
 
 

@@ -1,13 +1,14 @@
 """ListOffsets and OffsetForLeaderEpoch: what a leader knows of its log's offsets."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node import limits
 from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.replica_logs import ReplicaLog
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, Epoch
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader, DamagedBatch, Record, split_batches
 from node.storage.storage_errors import CorruptLog
 from node.wire.list_offsets import (

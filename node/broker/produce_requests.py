@@ -1,6 +1,6 @@
 """Produce: what a leader appends, and when it says so (KIP-98, KIP-966; `ReplicaManager`)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from struct import Struct
 
 from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
@@ -8,6 +8,7 @@ from node.controller.image.topics import INTERNAL
 from node.effects import CloseConnection, NoResponse
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Epoch, Offset
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.records.batch import BatchHeader, DamagedBatch, MiscountedBatch, check_batch

@@ -5,10 +5,11 @@ so that it never tells of what is not there.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.errors import ErrorCode
 from node.ids import Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader
 
 NO_PRODUCER = NO_PRODUCER_EPOCH = -1

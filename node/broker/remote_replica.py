@@ -1,8 +1,7 @@
 """What a leader knows of another replica (`Replica.updateFetchStateOrThrow`)."""
 
-from dataclasses import dataclass
-
 from node.ids import Offset
+from node.lazy_dataclass import dataclass
 from node.wire.alter_partition import ANY_EPOCH
 
 

@@ -12,13 +12,14 @@ shown to anybody.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from node.broker.isr import Isr, Proposal
 from node.broker.remote_replica import RemoteReplica
 from node.controller.image.partition import Partition as PartitionState
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, NO_NODE, Epoch, LogPosition, NodeId, Offset
+from node.lazy_dataclass import dataclass
 from node.storage.leader_epochs import LeaderEpochs
 from node.wire.alter_partition import IsrMember, PartitionResult
 

@@ -4,12 +4,12 @@ A line says what is, not what was decided from it: the ends of followers as the 
 and not whom it counted. So the judge can decide once more whether the high watermark might move.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from node.broker.remote_replica import RemoteReplica
 from node.broker.replica import Leading, Replica
 from node.ids import NO_EPOCH, LogId, NodeId, Offset, uuid_text
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 
 

@@ -5,10 +5,12 @@ Messages and records are dataclasses whose fields carry Kafka's type and, for ta
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import groupby
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
+
+from node.lazy_dataclass import dataclass
 
 # How `struct` calls the types of fixed width; the last five stand for something else.
 FIXED = {

@@ -1,10 +1,11 @@
 """Records that wait to be appended together: one batch, one flush, for all writes of a moment."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node import limits
 from node.ids import NEVER_NS, ConnectionId, Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import HEADER_SIZE, RECORD_OVERHEAD
 from node.records.metadata import MetadataRecord, encode_metadata
 

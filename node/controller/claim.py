@@ -1,12 +1,11 @@
 """What only the active controller has: what is decided and not yet committed, and what it heard."""
 
-from dataclasses import dataclass
-
 from node.config import BrokerSettings
 from node.controller.image import Image
 from node.controller.periodic_elections import PeriodicElections
 from node.controller.sessions import BrokerSessions
 from node.ids import Epoch
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """What a configuration key takes: its default, whether it is a list, and what a value may be."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from node.lazy_dataclass import dataclass
 from node.wire.configs import ConfigType
 
 

@@ -3,13 +3,12 @@
 Then the committed image answers (Raft thesis 6.4, `node.raft.read_index`).
 """
 
-from dataclasses import dataclass
-
 from node.config import Own
 from node.controller import reads
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Now, Ticket, uuid_text
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.raft.client import RaftClient

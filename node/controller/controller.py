@@ -3,7 +3,6 @@
 import random
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from node import limits
 from node.config import NodeConfig
@@ -26,6 +25,7 @@ from node.controller.told_replay import replay
 from node.controller.writes import decide
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.raft.client import RaftClient, SnapshotPart

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from node import limits
@@ -10,6 +10,7 @@ from node.config import BrokerSettings, Own
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.lazy_dataclass import dataclass
 from node.records.metadata import MetadataRecord
 from node.wire.apis import Response
 

@@ -14,11 +14,12 @@ leader alone is the ISR, it is RECOVERING (KIP-704), and there is no ELR.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
 from node.controller.image import Partition, PartitionKey
 from node.controller.image.partition import RECOVERING
+from node.lazy_dataclass import dataclass
 from node.records.metadata import PartitionChangeRecord
 from node.records.metadata_versions import DIRECTORIES
 from node.records.topic_schemas import NO_LEADER

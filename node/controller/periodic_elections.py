@@ -5,7 +5,6 @@ nobody led, a preferred leader is in the ISR again. So partitions are looked at 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from node.config import BrokerSettings
@@ -15,6 +14,7 @@ from node.controller.isr_updates import rules_for
 from node.controller.partition_changes import Election, change
 from node.controller.replica_rules import elects_uncleanly
 from node.ids import MS
+from node.lazy_dataclass import dataclass
 from node.records.metadata import PartitionChangeRecord
 
 _AT_ONCE = 1000  # partitions; the others follow at once (MAX_ELECTIONS_PER_IMBALANCE)

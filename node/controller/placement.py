@@ -7,11 +7,12 @@ replica is to lead. One that is about to shut down is not taken at all.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node import limits
 from node.controller.decision import RefusedError
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.records.metadata import RegisterBrokerRecord
 
 

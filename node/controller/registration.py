@@ -8,7 +8,6 @@ once another controller has registered, as Apache Kafka's do.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from node import limits
@@ -18,6 +17,7 @@ from node.effects import DisconnectPeer
 from node.endpoint import Endpoint, why_not_taken
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, NodeId
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.records.metadata import RegisterControllerRecord
 from node.records.metadata_versions import CONTROLLER_REGISTRATIONS

@@ -5,10 +5,10 @@ session to be heard in (KAFKA-18138).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from node.controller.image import Image
 from node.ids import MS, NEVER_NS
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -6,12 +6,12 @@ image that is written is a copy.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from node.config import SnapshotSettings
 from node.controller.image import Image
 from node.controller.image.digest import Postponed
 from node.ids import MS, NEVER_NS, Now, Offset
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.raft.client import RaftClient, SnapshotWriter
 from node.records.metadata import encode_metadata

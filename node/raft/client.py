@@ -11,7 +11,7 @@ handed: the quorum adds what is its own.
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from node.endpoint import Endpoint
@@ -26,6 +26,7 @@ from node.ids import (
     ReplicaKey,
     Ticket,
 )
+from node.lazy_dataclass import dataclass
 from node.raft.local_snapshots import PieceWriter
 from node.raft.portion import portion
 from node.raft.raft import Raft

@@ -1,8 +1,9 @@
 """Counting the votes of one election or pre-election (`EpochElection`)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from node.ids import ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.raft.voter_set import VoterSet
 
 

@@ -1,10 +1,11 @@
 """Fetch, as a follower sends it, and as a node without a leader does to find one."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, Offset, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.raft import deadlines
 from node.raft.common import heed
 from node.raft.fetched import is_cut, sound_batches, truncation_point

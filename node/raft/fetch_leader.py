@@ -1,7 +1,5 @@
 """Fetch, as the leader serves it: records, or where logs part, at once or when there is news."""
 
-from dataclasses import dataclass
-
 from node import limits
 from node.errors import ErrorCode
 from node.ids import (
@@ -15,6 +13,7 @@ from node.ids import (
     Offset,
     uuid_text,
 )
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.raft.common import top_refusal

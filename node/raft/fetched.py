@@ -1,8 +1,7 @@
 """What a Fetch answer may hold, to be taken into our log: the leader may be damaged or lie."""
 
-from dataclasses import dataclass
-
 from node.ids import Epoch, LogPosition, Offset
+from node.lazy_dataclass import dataclass
 from node.raft.portion import portion
 from node.records.batch import Batch, DamagedBatch, read_header, split_batches
 from node.records.contents import check_contents

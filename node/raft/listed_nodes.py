@@ -1,11 +1,11 @@
 """KIP-856: the configuration lists the nodes that may vote (`node.raft.voter_forms`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NodeId, Offset, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.raft.voter_forms import ForeignVoters, KRaftVersions, Refused, VoterChange
 from node.raft.voter_set import VoterSet
 from node.records.control import (

@@ -7,11 +7,12 @@ the connection is dropped instead.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, Epoch, NodeId, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.raft.quorum import Quorum
 from node.wire.api_versions import ApiVersionsRequest

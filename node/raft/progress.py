@@ -1,8 +1,7 @@
 """A replica as the leader sees it."""
 
-from dataclasses import dataclass
-
 from node.ids import NEVER_NS, Now, Offset
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

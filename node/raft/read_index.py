@@ -9,10 +9,10 @@ all tickets up to the mark; and a ticket that a majority acknowledged may be ser
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from node.ids import ConnectionId, ReplicaKey, Ticket
+from node.lazy_dataclass import dataclass
 from node.raft.voter_set import VoterSet
 
 

@@ -5,11 +5,12 @@ remembered by every role that did not vote for itself. Deadlines are monotonic n
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.effects import ElectionState
 from node.endpoint import Endpoint
 from node.ids import NO_NODE, Epoch, NodeId, Offset, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.raft.election import Ballot
 from node.raft.progress import Progress
 from node.records.control import Voter

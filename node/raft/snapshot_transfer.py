@@ -6,11 +6,12 @@ Fetch is sent; each piece renews the fetch time-out and the leader's check-quoru
 epoch, another leader or a snapshot that is gone ends it: a Fetch then tells what to fetch now.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from node import limits
 from node.errors import ErrorCode
 from node.ids import LogPosition, Now, Offset, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.raft import deadlines
 from node.raft.common import heed, top_refusal
 from node.raft.local_log import LocalLog

@@ -8,9 +8,9 @@ end there).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from node.ids import Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import Batch
 from node.records.metadata import UnknownRecord, all_known, unknown_record
 

@@ -15,11 +15,12 @@ written of it, is up to the form of the quorum (`node.raft.voter_forms`).
     the record is committed                                  success; a removed leader resigns
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NEVER_NS, ZERO_UUID, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.raft import deadlines
 from node.raft.local_log import LocalLog

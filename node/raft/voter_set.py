@@ -1,10 +1,10 @@
 """The voters of one moment, keyed by node id and directory id (KIP-856, KIP-853)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from node.endpoint import Endpoint
 from node.ids import NodeId, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.records.control import Voter
 
 

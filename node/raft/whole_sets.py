@@ -1,11 +1,11 @@
 """KIP-853, as shipped: the log holds the whole set of voters (`node.raft.voter_forms`)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import Offset, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.raft.voter_forms import (
     DYNAMIC,
     FEATURE,

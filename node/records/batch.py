@@ -8,13 +8,13 @@ what is stored and sent on is what was received, to the bit (kio's own reader dr
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import crc32c
 
 from node.codec.varint import INT64_BYTES, encode_signed, read_signed, read_unsigned
 from node.ids import Epoch, Offset
+from node.lazy_dataclass import dataclass
 from node.limits import MAX_RECORDS_PER_BATCH
 
 HEADER = struct.Struct(">qiibIhiqqqhii")

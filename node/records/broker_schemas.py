@@ -4,9 +4,11 @@ A field that is younger than its record's version 0 says since which version it 
 older one it reads as its default.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 from uuid import UUID
+
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ in the log REMOVE_VOTER, one voter each (KIP-856).
 """
 
 import struct
-from dataclasses import dataclass
 
 from kio.schema.k_raft_version_record.v0.data import KRaftVersionRecord
 from kio.schema.leader_change_message.v0 import data as leader_change_0
@@ -22,6 +21,7 @@ from kio.static.primitive import i16, i32, i64, u16
 from node.codec import read_whole, write_whole
 from node.endpoint import Endpoint
 from node.ids import ZERO_UUID, NodeId, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.records.batch import KeyValue
 from node.records.malformed_record import MalformedRecord
 from node.records.voter_schemas import AddVoterRecord, RemoveVoterRecord

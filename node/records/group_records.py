@@ -5,12 +5,13 @@ Key and value each begin with the version of what follows. A key of another vers
 another kind of record. No value, and the key means nothing any more.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, get_args
 from uuid import UUID
 
 from node.codec import read_whole, write_whole
 from node.ids import ZERO_UUID
+from node.lazy_dataclass import dataclass
 from node.records.malformed_record import MalformedRecord
 
 _VERSION_BYTES = 2

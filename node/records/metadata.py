@@ -6,11 +6,11 @@ write records that this node does not know: it keeps their bytes, but cannot rep
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import get_args
 
 from node.codec import whole_reader, write_whole
 from node.codec.varint import read_unsigned
+from node.lazy_dataclass import dataclass
 from node.records.broker_schemas import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -62,15 +62,13 @@ MetadataRecord = (
 KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
 _FRAME_VERSION = 1
 _FRAME_BYTES = 3  # of what is known: one each
-_READERS: dict[bytes, Callable[[bytes, int], MetadataRecord]] = {
-    bytes((_FRAME_VERSION, kind.__record_type__, version)): whole_reader(
-        kind,  # type: ignore[arg-type]  # a class is hashable
-        MalformedRecord,
-        version,
-    )
+_KINDS_BY_FRAME: dict[bytes, type[MetadataRecord]] = {
+    bytes((_FRAME_VERSION, kind.__record_type__, version)): kind
     for kind in KINDS
     for version in range(kind.__version__ + 1)
 }
+_Read = Callable[[bytes, int], MetadataRecord]
+_READERS: dict[bytes, _Read] = {}  # by frame; each is made when it is first used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +81,16 @@ class UnknownRecord:
     def __str__(self) -> str:
         name = RECORD_TYPES.get(self.type, "metadata record")
         return f"{name} (type {self.type}, version {self.version})"
+
+
+def _reader_of(frame: bytes) -> _Read | None:
+    """None: this node cannot replay such records."""
+    kind = _KINDS_BY_FRAME.get(frame)
+    if kind is None:
+        return None
+    read: _Read = whole_reader(kind, MalformedRecord, frame[-1])  # type: ignore[arg-type]  # a class is hashable
+    _READERS[frame] = read
+    return read
 
 
 def encode_metadata(record: MetadataRecord, level: int = NEWEST) -> bytes:
@@ -102,7 +110,8 @@ def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
     other bytes than a record of its type and version has.
     """
     if value is not None:
-        read = _READERS.get(value[:_FRAME_BYTES])
+        frame = value[:_FRAME_BYTES]
+        read = _READERS.get(frame) or _reader_of(frame)
         if read is not None:
             return read(value, _FRAME_BYTES)
     unknown = unknown_record(value)
@@ -113,7 +122,7 @@ def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
 def all_known(values: Sequence[bytes | None]) -> bool:
     """Are all of a type and version that this node can replay?"""
     frames = {None if value is None else value[:_FRAME_BYTES] for value in values}
-    return frames <= _READERS.keys()
+    return frames <= _KINDS_BY_FRAME.keys()
 
 
 def unknown_record(value: bytes | None) -> UnknownRecord | None:
@@ -123,7 +132,7 @@ def unknown_record(value: bytes | None) -> UnknownRecord | None:
     """
     if value is None:
         raise MalformedRecord("a metadata record without a value")
-    if value[:_FRAME_BYTES] in _READERS:
+    if value[:_FRAME_BYTES] in _KINDS_BY_FRAME:
         return None
     try:
         frame_version, at = read_unsigned(value, 0)

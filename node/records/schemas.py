@@ -5,9 +5,11 @@ kio has no metadata records. Field names, order, types, nullability and tags are
 Those here exist in version 0 only; others are in `broker_schemas` and `topic_schemas`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 from uuid import UUID
+
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

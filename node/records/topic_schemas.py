@@ -1,8 +1,10 @@
 """The metadata records of topics and partitions, as dataclasses with the marks of `node.codec`."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 from uuid import UUID
+
+from node.lazy_dataclass import dataclass
 
 NO_LEADER = -1
 NO_LEADER_CHANGE = -2  # of a PartitionChangeRecord

@@ -4,9 +4,11 @@ Kafka ships neither, and so kio has neither. The KIP leaves their types open: th
 first two that no release gave to another.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 from uuid import UUID
+
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,11 @@ It hears what the node tells of itself and how long each of its turns took, and 
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.effects import Trace
 from node.ids import MS, Now
+from node.lazy_dataclass import dataclass
 
 SAMPLE_NS = 30_000 * MS  # of these a window has two, as in Kafka (metrics.sample.window.ms)
 _SECOND_NS = 1000 * MS

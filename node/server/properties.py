@@ -5,7 +5,6 @@ the rest (another role, a secured listener) is refused.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from node.config import (
@@ -21,6 +20,7 @@ from node.controller.effective_configs import KEYS_OF_NODES
 from node.controller.replica_rules import UNCLEAN_ELECTION
 from node.endpoint import Endpoint
 from node.ids import NodeId
+from node.lazy_dataclass import dataclass
 from node.limits import MAX_DIRECTORIES
 from node.server.property_listeners import (
     BOOTSTRAP_SERVERS,

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, uuid_text
+from node.lazy_dataclass import dataclass
 from node.server.outcome import Refusal
 from node.server.tool_client import (
     Address,

@@ -1,8 +1,9 @@
 """The node's disk over a directory of a real file system."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

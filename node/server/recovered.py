@@ -5,7 +5,6 @@ Without sockets, clocks and signals: the server and the simulator begin a life o
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from node import wire
@@ -16,6 +15,7 @@ from node.controller_node import ControllerNode, controller_node
 from node.core import Life
 from node.effects import ElectionState, SegmentLimits, Stop, Trace
 from node.ids import ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.node import Framing
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory

@@ -8,10 +8,10 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
+from node.lazy_dataclass import dataclass
 from node.server.framing import FrameCutter, with_size
 from node.wire import MalformedFrame, decode_response, encode_request
 from node.wire.apis import Request, Response

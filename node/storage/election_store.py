@@ -5,10 +5,10 @@ kraft.version 0 quorum leaves behind, is read: it knows no directory of the vote
 """
 
 import json
-from dataclasses import dataclass
 
 from node.effects import ElectionState
 from node.ids import NO_NODE, ZERO_UUID, Epoch, NodeId, ReplicaKey, parse_uuid, uuid_text
+from node.lazy_dataclass import dataclass
 from node.storage.disk import Disk
 from node.storage.layout import QUORUM_STATE
 from node.storage.segment import parse_segment_name

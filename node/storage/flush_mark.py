@@ -13,10 +13,10 @@ nothing of this: they stay as Kafka writes them.
   start everything is.
 """
 
-from dataclasses import dataclass
 from typing import Self
 
 from node.ids import Offset
+from node.lazy_dataclass import dataclass
 from node.storage.disk import Disk
 
 _PREFIX = "flushed-"

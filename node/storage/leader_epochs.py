@@ -6,9 +6,10 @@ is a second opinion about them, since a batch's CRC does not cover its leader ep
 """
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.ids import Epoch, LogPosition, Offset
+from node.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ durable before what it stands for is removed, oldest first.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Self
 
 from node.ids import METADATA_TOPIC_ID, Epoch, LogPosition, Offset, uuid_text
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader
 from node.storage.disk import Disk
 from node.storage.flush_mark import FlushMark

@@ -5,12 +5,13 @@ in Kafka: it may be taken to another place, and the order in which they are name
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 from uuid import UUID
 
 from node.effects import SegmentLimits
 from node.ids import NO_BROKER_EPOCH, LogId, Offset
+from node.lazy_dataclass import dataclass
 from node.storage.clean_shutdown import take_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.partition_log import PartitionLog

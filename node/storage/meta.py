@@ -1,9 +1,9 @@
 """meta.properties: whose disk this is. Its presence is what makes a log directory formatted."""
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from node.ids import NodeId, parse_uuid, uuid_text
+from node.lazy_dataclass import dataclass
 from node.storage.disk import Disk
 from node.storage.layout import META_PROPERTIES
 from node.storage.storage_errors import CorruptFile, NotFormatted

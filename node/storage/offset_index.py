@@ -7,8 +7,10 @@ at which that batch begins. Both rise strictly.
 import struct
 from array import array
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Self
+
+from node.lazy_dataclass import dataclass
 
 OFFSET_INDEX = ".index"
 # The last offset of a segment is no more than that after its base (`canConvertToRelativeOffset`).

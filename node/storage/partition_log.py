@@ -11,12 +11,12 @@ before it in its first segment is nobody's any more.
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 from uuid import UUID
 
 from node.effects import SegmentLimits
 from node.ids import Epoch, LogPosition, Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader
 from node.storage.disk import Disk
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 from uuid import UUID
 
 from node.effects import SegmentLimits
 from node.ids import METADATA_LOG, LogId, Offset
+from node.lazy_dataclass import dataclass
 from node.storage.clean_shutdown import save_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.index_checksums import load_index_checksums, save_index_checksums

@@ -13,9 +13,10 @@ with all segments after it, goes (`LogSegment.recover`, `LogLoader`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.ids import Epoch, Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader, DamagedBatch
 from node.storage.disk import Disk
 from node.storage.layout import LEADER_EPOCHS

@@ -7,13 +7,13 @@ batch that it leads to.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Self
 
 import crc32c
 
 from node.ids import Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import HEADER_SIZE, BatchHeader, DamagedBatch, read_header
 from node.storage.disk import Disk, File
 from node.storage.offset_index import MOST_OFFSETS, OFFSET_INDEX, Entry, OffsetIndex

@@ -27,9 +27,10 @@ where it can be read, it must say what the batches say. Where it is missing or c
 rebuilt from them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.ids import Epoch, LogPosition, Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader, DamagedBatch
 from node.storage.disk import Disk
 from node.storage.flush_mark import FlushMark, find_mark, flush_mark_name

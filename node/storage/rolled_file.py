@@ -1,8 +1,7 @@
 """A segment that is not written any more holds no descriptor: how many there are is in the hands of
 clients, whose timestamps roll them."""
 
-from dataclasses import dataclass
-
+from node.lazy_dataclass import dataclass
 from node.storage.disk import Disk
 
 

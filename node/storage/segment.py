@@ -3,9 +3,10 @@ partition's has another one (`partition_segment`)."""
 
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.ids import LogPosition, Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader, check_batch
 from node.storage.disk import File
 

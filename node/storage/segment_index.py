@@ -12,9 +12,10 @@ entry names, lie between the same two entries of the offset index.
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from node.ids import Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader
 from node.storage.offset_index import Entry, OffsetIndex
 from node.storage.time_index import NO_TIME, TimeIndex

@@ -6,10 +6,11 @@ What is no whole and sound snapshot all the same has rotted: it is told of, and 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
 
 from node.ids import Epoch, LogPosition, Offset
+from node.lazy_dataclass import dataclass
 from node.records.control import ControlRecord
 from node.records.snapshot import SnapshotReader
 from node.storage.disk import Disk, File

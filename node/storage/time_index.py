@@ -8,8 +8,10 @@ segment's base offset, int32. Both rise strictly. A batch without a timestamp (-
 import struct
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
+
+from node.lazy_dataclass import dataclass
 
 TIME_INDEX = ".timeindex"
 NO_TIME = -1

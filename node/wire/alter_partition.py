@@ -1,12 +1,12 @@
 """AlterPartition: the leader of a partition proposes another ISR (KIP-497, KIP-841, KIP-903)."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 

@@ -1,11 +1,13 @@
 """What is known of one API: which versions are served, and how its messages translate."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
+
+from node.lazy_dataclass import dataclass
 
 Side = Literal["request", "response"]
 SIDES: tuple[Side, ...] = ("request", "response")

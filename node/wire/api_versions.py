@@ -1,10 +1,10 @@
 """ApiVersions: what is served, and which features there are."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api, ApiRange
 from node.wire.entities import NO_THROTTLE, our_error
 

@@ -1,7 +1,6 @@
 """The table of what is served: API keys and version ranges, as ApiVersions tells them."""
 
-from dataclasses import dataclass
-
+from node.lazy_dataclass import dataclass
 from node.wire.alter_partition import (
     ALTER_PARTITION,
     AlterPartitionRequest,

@@ -1,7 +1,6 @@
 """What a broker tells the active controller of itself: BrokerRegistration, BrokerHeartbeat
 (KIP-631); and UnregisterBroker, by which an operator forgets it."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -9,6 +8,7 @@ from uuid import UUID
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_BROKER_EPOCH, NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.controller_registration import FeatureRange, RegisteredListener
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid

@@ -1,11 +1,11 @@
 """IncrementalAlterConfigs (KIP-339) and DescribeConfigs: what controllers alone can be asked."""
 
-from dataclasses import dataclass
 from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

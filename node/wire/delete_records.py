@@ -1,12 +1,12 @@
 """DeleteRecords 0-2: the first records of partitions, of which a client has no need any more
 (KIP-107)."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition

@@ -1,12 +1,12 @@
 """DeleteTopics, by name or, from version 6 on, by id."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 

@@ -1,12 +1,12 @@
 """DescribeQuorum: who leads, and how far the replicas are as the leader sees it."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import (
     endpoints,

@@ -1,12 +1,12 @@
 """DescribeTopicPartitions 0: how partitions stand, a page at a time (KIP-966)."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE, ZERO_UUID, NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 

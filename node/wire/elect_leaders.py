@@ -1,10 +1,11 @@
 """ElectLeaders: an operator asks for the preferred leader, or for any (KIP-183, KIP-460)."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

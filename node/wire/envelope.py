@@ -1,11 +1,12 @@
 """Envelope: a broker hands on what a client asked of it and only the active controller can do
 (KIP-590). What is in it has a header of its own, and so has the answer."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import our_error
 

@@ -5,7 +5,6 @@ tagged ReplicaState at 15 (KIP-903), answers tell the leader's address from 16 o
 comes with 17 (KIP-853) and the follower's high watermark with 18.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from struct import Struct
 from types import SimpleNamespace
@@ -23,6 +22,7 @@ from node.ids import (
     Offset,
     ReplicaKey,
 )
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import (
     NO_THROTTLE,

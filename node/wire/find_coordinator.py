@@ -1,11 +1,11 @@
 """FindCoordinator 0-6: which broker coordinates a group, or a transactional id."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE, NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

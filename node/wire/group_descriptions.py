@@ -1,10 +1,10 @@
 """ListGroups 0-5 and DescribeGroups 0-6: which groups a broker coordinates, and how they stand."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

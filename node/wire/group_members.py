@@ -1,10 +1,10 @@
 """What members of a group say while it is at rest: Heartbeat 0-4, and LeaveGroup 0-5."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

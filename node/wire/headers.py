@@ -6,9 +6,9 @@ read it. The client id keeps its old two-byte length even in header v2.
 """
 
 import struct
-from dataclasses import dataclass
 
 from node.codec.reader import skip_tags
+from node.lazy_dataclass import dataclass
 from node.wire.malformed_frame import MalformedFrame
 
 _START = struct.Struct(">hhih")

@@ -1,11 +1,11 @@
 """InitProducerId 0-5: an id of its own for an idempotent producer (KIP-98)."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

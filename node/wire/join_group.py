@@ -1,11 +1,11 @@
 """JoinGroup 0-9: a consumer wants to be a member of its group, in the next generation of it."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, milliseconds, our_error
 

@@ -1,11 +1,11 @@
 """OffsetFetch 1-9: how far groups have come, as they last committed it."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
 from node.ids import NO_OFFSET
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition

@@ -1,11 +1,11 @@
 """OffsetForLeaderEpoch 2-4: where an epoch ends in the leader's log, for consumers (KIP-320)."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition

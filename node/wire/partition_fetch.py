@@ -6,7 +6,6 @@ A follower's broker epoch comes with 15 (KIP-903), topic ids with 13, the epoch 
 with 12 (KIP-595).
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +21,7 @@ from node.ids import (
     NodeId,
     Offset,
 )
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition

@@ -1,13 +1,13 @@
 """Produce 3-13: batches for the leaders of partitions. Topics have ids from 13 on, and the answer
 tells who leads from 10 on (KIP-951)."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE, NO_OFFSET, NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition

@@ -1,11 +1,11 @@
 """AllocateProducerIds: a broker asks for a block of producer ids (KIP-730)."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

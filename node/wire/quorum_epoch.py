@@ -1,7 +1,6 @@
 """BeginQuorumEpoch and EndQuorumEpoch (KIP-595): a leader tells that it leads, or does no more."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -9,6 +8,7 @@ from uuid import UUID
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import (
     endpoints,

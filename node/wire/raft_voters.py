@@ -1,7 +1,6 @@
 """AddRaftVoter, RemoveRaftVoter and UpdateRaftVoter (KIP-853): requests that change who votes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, endpoints, listeners, our_error, some_uuid
 

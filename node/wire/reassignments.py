@@ -1,12 +1,12 @@
 """AlterPartitionReassignments and ListPartitionReassignments: replicas move to other brokers
 (KIP-455)."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
 from node.ids import NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.elect_leaders import NamedPartition
 from node.wire.entities import NO_THROTTLE, our_error

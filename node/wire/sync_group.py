@@ -1,10 +1,10 @@
 """SyncGroup 0-5: the leader of a group says who gets what, and each member learns its share."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

@@ -1,6 +1,5 @@
 """Metadata 0-13: who is there, and who leads what, for clients."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -8,6 +7,7 @@ from uuid import UUID
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, ZERO_UUID, NodeId
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 

@@ -1,11 +1,12 @@
 """Partitions of topics in messages of the data plane, which name topics or have their ids."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 from uuid import UUID
 
 from node.ids import ZERO_UUID
+from node.lazy_dataclass import dataclass
 from node.wire.entities import some_uuid
 
 T = TypeVar("T")

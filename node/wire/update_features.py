@@ -1,10 +1,10 @@
 """UpdateFeatures: other levels of features are finalized, all or none (KIP-584)."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from node.errors import ErrorCode
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 

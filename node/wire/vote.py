@@ -4,7 +4,6 @@ Here and in the other requests of the quorum, errors that concern the whole requ
 wrong partition) stand at the top, with no topics; all others stand at the partition.
 """
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -12,6 +11,7 @@ from uuid import UUID
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
+from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import (
     leader_endpoint,

@@ -4,10 +4,11 @@ Invariant: only a group that is EMPTY has no members, but while a rebalance goes
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from node.ids import MS, NEVER_NS, ConnectionId
+from node.lazy_dataclass import dataclass
 from node.records.group_records import GroupMetadataValue, MemberMetadata
 from node.wire.group_descriptions import DescribedGroup, DescribedMember
 from node.wire.join_group import JoinedMember, JoinGroupRequest, JoinGroupResponse, JoinProtocol

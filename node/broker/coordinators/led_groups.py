@@ -3,7 +3,6 @@ written to it and is not committed yet."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from random import Random
 
@@ -17,6 +16,7 @@ from node.config import GroupSettings
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Now, Offset
+from node.lazy_dataclass import dataclass
 from node.parking import Waiting
 from node.records.group_records import GroupMetadataKey, GroupMetadataValue
 from node.wire.apis import Response

@@ -1,10 +1,11 @@
 """A partition as the controller knows it, and what a record makes of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import UUID
 
 from node.ids import ZERO_UUID
+from node.lazy_dataclass import dataclass
 from node.records.metadata import PartitionChangeRecord, PartitionRecord
 from node.records.metadata_versions import DIRECTORIES, ELR
 from node.records.topic_schemas import NO_LEADER, NO_LEADER_CHANGE

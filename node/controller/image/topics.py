@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import UUID
 
 from node.controller.image.digest import Digest
 from node.controller.image.partition import Partition, PartitionKey, read
 from node.ids import uuid_text
+from node.lazy_dataclass import dataclass
 from node.records.metadata import (
     ClearElrRecord,
     PartitionChangeRecord,

@@ -51,6 +51,19 @@ def test_a_broker_joins_in_the_epoch_of_its_fetch(
 
 
 @pytest.mark.parametrize(
+    ("proposed", "verdict"),
+    [((SECOND_LIFE - 1, SECOND_LIFE), VALID), ((SECOND_LIFE, SECOND_LIFE - 1), INVALID)],
+)
+def test_what_is_proposed_last_is_carried_out(proposed: tuple[int, int], verdict: Verdict) -> None:
+    """A controller that refuses, since the broker shuts down, leaves the partition's epoch."""
+    first, last = proposed
+    trace = proposing(broker_epoch=first)
+    proved = {"replica": 3, "broker_epoch": last, "offset": 9, "hwm": 5}
+    trace.emit("p.join", epoch=0, partition_epoch=1, **proved, **AT)
+    assert judged(joined_by_this_life, trace) is verdict
+
+
+@pytest.mark.parametrize(
     ("end", "hwm", "start", "verdict"),
     [
         (9, 5, 9, VALID),

@@ -1,0 +1,122 @@
+"""`dataclass` of the standard library, with methods that are compiled when one is first called.
+
+To compile them takes half of the time in which a node would start: it has some 350 dataclasses, and
+most of them are messages that it may never see.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+T = TypeVar("T")
+_COMPILED = ("__init__", "__repr__", "__eq__")
+
+
+def _dataclass(
+    *, slots: bool = False, frozen: bool = False, kw_only: bool = False
+) -> Callable[[type[T]], type[T]]:
+    """As there. What has no slots, or derives from another, is compiled at once."""
+    at_once = dataclasses.dataclass(slots=slots, frozen=frozen, kw_only=kw_only)
+
+    def make(written: type[T]) -> type[T]:
+        if not slots or any(map(dataclasses.is_dataclass, written.__bases__)):
+            return at_once(written)
+        # Kept, since fields without a default are taken away from it.
+        namespace: dict[str, Any] = {"__qualname__": written.__qualname__} | {
+            name: value
+            for name, value in vars(written).items()
+            if name not in ("__dict__", "__weakref__")
+        }
+        written.__doc__ = written.__doc__ or written.__name__  # else it were made from a signature
+        made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(
+            written
+        )
+
+        def compiled() -> type[T]:
+            again: Callable[..., type[T]] = type(written)
+            whole = again(written.__name__, written.__bases__, dict(namespace))
+            return dataclasses.dataclass(frozen=frozen, kw_only=kw_only)(whole)
+
+        return _finished(made, namespace, compiled, frozen=frozen, kw_only=kw_only)
+
+    return make
+
+
+def _finished(
+    made: type[T],
+    namespace: dict[str, Any],
+    compiled: Callable[[], type[T]],
+    *,
+    frozen: bool,
+    kw_only: bool,
+) -> type[T]:
+    """With all that a class has which the standard library made."""
+    late = [name for name in _COMPILED if name not in namespace]
+    if namespace.get("__hash__") is None:
+        if frozen:
+            late.append("__hash__")
+        else:
+            _give(made, __hash__=None)
+    _give(made, __dataclass_params__=_parameters(frozen=frozen, kw_only=kw_only))
+    if frozen:
+        _give(made, __setattr__=_no_setting, __delattr__=_no_deleting)
+        _give(made, __getstate__=_state, __setstate__=_set_state)
+
+    def compile_all() -> None:
+        whole = compiled()
+        _give(made, **{name: vars(whole)[name] for name in late})
+
+    for name in late:
+        _give(made, **{name: _until_compiled(made, name, compile_all)})
+    return made
+
+
+def _give(made: type[object], **attributes: object) -> None:
+    for name, value in attributes.items():
+        setattr(made, name, value)
+
+
+def _until_compiled(
+    made: type[object], name: str, compile_all: Callable[[], None]
+) -> Callable[..., object]:
+    def method(self: object, *arguments: object, **named: object) -> object:
+        compile_all()
+        result: object = getattr(made, name)(self, *arguments, **named)
+        return result
+
+    return method
+
+
+@cache
+def _parameters(*, frozen: bool, kw_only: bool) -> object:
+    """That others ask for: `dataclasses` itself of a base class."""
+
+    class Like:
+        pass
+
+    made = dataclasses.dataclass(frozen=frozen, kw_only=kw_only)(Like)
+    return vars(made)["__dataclass_params__"]
+
+
+def _no_setting(self: object, name: str, value: object) -> NoReturn:  # noqa: ARG001
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _no_deleting(self: object, name: str) -> NoReturn:  # noqa: ARG001
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[object]:
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+
+def _set_state(self: Any, state: list[object]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, field.name, value)
+
+
+if TYPE_CHECKING:  # which is what checkers of types know
+    from dataclasses import dataclass as dataclass
+else:
+    dataclass = _dataclass

@@ -1,0 +1,135 @@
+"""Dataclasses whose methods are compiled late, against those of the standard library."""
+
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, field, fields, replace
+from typing import Any, Generic, TypeVar
+
+import pytest
+
+from node.lazy_dataclass import dataclass
+
+T = TypeVar("T")
+FROZEN = {"slots": True, "frozen": True, "kw_only": True}
+OPTIONS: list[dict[str, bool]] = [
+    FROZEN,
+    {"slots": True, "frozen": True},
+    {"slots": True, "kw_only": True},
+    {"slots": True},
+]
+
+
+def both(options: dict[str, bool]) -> tuple[type[Any], type[Any]]:
+    """The same class, late and at once."""
+
+    def written() -> type[Any]:
+        class Written(Generic[T]):
+            """With defaults of both kinds, a check of its own, and a method."""
+
+            at: int
+            names: list[str] = field(default_factory=list)
+            hidden: int = field(default=3, repr=False, compare=False)
+
+            def __post_init__(self) -> None:
+                if self.at < 0:
+                    raise ValueError(self.at)
+
+            def twice(self) -> int:
+                return 2 * self.at
+
+        return Written
+
+    make: Any = dataclass
+    return make(**options)(written()), dataclasses.dataclass(**options)(written())
+
+
+def outcome(of: Callable[[], object]) -> object:
+    """What comes of it, as text: the classes differ, and their names do not."""
+    try:
+        return repr(of())
+    except (TypeError, ValueError, AttributeError) as error:
+        return type(error), str(error)
+
+
+USES: dict[str, Callable[[Any], object]] = {
+    "init": lambda made: made(at=1),
+    "default": lambda made: made(at=1).names,
+    "refused": lambda made: made(at=-1),
+    "missing": lambda made: made(),
+    "unknown": lambda made: made(at=1, other=2),
+    "positional": lambda made: made(1, ["a"]),
+    "equal": lambda made: made(at=1) == made(at=1, hidden=9),
+    "unequal": lambda made: made(at=1) != made(at=2),
+    "hash": lambda made: hash(made(at=1, names=("a",))) == hash(made(at=1, names=("a",))),
+    "repr": lambda made: repr(made(at=1)),
+    "replaced": lambda made: replace(made(at=1), at=2),
+    "refused by replacing": lambda made: replace(made(at=1), at=-2),
+    "fields": lambda made: [each.name for each in fields(made)],
+    "as tuple": lambda made: dataclasses.astuple(made(at=1)),
+    "set": lambda made: setattr(made(at=1), "at", 2),
+    "deleted": lambda made: delattr(made(at=1), "at"),
+    "copied": lambda made: copy.deepcopy(made(at=1, names=["a"])),
+    "method": lambda made: made(at=4).twice(),
+    "matched": lambda made: made.__match_args__,
+    "slots": lambda made: (made.__slots__, hasattr(made(at=1), "__dict__")),
+    "parameters": lambda made: made.__dataclass_params__.frozen,
+    "document": lambda made: made.__doc__,
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("use", USES)
+def test_whatever_is_done_first_it_is_as_the_standard_librarys(
+    options: dict[str, bool], use: str
+) -> None:
+    late, at_once = both(options)
+    expected = outcome(lambda: USES[use](at_once))
+    assert outcome(lambda: USES[use](late)) == expected
+    assert outcome(lambda: USES[use](late)) == expected, "once its methods are compiled"
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Base:
+    at: int
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Derived(Base):
+    name: str = "n"
+
+
+@dataclass(slots=True, frozen=True)
+class Own:
+    at: int
+
+    def __repr__(self) -> str:
+        return "own"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Own)
+
+    def __hash__(self) -> int:
+        return 7
+
+
+def test_what_is_derived_has_both_fields_and_is_no_equal_of_its_base() -> None:
+    assert repr(Derived(at=1)) == "Derived(at=1, name='n')"
+    assert Derived(at=1) == Derived(at=1) != Base(at=1)
+
+
+def test_what_a_class_says_itself_is_kept() -> None:
+    assert (repr(Own(1)), Own(1) == Own(2), hash(Own(1))) == ("own", True, 7)
+
+
+def test_what_is_frozen_can_be_pickled() -> None:
+    before = Derived(at=1, name="m")
+    assert pickle.loads(pickle.dumps(before)) == before
+
+
+def test_what_is_frozen_stays_so_for_the_standard_librarys_classes() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Derived(at=1).at = 2  # type: ignore[misc]
+    with pytest.raises(TypeError, match="cannot inherit"):
+        dataclasses.dataclass(type("Thawed", (Base,), {"__annotations__": {}}))
