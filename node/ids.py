@@ -5,9 +5,10 @@ id and the id of its disk (KIP-856: a node that comes back with another disk is 
 """
 
 import base64
-from dataclasses import dataclass
 from typing import NewType
 from uuid import UUID
+
+from node.lazy_dataclass import dataclass
 
 NodeId = NewType("NodeId", int)
 Epoch = NewType("Epoch", int)

@@ -1,42 +1,43 @@
 """`dataclass` of the standard library, with methods that are compiled when one is first called.
 
-To compile them takes half of the time in which a node would start: it has some 350 dataclasses, and
-most of them are messages that it may never see.
+To compile them would take half of the time in which a node is imported: it has some 350
+dataclasses, and most of them are messages that it may never see.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 T = TypeVar("T")
+_Method = Callable[..., object]
 _COMPILED = ("__init__", "__repr__", "__eq__")
 
 
 def _dataclass(
-    *, slots: bool = False, frozen: bool = False, kw_only: bool = False
+    *, slots: bool = False, frozen: bool = False, kw_only: bool = False, order: bool = False
 ) -> Callable[[type[T]], type[T]]:
-    """As there. What has no slots, or derives from another, is compiled at once."""
-    at_once = dataclasses.dataclass(slots=slots, frozen=frozen, kw_only=kw_only)
+    """As there. What has no slots, has an order, or derives from another is compiled at once."""
+    at_once = dataclasses.dataclass(slots=slots, frozen=frozen, kw_only=kw_only, order=order)
 
     def make(written: type[T]) -> type[T]:
-        if not slots or any(map(dataclasses.is_dataclass, written.__bases__)):
+        if not slots or order or any(map(dataclasses.is_dataclass, written.__bases__)):
             return at_once(written)
+        written.__doc__ = written.__doc__ or written.__name__  # else it were made from a signature
         # Kept, since fields without a default are taken away from it.
         namespace: dict[str, Any] = {"__qualname__": written.__qualname__} | {
             name: value
             for name, value in vars(written).items()
             if name not in ("__dict__", "__weakref__")
         }
-        written.__doc__ = written.__doc__ or written.__name__  # else it were made from a signature
         made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(
             written
         )
 
-        def compiled() -> type[T]:
+        def compiled() -> Mapping[str, Any]:
             again: Callable[..., type[T]] = type(written)
             whole = again(written.__name__, written.__bases__, dict(namespace))
-            return dataclasses.dataclass(frozen=frozen, kw_only=kw_only)(whole)
+            return vars(dataclasses.dataclass(frozen=frozen, kw_only=kw_only)(whole))
 
         return _finished(made, namespace, compiled, frozen=frozen, kw_only=kw_only)
 
@@ -46,7 +47,7 @@ def _dataclass(
 def _finished(
     made: type[T],
     namespace: dict[str, Any],
-    compiled: Callable[[], type[T]],
+    compiled: Callable[[], Mapping[str, Any]],
     *,
     frozen: bool,
     kw_only: bool,
@@ -63,12 +64,16 @@ def _finished(
         _give(made, __setattr__=_no_setting, __delattr__=_no_deleting)
         _give(made, __getstate__=_state, __setstate__=_set_state)
 
-    def compile_all() -> None:
-        whole = compiled()
-        _give(made, **{name: vars(whole)[name] for name in late})
+    @cache
+    def methods() -> Mapping[str, Any]:
+        """By name. They take their places, but for those that somebody else's have taken."""
+        found = compiled()
+        unused = [name for name, stub in stubs.items() if vars(made)[name] is stub]
+        _give(made, **{name: found[name] for name in unused})
+        return found
 
-    for name in late:
-        _give(made, **{name: _until_compiled(made, name, compile_all)})
+    stubs = {name: _stub(name, methods) for name in late}
+    _give(made, **stubs)
     return made
 
 
@@ -77,12 +82,11 @@ def _give(made: type[object], **attributes: object) -> None:
         setattr(made, name, value)
 
 
-def _until_compiled(
-    made: type[object], name: str, compile_all: Callable[[], None]
-) -> Callable[..., object]:
+def _stub(name: str, methods: Callable[[], Mapping[str, Any]]) -> _Method:
+    """For whoever calls it first, or has kept it since."""
+
     def method(self: object, *arguments: object, **named: object) -> object:
-        compile_all()
-        result: object = getattr(made, name)(self, *arguments, **named)
+        result: object = methods()[name](self, *arguments, **named)
         return result
 
     return method

@@ -1,10 +1,12 @@
 """Dataclasses whose methods are compiled late, against those of the standard library."""
 
+import ast
 import copy
 import dataclasses
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, field, fields, replace
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pytest
@@ -18,7 +20,10 @@ OPTIONS: list[dict[str, bool]] = [
     {"slots": True, "frozen": True},
     {"slots": True, "kw_only": True},
     {"slots": True},
+    {"slots": True, "frozen": True, "order": True},
+    {"frozen": True},
 ]
+ROOT = Path(__file__).parents[2]
 
 
 def both(options: dict[str, bool]) -> tuple[type[Any], type[Any]]:
@@ -53,6 +58,7 @@ def outcome(of: Callable[[], object]) -> object:
         return type(error), str(error)
 
 
+STANDARD: Any = dataclasses.dataclass
 USES: dict[str, Callable[[Any], object]] = {
     "init": lambda made: made(at=1),
     "default": lambda made: made(at=1).names,
@@ -73,7 +79,8 @@ USES: dict[str, Callable[[Any], object]] = {
     "copied": lambda made: copy.deepcopy(made(at=1, names=["a"])),
     "method": lambda made: made(at=4).twice(),
     "matched": lambda made: made.__match_args__,
-    "slots": lambda made: (made.__slots__, hasattr(made(at=1), "__dict__")),
+    "ordered": lambda made: made(at=1) < made(at=2),
+    "slots": lambda made: (vars(made).get("__slots__"), hasattr(made(at=1), "__dict__")),
     "parameters": lambda made: made.__dataclass_params__.frozen,
     "document": lambda made: made.__doc__,
 }
@@ -133,3 +140,51 @@ def test_what_is_frozen_stays_so_for_the_standard_librarys_classes() -> None:
         Derived(at=1).at = 2  # type: ignore[misc]
     with pytest.raises(TypeError, match="cannot inherit"):
         dataclasses.dataclass(type("Thawed", (Base,), {"__annotations__": {}}))
+
+
+def test_what_was_taken_or_wrapped_before_it_was_compiled_goes_on() -> None:
+    late, _ = both(FROZEN)
+    taken, heard = late.__init__, []
+
+    def wrapped(self: object, **named: object) -> None:
+        heard.append(named)
+        taken(self, **named)
+
+    late.__init__ = wrapped
+    first, second = late(at=1), late(at=1)
+    assert first == second
+    assert heard == [{"at": 1}, {"at": 1}]
+    taken(first, at=3)
+    assert first.at == 3
+
+
+def test_methods_are_compiled_when_the_first_is_called_and_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled: list[str] = []
+
+    def make(**options: bool) -> Any:
+        compiled.extend(["all"] if options.get("init", True) else [])
+        return STANDARD(**options)
+
+    monkeypatch.setattr(dataclasses, "dataclass", make)
+    made: Any = dataclass
+    late = made(slots=True)(type("Late", (), {"__annotations__": {"at": int}}))
+    compiled.clear()  # of what is only prepared
+    assert [each.name for each in fields(late)] == ["at"]
+    assert compiled == []
+    taken = late.__init__
+    taken(late(1), 2)
+    assert repr(late(1)) == "Late(at=1)"
+    assert compiled == ["all"]
+
+
+def test_no_class_of_the_node_is_compiled_where_it_is_imported() -> None:
+    at_once = [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "node").rglob("*.py"))
+        for each in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(each, ast.ImportFrom) and each.module == "dataclasses"
+        if "dataclass" in {name.name for name in each.names}
+    ]
+    assert at_once == ["node/lazy_dataclass.py"], "the others import it from there"

@@ -191,8 +191,7 @@ def test_who_is_back_before_its_session_ends_answers_nobody_until_it_is_let_in(
     assert orders.world.ask(follower, request_) is None
     assert follower in orders.state.isr, "by its last life"
     began_ns = orders.world.now_ns
-    while orders.world.ask(follower, request_) is None:
-        orders.world.run_ms(100)
+    orders.world.until(lambda: orders.world.ask(follower, request_) is not None, "it answers")
     assert orders.world.now_ns - began_ns > 8000 * MS, "its last session goes on for so long"
     orders.whole()
     orders.world.run_ms(2000)
