@@ -8,7 +8,7 @@ from node.broker.replica_logs import ReplicaLogs
 from node.config import BrokerRole, NodeConfig
 from node.core import Core, Life
 from node.endpoint import Endpoint
-from node.node import Node
+from node.node import Framing, Node
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft.client import RaftClient
@@ -25,6 +25,7 @@ def broker_node(
     life: Life,
     *,
     replicas: ReplicaLogs,
+    framing: Framing = broker_frames,
 ) -> BrokerNode:
     """`replicas`: the logs on its disks."""
     make = brokers(config, role, life, replicas)
@@ -37,7 +38,7 @@ def broker_node(
     # It goes by the name of the controllers' listener; who observes is asked nothing there.
     observer = Endpoint(name=role.controller_listener, host=own.host, port=own.port)
     core = Core(config, life, (observer,), broker)
-    return Node(core, broker_frames, f"broker-{life.key.id}")
+    return Node(core, framing, f"broker-{life.key.id}")
 
 
 def brokers(config: NodeConfig, role: BrokerRole, life: Life, replicas: ReplicaLogs) -> MakeBroker:

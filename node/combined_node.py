@@ -143,6 +143,7 @@ def combined_node(
     *,
     replicas: ReplicaLogs,
     framing: Framing = wire,
+    broker_framing: Framing = broker_frames,
 ) -> CombinedNode:
     """As `node.controller_node` and `node.broker_node` have each; `framing` is the controllers'."""
     of_broker = frozenset(at.name for at in role.advertised)
@@ -156,5 +157,5 @@ def combined_node(
         return CombinedRole(controlling, broker, of_broker)
 
     core = Core(config, life, config.advertised, both)
-    others = dict.fromkeys(of_broker, broker_frames)
+    others = dict.fromkeys(of_broker, broker_framing)
     return Node(core, framing, f"raft-client-{life.key.id}", others)

@@ -6,6 +6,7 @@ the last is answered), so each takes one place. There are as many as there may b
 whoever finds none is hung up on.
 """
 
+from collections.abc import Collection
 from typing import Any, Generic, TypeVar
 
 from node.effects import CloseConnection, SendResponse
@@ -70,7 +71,12 @@ class Waiting(Generic[W]):
         return True
 
     def all(self) -> list[tuple[ConnectionId, W]]:
+        """To be answered in a loop over them."""
         return list(self._requests.items())
+
+    def requests(self) -> Collection[W]:
+        """To be looked at."""
+        return self._requests.values()
 
     def find(self, connection: ConnectionId) -> W | None:
         """None: it hung up meanwhile."""

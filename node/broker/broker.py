@@ -30,7 +30,8 @@ from node.broker.topic_descriptions import describe, describe_cluster, live_brok
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
 from node.effects import FlushLog, SaveCleanShutdown
-from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
+from node.endpoint import Endpoint
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, NodeId, Now, Offset
 from node.outbox import Outbox
 from node.parking import Parking
 from node.wire.api import ApiRange
@@ -114,6 +115,8 @@ class Broker:
             config.limits.request_max_bytes, role.controller_socket_ms, parking, outbox
         )
         self._followed = -1  # the offset up to which replicas were told of the image
+        self._live: Mapping[NodeId, Endpoint] = {}  # the brokers that are not fenced
+        self._live_at = -1  # as of that offset
         self._give_up_ns = NEVER_NS  # waiting to be let go
         self._unflushed: set[LogId] | None = None  # once it is let go
 
@@ -186,23 +189,30 @@ class Broker:
         self._changes.poll(mono_ns)
         self._reports.poll(mono_ns)
         if self._unflushed is None:
-            self._fetchers.poll(live_brokers(self.follower.image, self._listener), mono_ns)
+            self._fetchers.poll(self._live_brokers(applied), mono_ns)
             self._retention.poll(self.follower.image, now)
         if self.replicas.moved or mono_ns >= self._waiting_until_ns():
             self.replicas.trace()
-            self.replicas.moved.clear()
+            moved = self.replicas.take_moved()
             if self._unflushed is None:  # else nothing is appended any more
                 self.groups.poll(self.follower.image, now)
                 self.replicas.trace()
-            self._produced.poll(mono_ns)
-            self._fetched.poll(mono_ns)
+            self._produced.poll(moved, mono_ns)
+            self._fetched.poll(moved, mono_ns)
             self._deletions.poll(mono_ns)
+        self.replicas.end_step()
         self.replicas.raise_starts()
         self._checkpoint.poll(mono_ns)
         self._link.poll(controller, mono_ns)
         self._producer_ids.poll(mono_ns)
         self._forwarding.poll(controller, mono_ns)
         self._go_on_ending(mono_ns)
+
+    def _live_brokers(self, applied: Offset) -> Mapping[NodeId, Endpoint]:
+        if self._live_at != applied:
+            self._live_at = applied
+            self._live = live_brokers(self.follower.image, self._listener)
+        return self._live
 
     def _may_follow(self) -> bool:
         """What the log tells of the time before it registered is of another life. Whoever leads

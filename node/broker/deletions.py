@@ -65,7 +65,7 @@ class Deletions:
                 self._waiting.respond(connection, response)
 
     def deadline_ns(self) -> int:
-        return min((each.until_ns for _, each in self._waiting.all()), default=NEVER_NS)
+        return min((each.until_ns for each in self._waiting.requests()), default=NEVER_NS)
 
     def _delete(self, requested: RecordsToDelete, image: Image) -> _Deleted:
         at = requested.partition

@@ -6,6 +6,7 @@ finds too little waits: for records, and a follower also for a newer high waterm
 that the log begins later.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from node import limits
@@ -29,6 +30,7 @@ from node.wire.partition_fetch import (
 @dataclass(slots=True, kw_only=True)
 class _WaitingFetch:
     request: PartitionsFetchRequest
+    keys: frozenset[Key]  # of its partitions, all of which are served here
     until_ns: int
 
 
@@ -64,18 +66,30 @@ class FetchRequests:
         if request.max_wait_ms <= 0 or self._is_enough(request, found):
             return self._tell(request, found)
         until_ns = mono_ns + request.max_wait_ms * MS
-        self._waiting.park(connection, _WaitingFetch(request=request, until_ns=until_ns))
+        waiting = _WaitingFetch(request=request, keys=self._keys(request), until_ns=until_ns)
+        self._waiting.park(connection, waiting)
         return None
 
-    def poll(self, mono_ns: int) -> None:
+    def _keys(self, request: PartitionsFetchRequest) -> frozenset[Key]:
+        held = (self._replicas.find(each.partition) for each in request.partitions)
+        return frozenset(each.key for each in held if each is not None)
+
+    def poll(self, moved: Mapping[Key, Held], mono_ns: int) -> None:
         """Answer who waits for what is there now, or waited long enough."""
         for connection, waiting in self._waiting.all():
+            is_late = mono_ns >= waiting.until_ns
+            if not is_late and waiting.keys.isdisjoint(moved):
+                continue
             found = self._look(waiting.request)
-            if mono_ns >= waiting.until_ns or self._is_enough(waiting.request, found):
+            if is_late or self._is_enough(waiting.request, found):
                 self._waiting.respond(connection, self._tell(waiting.request, found))
 
     def deadline_ns(self) -> int:
-        return min((each.until_ns for _, each in self._waiting.all()), default=NEVER_NS)
+        """At once, where one waits for what was appended in this step."""
+        waiting, moved = self._waiting.requests(), self._replicas.moved
+        if moved and not all(each.keys.isdisjoint(moved) for each in waiting):
+            return 0
+        return min((each.until_ns for each in waiting), default=NEVER_NS)
 
     def _count(self, request: PartitionsFetchRequest, mono_ns: int) -> None:
         """What a follower has, where its log does not diverge."""

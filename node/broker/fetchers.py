@@ -26,6 +26,7 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
+from node.wire.topic_partitions import TopicPartition
 
 _FIRST_CHANNEL = -1000  # minus the broker's id: the quorum numbers its own from 0
 
@@ -58,7 +59,8 @@ class Fetchers:
         self._role = role
         self._outbox = outbox
         self._fetchers: dict[NodeId, _Fetcher] = {}
-        self._has_followed: set[NodeId] = set()
+        self._followed: dict[NodeId, list[Held]] = {}  # by leader, as of when it was told last
+        self._times_told = 0
 
     @staticmethod
     def serves(channel: ChannelId) -> bool:
@@ -66,7 +68,10 @@ class Fetchers:
 
     def poll(self, brokers: Mapping[NodeId, Endpoint], mono_ns: int) -> None:
         """Ask every leader that is followed and not asked; `brokers` are those that are up."""
-        for leader, followed in self._by_leader().items():
+        if self._times_told != self._replicas.times_told:
+            self._times_told = self._replicas.times_told
+            self._followed = self._by_leader()
+        for leader, followed in self._followed.items():
             fetcher = self._fetchers.setdefault(leader, _Fetcher())
             self._follow_address(leader, fetcher, brokers.get(leader), mono_ns)
             if fetcher.is_out and mono_ns >= fetcher.due_ns:
@@ -78,7 +83,7 @@ class Fetchers:
         return min(
             (
                 self._fetchers[leader].due_ns
-                for leader in self._has_followed
+                for leader in self._followed
                 if self._fetchers[leader].at is not None
             ),
             default=NEVER_NS,
@@ -111,7 +116,6 @@ class Fetchers:
         for held in self._replicas.all():
             if held.replica.leading is None and held.replica.leader not in (self._me, -1):
                 followed.setdefault(held.replica.leader, []).append(held)
-        self._has_followed = set(followed)
         return followed
 
     def _follow_address(
@@ -138,7 +142,7 @@ class Fetchers:
             max_bytes=self._role.fetch_bytes * 10,
             partitions=tuple(
                 FetchedPartition(
-                    partition=held.at,
+                    partition=TopicPartition(id=held.key[0], index=held.key[1]),
                     offset=held.replica.end,
                     epoch=held.replica.leader_epoch,
                     last_epoch=held.replica.last_epoch,

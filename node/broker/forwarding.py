@@ -88,8 +88,10 @@ class Forwarding:
                 self._send(connection, each, at, mono_ns)
 
     def deadline_ns(self) -> int:
+        waiting = self._waiting.requests()
+        if not waiting and not self._out:
+            return NEVER_NS
         may_send = self._at is not None and len(self._out) < len(_CHANNELS)
-        waiting = [each for _, each in self._waiting.all()]
         return min(
             min((each.until_ns for each in waiting), default=NEVER_NS),
             min((out.until_ns for out in self._out.values()), default=NEVER_NS),

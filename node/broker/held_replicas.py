@@ -1,6 +1,6 @@
 """All replicas that a broker has: made, told and removed as the metadata log says."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
 from node.broker.log_placement import LogPlacement
@@ -93,6 +93,8 @@ class HeldReplicas:
         self._placement = LogPlacement(logs)
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
         self.moved: dict[Key, Held] = {}
+        self._appended: dict[Key, Held] = {}  # in this step
+        self.times_told = 0  # by the metadata log, who leads
 
     # --- what is asked ---
 
@@ -166,6 +168,7 @@ class HeldReplicas:
     def follow(self, image: Image, mono_ns: int) -> None:
         """As the image has it now. What it does not have any more goes first: there may be a topic
         of the same name, whose log is made in that place."""
+        self.times_told += 1
         for held in self.all():
             state = image.topics.partition(*held.key)
             if state is None or self._me not in state.replicas:
@@ -262,6 +265,16 @@ class HeldReplicas:
         for held in self.moved.values():
             held.traced = trace_replica(held.key, held.replica, held.traced, self._outbox)
 
+    def take_moved(self) -> Mapping[Key, Held]:
+        """For whoever waits for that; from now on it counts no more."""
+        moved, self.moved = self.moved, {}
+        return moved
+
+    def end_step(self) -> None:
+        """What was appended is in the logs by the next one: whoever waits to read it looks then."""
+        self.moved.update(self._appended)
+        self._appended = {}
+
     # --- writes ---
 
     def append(self, held: Held, data: bytes, headers: list[BatchHeader], mono_ns: int) -> None:
@@ -272,6 +285,7 @@ class HeldReplicas:
                 Epoch(header.leader_epoch), header.base_offset, header.next_offset, mono_ns
             )
         self.note(held)
+        self._appended[held.key] = held
 
     def truncate(self, held: Held, end: Offset) -> None:
         trace_truncation(held.key, held.replica, end, self._outbox)

@@ -1,9 +1,10 @@
 """Produce: what a leader appends, and when it says so (KIP-98, KIP-966; `ReplicaManager`)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from struct import Struct
 
-from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
+from node.broker.held_replicas import Held, HeldReplicas, Key, PartitionRefusal
 from node.controller.image.topics import INTERNAL
 from node.effects import CloseConnection, NoResponse
 from node.errors import ErrorCode
@@ -76,17 +77,19 @@ class ProduceRequests:
         else:
             self._outbox.emit(NoResponse(connection=connection))
 
-    def poll(self, mono_ns: int) -> None:
+    def poll(self, moved: Mapping[Key, Held], mono_ns: int) -> None:
         """Answer who waits for what all have now, or waited for too long."""
         for connection, waiting in self._waiting.all():
+            is_late = mono_ns >= waiting.until_ns
             for each in waiting.appended:
-                _settle(each, is_late=mono_ns >= waiting.until_ns)
+                if is_late or (each.held is not None and each.held.key in moved):
+                    _settle(each, is_late=is_late)
             if all(each.held is None for each in waiting.appended):
                 results = tuple(each.result for each in waiting.appended)
                 self._waiting.respond(connection, ProduceResponse(results=results))
 
     def deadline_ns(self) -> int:
-        return min((each.until_ns for _, each in self._waiting.all()), default=NEVER_NS)
+        return min((each.until_ns for each in self._waiting.requests()), default=NEVER_NS)
 
     def _append(
         self, request: ProduceRequest, produced: ProducedPartition, mono_ns: int
@@ -138,6 +141,7 @@ class ProduceRequests:
         known = producers.duplicate(header)
         if known is not None:
             base, end = known.base, known.end
+            self._replicas.note(held)  # all may have it already
         else:
             error = producers.refusal(header)
             if error is not ErrorCode.NONE:

@@ -50,7 +50,7 @@ class ProducerIdSource:
                 self._waiting.respond(connection, _TOO_LATE)
 
     def deadline_ns(self) -> int:
-        return min((until_ns for _, until_ns in self._waiting.all()), default=NEVER_NS)
+        return min(self._waiting.requests(), default=NEVER_NS)
 
     def _taken(self) -> InitProducerIdResponse:
         self._next += 1

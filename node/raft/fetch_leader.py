@@ -155,7 +155,7 @@ class LeaderFetch:
     def deadline_ns(self) -> int:
         if not self._parked:
             return NEVER_NS
-        return min(parked.deadline_ns for _, parked in self._parked.all())
+        return min(parked.deadline_ns for parked in self._parked.requests())
 
     def _is_worth_a_response(self, request: FetchRequest) -> bool:
         known = self._leader().high_watermark

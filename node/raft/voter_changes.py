@@ -149,7 +149,7 @@ class VoterChanges:
             return {}
         return {
             waiting.request.voter: at
-            for _, waiting in self._waiting.all()
+            for waiting in self._waiting.requests()
             if waiting.told is None and waiting.request.voter in leader.replicas
             if waiting.request.voter not in self._log.voters.newest
             if (at := self._address(waiting.request)) is not None
@@ -157,7 +157,7 @@ class VoterChanges:
 
     def on_versions(self, key: ReplicaKey, at: Endpoint, told: ApiVersionsResponse) -> None:
         """It answered there."""
-        for _, waiting in self._waiting.all():
+        for waiting in self._waiting.requests():
             if waiting.request.voter == key and self._address(waiting.request) == at:
                 waiting.told = told
 
@@ -181,7 +181,7 @@ class VoterChanges:
     def deadline_ns(self) -> int:
         if not self._waiting:
             return NEVER_NS
-        return min(waiting.deadline_ns for _, waiting in self._waiting.all())
+        return min(waiting.deadline_ns for waiting in self._waiting.requests())
 
     def is_removed(self, leader: Leader) -> bool:
         """Is it committed that this leader votes no more? Until then it leads on, so that its
@@ -205,7 +205,7 @@ class VoterChanges:
 
     def waiting(self) -> tuple[bool, bool]:
         """Does a request to add a voter wait, does one to remove one?"""
-        kinds = {type(waiting.request) for _, waiting in self._waiting.all()}
+        kinds = {type(waiting.request) for waiting in self._waiting.requests()}
         return AddVoterRequest in kinds, RemoveVoterRequest in kinds
 
     def is_caught_up(self, leader: Leader, request: AddVoterRequest) -> bool:

@@ -29,6 +29,7 @@ from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY, VOTERS_CHEC
 from node.storage.log import Log
 from node.storage.log_directories import LogDirectories, LogDirectory
 from node.storage.meta import MetaProperties, load_meta
+from node.wire import broker_frames
 
 VERSION = "kraft-chaos 0.1.0"
 AnyNode = ControllerNode | BrokerNode | CombinedNode
@@ -177,14 +178,11 @@ def broker_on(
     role: BrokerRole,
     rng: random.Random,
     incarnation: UUID,
+    framing: Framing = broker_frames,
 ) -> BrokerNode:
     """As `node_on`, of a broker."""
-    return broker_node(
-        config,
-        role,
-        _life(found, rng, incarnation),
-        replicas=replicas,
-    )
+    life = _life(found, rng, incarnation)
+    return broker_node(config, role, life, replicas=replicas, framing=framing)
 
 
 def combined_on(
@@ -195,6 +193,7 @@ def combined_on(
     rng: random.Random,
     incarnation: UUID,
     framing: Framing = wire,
+    broker_framing: Framing = broker_frames,
 ) -> CombinedNode:
     """As `node_on`, of a controller that is a broker as well."""
     node = combined_node(
@@ -204,6 +203,7 @@ def combined_on(
         found.bootstrap,
         replicas=replicas,
         framing=framing,
+        broker_framing=broker_framing,
     )
     _check_log(node, config)
     return node

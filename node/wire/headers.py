@@ -18,8 +18,8 @@ NO_TAGS = b"\0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHeader:
-    """What an answer must repeat or be encoded after. `asked`: of a request that we sent, what it
-    was, where two have one key."""
+    """What an answer must repeat or be encoded after. `request_type`: of a request that
+    we sent, what it was, where two have one key."""
 
     api_key: int
     api_version: int

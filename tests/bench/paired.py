@@ -1,10 +1,10 @@
 """Is this checkout's simulator quicker than another's? They take turns: a busy machine hurts both.
 
-    python -m tests.bench.paired OTHER [--pairs 5]
+    python -m tests.bench.paired OTHER [SCENARIO ...] [--pairs 5]
 
 OTHER is the root of an older checkout, as `git worktree add` makes one. In each of the two a
-process of its own runs `power-off` and some seeds of the swarm, from launch to verdict, and they
-change places after every run, for a machine's pace changes from minute to minute. Measured are
+process of its own runs some seeds of each scenario, from launch to verdict, and they change
+places after every run, for a machine's pace changes from minute to minute. Measured are
 virtual seconds a second of CPU time, user and system, of the process and of those that it ended.
 What is imported and compiled once does not count: both begin with runs that nobody measures.
 
@@ -35,8 +35,13 @@ from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 
 HERE = Path(__file__).parents[2]
-SEEDS = {"power-off": range(1, 3), "swarm": range(1, 9)}
-DURATION_S = {"power-off": 30.0, "swarm": 8.0}
+SEEDS = {
+    "power-off": range(1, 3),
+    "swarm": range(1, 9),
+    "swarm-brokers": range(1, 5),
+    "isr-shrink-storm": range(1, 3),
+}
+DURATION_S = {"power-off": 30.0, "swarm": 8.0, "swarm-brokers": 10.0, "isr-shrink-storm": 20.0}
 
 Plan = dict[str, Any]  # as JSON
 
@@ -142,10 +147,10 @@ def pair(there: Lane, here: Lane, plans: Sequence[Plan]) -> tuple[Spent, Spent]:
     return spent
 
 
-def compare(other: Path, pairs: int) -> None:
-    ratios: dict[str, list[float]] = {name: [] for name in SEEDS}
+def compare(other: Path, scenarios: Sequence[str], pairs: int) -> None:
+    ratios: dict[str, list[float]] = {name: [] for name in scenarios}
     with lane(other) as there, lane(HERE) as here:
-        plans = {name: [there.draw(name, seed) for seed in SEEDS[name]] for name in SEEDS}
+        plans = {name: [there.draw(name, seed) for seed in SEEDS[name]] for name in scenarios}
         for drawn in plans.values():
             pair(there, here, drawn[:1])
         for number in range(1, pairs + 1):
@@ -154,7 +159,7 @@ def compare(other: Path, pairs: int) -> None:
                 ratio = now.pace / before.pace
                 ratios[name].append(ratio)
                 told = f"{before.pace:.1f} there, {now.pace:.1f} here, {ratio:.2f} times"
-                print(f"pair {number}  {name:<10} {told}", flush=True)
+                print(f"pair {number}  {name:<16} {told}", flush=True)
     print(
         "both ran the plans that the one there drew; late flushes, which it may not know, are off"
     )
@@ -166,6 +171,13 @@ def compare(other: Path, pairs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.paired")
     parser.add_argument("other", nargs="?", type=Path)
+    parser.add_argument(
+        "scenarios",
+        nargs="*",
+        metavar="SCENARIO",
+        default=["power-off", "swarm"],
+        help=f"of {', '.join(SEEDS)}; at first those without brokers",
+    )
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -173,8 +185,10 @@ def main() -> None:
         serve()
     elif arguments.other is None:
         parser.error("name the root of another checkout")
+    elif unknown := set(arguments.scenarios) - set(SEEDS):
+        parser.error(f"no seeds for {', '.join(sorted(unknown))}; there are {', '.join(SEEDS)}")
     else:
-        compare(arguments.other.absolute(), arguments.pairs)
+        compare(arguments.other.absolute(), arguments.scenarios, arguments.pairs)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import orjson
 import pytest
@@ -13,12 +14,34 @@ from node import wire
 from node.ids import Epoch, NodeId
 from node.server.traces import encode_line
 from node.trace import TRACE_FIELDS
+from node.wire import broker_frames
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.headers import RequestHeader
+from node.wire.partition_fetch import (
+    FetchedPartition,
+    FetchedRecords,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
+)
+from node.wire.topic_partitions import TopicPartition
 from tests.node.wire.sample_requests import REQUESTS
 
 FETCH = next(each for each in REQUESTS if isinstance(each, FetchRequest))
 FETCHED = FetchResponse(epoch=Epoch(7), leader=NodeId(2), high_watermark=11, records=b"records")
+
+
+ORDERS = TopicPartition(id=UUID(int=7), index=2)
+REPLICA_FETCH = PartitionsFetchRequest(
+    replica=NodeId(5),
+    broker_epoch=9,
+    max_wait_ms=500,
+    min_bytes=1,
+    max_bytes=1 << 20,
+    partitions=(FetchedPartition(partition=ORDERS, offset=3, epoch=1, max_bytes=1 << 20),),
+)
+REPLICA_FETCHED = PartitionsFetchResponse(
+    partitions=(FetchedRecords(partition=ORDERS, high_watermark=2, log_start=0, records=b"more"),)
+)
 
 
 def ask(frames: KnownFrames, number: int = 1) -> tuple[RequestHeader, bytes]:
@@ -26,16 +49,34 @@ def ask(frames: KnownFrames, number: int = 1) -> tuple[RequestHeader, bytes]:
 
 
 def test_what_arrives_as_it_was_sent_is_what_was_sent() -> None:
-    frames = KnownFrames()
+    frames = known_frames.known_frames()[0]
     header, frame = ask(frames)
     answer = frames.encode_response(header, FETCHED)
     assert frames.decode_request(bytes(bytearray(frame)))[1] is FETCH
     assert frames.decode_response(header, bytes(bytearray(answer))) is FETCHED
 
 
+def test_what_a_broker_asks_is_known_to_whom_it_asks() -> None:
+    """Replicas of brokers, and the metadata log of controllers: two requests with one key."""
+    controllers, brokers = known_frames.known_frames()
+    for served_by, fetch, fetched in (
+        (brokers, REPLICA_FETCH, REPLICA_FETCHED),
+        (controllers, FETCH, FETCHED),
+    ):
+        header, frame = brokers.encode_request(fetch, correlation_id=4, client_id="broker-5")
+        read, request = served_by.decode_request(frame)
+        assert request is fetch
+        assert (read, request) == (broker_frames if served_by is brokers else wire).decode_request(
+            frame
+        )
+        answer = served_by.encode_response(read, fetched)
+        assert brokers.decode_response(header, answer) is fetched
+        assert fetched == wire.decode_response(header, answer)
+
+
 @pytest.mark.parametrize("at", [5, -3, -1])
 def test_a_frame_that_was_touched_is_read(at: int) -> None:
-    frames = KnownFrames()
+    frames = known_frames.known_frames()[0]
     header, frame = ask(frames)
     for whole, decode, plainly in (
         (frame, frames.decode_request, wire.decode_request),
@@ -62,7 +103,7 @@ def test_some_are_read_all_the_same_and_must_say_what_was_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A codec that loses something is found although most frames are not read."""
-    frames = KnownFrames()
+    frames = known_frames.known_frames()[0]
     encode = wire.encode_request
 
     def lossy(request: FetchRequest, **how: object) -> tuple[RequestHeader, bytes]:
@@ -80,14 +121,14 @@ def test_some_are_read_all_the_same_and_must_say_what_was_sent(
 def test_what_two_followers_are_told_is_what_each_would_be_told_alone(
     second: FetchResponse,
 ) -> None:
-    frames = KnownFrames()
+    frames = known_frames.known_frames()[0]
     for number, response in ((1, FETCHED), (2, second), (2**31 - 1, second)):
         header, _ = ask(frames, number)
         assert frames.encode_response(header, response) == wire.encode_response(header, response)
 
 
 def test_a_frame_that_arrives_twice_or_after_it_was_forgotten_is_read() -> None:
-    frames = KnownFrames()
+    frames = known_frames.known_frames()[0]
     header, frame = ask(frames)
     answer = frames.encode_response(header, FETCHED)
     assert frames.decode_request(frame)[1] is FETCH
@@ -103,13 +144,13 @@ def test_a_frame_that_arrives_twice_or_after_it_was_forgotten_is_read() -> None:
 
 
 def test_frames_that_never_arrive_are_forgotten() -> None:
-    frames = KnownFrames()
+    frames = known_frames.known_frames()[0]
     for number in range(3 * known_frames._MOST_UNDER_WAY):
         ask(frames, number)
     assert len(frames._requests) == known_frames._MOST_UNDER_WAY
 
 
-@pytest.mark.parametrize("scenario", ["power-off", "swarm"])
+@pytest.mark.parametrize("scenario", ["power-off", "swarm", "swarm-brokers"])
 def test_a_run_whose_frames_are_all_read_is_the_same_run(
     scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

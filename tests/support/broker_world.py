@@ -188,20 +188,27 @@ class BrokerWorld:
     ) -> Response | None:
         """The answer; None where the connection broke, or nothing came. A broker is asked as one,
         unless told otherwise."""
-        machine = self.machines[NodeId(id_)]
-        life = machine.life
-        if life is None:
-            return None
-        header, frame = encode_request(request, correlation_id=1, client_id="client")
-        told: list[bytes | None] = []
-        connection = self._open(life, listener or machine.endpoints[0].name, told.append)
-        self._at(_LATENCY_NS, lambda: self._arrive(life, connection, frame))
+        told = self.begin(id_, request, listener)
         deadline_ns = self.now_ns + patience_ms * MS
         while not told and self.now_ns < deadline_ns and self._events:
             self._next()
-        if not told or told[0] is None:
-            return None
-        return decode_response(header, told[0])
+        return told[0] if told else None
+
+    def begin(self, id_: int, request: Request, listener: str = "") -> list[Response | None]:
+        """What is answered will be in there; None where the connection breaks."""
+        machine = self.machines[NodeId(id_)]
+        life = machine.life
+        if life is None:
+            return [None]
+        header, frame = encode_request(request, correlation_id=1, client_id="client")
+        told: list[Response | None] = []
+
+        def answered(frame: bytes | None) -> None:
+            told.append(None if frame is None else decode_response(header, frame))
+
+        connection = self._open(life, listener or machine.endpoints[0].name, answered)
+        self._at(_LATENCY_NS, lambda: self._arrive(life, connection, frame))
+        return told
 
     def until(self, condition: Callable[[], bool], what: str, patience_s: int = 120) -> None:
         deadline_ns = self.now_ns + patience_s * 1000 * MS

@@ -132,13 +132,16 @@ class Orders:
             assert result.error is ErrorCode.NONE
 
     def fetch(self, offset: int = 0) -> FetchedRecords:
-        asked = FetchedPartition(partition=self.at, offset=offset, max_bytes=1 << 20)
-        request = PartitionsFetchRequest(
-            max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, partitions=(asked,)
-        )
-        answer = self.world.ask(self.state.leader, request)
+        answer = self.world.ask(self.state.leader, self.fetching(offset))
         assert isinstance(answer, PartitionsFetchResponse)
         return answer.partitions[0]
+
+    def fetching(self, offset: int = 0, *, wait_ms: int = 0) -> PartitionsFetchRequest:
+        """As a consumer does."""
+        asked = FetchedPartition(partition=self.at, offset=offset, max_bytes=1 << 20)
+        return PartitionsFetchRequest(
+            max_wait_ms=wait_ms, min_bytes=min(wait_ms, 1), max_bytes=1 << 20, partitions=(asked,)
+        )
 
     def read(self, offset: int = 0) -> list[int]:
         batches = split_batches(self.fetch(offset).records)

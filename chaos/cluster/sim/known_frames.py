@@ -7,51 +7,67 @@ written from.
 """
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import TypeVar
 
 from node import wire
+from node.node import Framing
+from node.wire import broker_frames
 from node.wire.apis import OutgoingRequest, Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.headers import RequestHeader
+from node.wire.partition_fetch import PartitionsFetchRequest, PartitionsFetchResponse
 
 _READ_ALL_THE_SAME = 16  # one of so many
 _CORRELATION_BYTES = 4  # at the start of an answer; the only ones that are not of the message
 _MOST_UNDER_WAY = 1000  # the oldest were lost on their way
 
 T = TypeVar("T")
+_Fetch = FetchRequest | PartitionsFetchRequest
+_Fetched = FetchResponse | PartitionsFetchResponse
+
+
+class _UnderWay:
+    """Whoever sent them, and whoever will read them."""
+
+    def __init__(self) -> None:
+        self.requests: dict[Hashable, tuple[RequestHeader, _Fetch]] = {}
+        self.responses: dict[Hashable, _Fetched] = {}
 
 
 class KnownFrames:
-    """The frames of one cluster; does what `node.wire` does."""
+    """Does what `framing` does; `fetch`: what a Fetch is to who serves by it."""
 
-    def __init__(self) -> None:
-        self._requests: dict[Hashable, tuple[RequestHeader, FetchRequest]] = {}
-        self._responses: dict[Hashable, FetchResponse] = {}
-        self._told: tuple[int, FetchResponse | None, bytes] = (0, None, b"")  # the last one
+    def __init__(self, under_way: _UnderWay, framing: Framing, fetch: type[_Fetch]) -> None:
+        self._requests, self._responses = under_way.requests, under_way.responses
+        self._framing = framing
+        self._fetch = fetch
+        self._told: tuple[int, _Fetched | None, bytes] = (0, None, b"")  # the last one
         self._met = 0
 
     def encode_request(
         self, request: OutgoingRequest, *, correlation_id: int, client_id: str
     ) -> tuple[RequestHeader, bytes]:
-        header, frame = wire.encode_request(
+        header, frame = self._framing.encode_request(
             request, correlation_id=correlation_id, client_id=client_id
         )
-        if isinstance(request, FetchRequest):
-            _keep(self._requests, frame, (header, request))
+        if isinstance(request, _Fetch):
+            read = header if header.request_type is None else replace(header, request_type=None)
+            _keep(self._requests, (type(request), frame), (read, request))
         return header, frame
 
     def decode_request(self, frame: bytes) -> tuple[RequestHeader, Request]:
-        known = self._requests.pop(frame, None)
+        known = self._requests.pop((self._fetch, frame), None)
         if known is None:
-            return wire.decode_request(frame)
+            return self._framing.decode_request(frame)
         if self._is_read():
-            read = wire.decode_request(frame)
+            read = self._framing.decode_request(frame)
             assert read == known, f"{known} is read as {read}"
         return known
 
     def encode_response(self, header: RequestHeader, response: Response) -> bytes:
-        if not isinstance(response, FetchResponse):
-            return wire.encode_response(header, response)
+        if not isinstance(response, _Fetched):
+            return self._framing.encode_response(header, response)
         version, told, frame = self._told
         if (version, told) == (header.api_version, response):  # another follower, just now
             frame = (
@@ -59,7 +75,7 @@ class KnownFrames:
                 + frame[_CORRELATION_BYTES:]
             )
         else:
-            frame = wire.encode_response(header, response)
+            frame = self._framing.encode_response(header, response)
             self._told = (header.api_version, response, frame)
         _keep(self._responses, (header.api_version, frame), response)
         return frame
@@ -67,15 +83,22 @@ class KnownFrames:
     def decode_response(self, header: RequestHeader, frame: bytes) -> Response:
         known = self._responses.pop((header.api_version, frame), None)
         if known is None:
-            return wire.decode_response(header, frame)
+            return self._framing.decode_response(header, frame)
         if self._is_read():
-            read = wire.decode_response(header, frame)
+            read = self._framing.decode_response(header, frame)
             assert read == known, f"{known} is read as {read}"
         return known
 
     def _is_read(self) -> bool:
         self._met += 1
         return self._met % _READ_ALL_THE_SAME == 0
+
+
+def known_frames() -> tuple[KnownFrames, KnownFrames]:
+    """Of one cluster: as its controllers read and write them, and as its brokers do."""
+    under_way = _UnderWay()
+    brokers = KnownFrames(under_way, broker_frames, PartitionsFetchRequest)
+    return KnownFrames(under_way, wire, FetchRequest), brokers
 
 
 def _keep(known: dict[Hashable, T], frame: Hashable, message: T) -> None:

@@ -27,7 +27,7 @@ from chaos.cluster.interface import (
 from chaos.cluster.probe import answers, brokers_known
 from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
-from chaos.cluster.sim.known_frames import KnownFrames
+from chaos.cluster.sim.known_frames import known_frames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network, client_address
 from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
@@ -93,6 +93,7 @@ class SimCluster(OfTarget[OwnNode]):
         self._cluster_id = self._uuid()
         self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
         self._keeper = InvariantKeeper(loop)
+        framing, broker_framing = known_frames()
         site = Site(
             loop=loop,
             network=self._network,
@@ -100,7 +101,8 @@ class SimCluster(OfTarget[OwnNode]):
             conditions=conditions,
             keeper=self._keeper,
             watchdog=watchdog,
-            framing=KnownFrames(),
+            framing=framing,
+            broker_framing=broker_framing,
         )
         self._watchdog = watchdog
         self.machines = {

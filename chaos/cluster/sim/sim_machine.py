@@ -52,7 +52,8 @@ class Site:
     conditions: Conditions
     keeper: InvariantKeeper
     watchdog: Watchdog
-    framing: KnownFrames
+    framing: KnownFrames  # the controllers'
+    broker_framing: KnownFrames
 
 
 class Machine:
@@ -236,7 +237,7 @@ class Machine:
         self, config: NodeConfig, found: Recovered, rng: random.Random, incarnation: UUID
     ) -> tuple[AnyNode, LogDirectories | None, Post]:
         """What goes on from the disk, with its replicas if it is a broker."""
-        role, framing = config.role, self._site.framing
+        role, framing, of_brokers = config.role, self._site.framing, self._site.broker_framing
         keeper, post = self._site.keeper, self._site.keeper.post()
         if role is None:
             node = node_on(found, config, rng, incarnation, framing)
@@ -244,10 +245,10 @@ class Machine:
             return node, None, post
         held = recover_replicas(role, log_directories(config, found.meta, self._disks()))
         if not config.is_controller:
-            broker = broker_on(found, held, config, role, rng, incarnation)
+            broker = broker_on(found, held, config, role, rng, incarnation, of_brokers)
             keeper.watch_broker(post, found, broker.core.role, held)
             return broker, held, post
-        both = combined_on(found, held, config, role, rng, incarnation, framing)
+        both = combined_on(found, held, config, role, rng, incarnation, framing, of_brokers)
         keeper.watch_controller(post, found, both, self.drive)
         keeper.watch_broker(post, found, both.core.role.broker, held)
         return both, held, post

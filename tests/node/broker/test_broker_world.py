@@ -16,9 +16,11 @@ from node.wire.create_topics import (
     NewTopic,
 )
 from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
+from node.wire.partition_fetch import PartitionsFetchResponse
 from node.wire.topic_metadata import MetadataRequest
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
+from workloads.wire.batch import Identity, encode_batch
 
 
 def test_records_are_on_all_replicas_and_visible_once_acknowledged() -> None:
@@ -28,6 +30,44 @@ def test_records_are_on_all_replicas_and_visible_once_acknowledged() -> None:
     orders.world.run_ms(2000)
     one, two, three = orders.logs()
     assert one == two == three
+
+
+def test_a_lone_record_waits_for_nothing_but_its_way() -> None:
+    """What a leader appends it finds in its log in the next step. Whoever waits there for records
+    is told in that one, and not when something else happens to be done."""
+    orders = Orders()
+    for _ in range(3):
+        orders.world.run_ms(700)
+        began_ns = orders.world.now_ns
+        orders.produced(1)
+        assert orders.world.now_ns - began_ns < 10 * MS
+
+
+def test_what_was_sent_twice_is_acknowledged_at_once() -> None:
+    """It may be on all replicas since long ago, and nothing moves by it (KIP-98)."""
+    orders = Orders()
+    batch = encode_batch(0, 2, 16, Identity(producer_id=7, epoch=0, sequence=0))
+    assert orders.send(batch) is not None
+    orders.world.run_ms(700)
+    began_ns = orders.world.now_ns
+    again = orders.send(batch)
+    assert again is not None
+    assert (again.error, again.base_offset) == (ErrorCode.NONE, 0)
+    assert orders.world.now_ns - began_ns < 10 * MS
+
+
+def test_a_consumer_is_told_of_a_lone_record_at_once() -> None:
+    """Also where no follower is, whose next Fetch would have the leader look."""
+    orders = Orders(min_isr=1)
+    for follower in orders.others(orders.state.leader):
+        orders.world.kill(follower)
+    orders.world.until(lambda: len(orders.state.isr) == 1, "the leader is alone")
+    told = orders.world.begin(orders.state.leader, orders.fetching(wait_ms=5000))
+    orders.world.run_ms(100)
+    assert not told
+    orders.produced(1)
+    orders.world.run_ms(5)
+    assert [type(answer) for answer in told] == [PartitionsFetchResponse]
 
 
 def test_a_leader_that_ends_is_replaced_and_comes_back_as_a_follower() -> None:

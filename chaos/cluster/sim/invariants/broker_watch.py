@@ -89,7 +89,10 @@ class BrokerWatch:
                 held.lost = partition.name
 
     def partition(self, key: Key) -> KeptPartition:
-        return self._partitions.setdefault(key, KeptPartition(f"{key[0]}-{key[1]}"))
+        known = self._partitions.get(key)
+        if known is None:
+            known = self._partitions[key] = KeptPartition(f"{key[0]}-{key[1]}")
+        return known
 
     def promised(self, key: Key, image: Image) -> Promised | None:
         """As an image has it; None: it knows of no such partition."""

@@ -10,6 +10,7 @@ from chaos.cluster.sim.invariants.committed_changes import Claim, IsrJoin
 from chaos.cluster.sim.invariants.eligible_rules import Key
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from node.broker.broker import Broker
+from node.broker.held_replicas import Held
 from node.effects import (
     AppendBatches,
     CreateLog,
@@ -205,20 +206,25 @@ class WatchedBroker:
     def _keep_up(self) -> None:
         """P18, of all that it leads: by its image of now, and what followers have told it."""
         for held in self._held.broker.replicas.all():
-            replica, isr = held.replica, self._isrs.get(held.key)
-            own = self._watch.promised(held.key, self._held.image)
-            if replica.leading is None or isr is None or own is None:
-                continue
-            followers = {
-                broker: follower.end
-                for broker, follower in replica.leading.followers.items()
-                if broker in isr.maximal or self._held.image.brokers.is_active(broker)
-            }
-            ends = {broker: end for broker, end in followers.items() if end is not None}
-            if len(ends) == len(followers) and len(isr.committed) >= own.min_isr:
-                ends[self._held.node] = replica.end
-                partition = self._watch.partition(held.key)
-                partition.check_kept_up(self._held.node, replica.high_watermark, ends)
+            replica = held.replica
+            if replica.leading is not None and replica.high_watermark < replica.end:
+                self._keep_up_with_all(held)
+
+    def _keep_up_with_all(self, held: Held) -> None:
+        replica, isr = held.replica, self._isrs.get(held.key)
+        own = self._watch.promised(held.key, self._held.image)
+        if replica.leading is None or isr is None or own is None:
+            return
+        followers = {
+            broker: follower.end
+            for broker, follower in replica.leading.followers.items()
+            if broker in isr.maximal or self._held.image.brokers.is_active(broker)
+        }
+        ends = {broker: end for broker, end in followers.items() if end is not None}
+        if len(ends) == len(followers) and len(isr.committed) >= own.min_isr:
+            ends[self._held.node] = replica.end
+            partition = self._watch.partition(held.key)
+            partition.check_kept_up(self._held.node, replica.high_watermark, ends)
 
     def _compare_with_newest(self, key: Key, epoch: int, isr: _Isr, where: str) -> None:
         """Where some broker knows as much of the ISR as this leader, and it leads still."""
