@@ -175,6 +175,7 @@ class Broker:
 
     def poll(self, now: Now) -> None:
         controller = self.follower.leader_at()
+        self.replicas.trace_reindexed()
         self.replicas.trace()  # by what it knew of the image until now
         self.follower.poll(now)
         applied, mono_ns = self.follower.applied, now.mono_ns

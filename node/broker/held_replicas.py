@@ -257,11 +257,14 @@ class HeldReplicas:
         """Something of it may have changed: whoever waits for that looks again."""
         self.moved[held.key] = held
 
-    def trace(self) -> None:
-        """Tell what has changed, as it is now; `moved` is kept."""
+    def trace_reindexed(self) -> None:
+        """Since it was told last."""
         for each in self._logs.take_reindexed():
             fields = {"segment": each.segment, "reason": each.reason}
             self._outbox.emit(Trace(event="n.reindexed", fields=fields))
+
+    def trace(self) -> None:
+        """Tell what has changed, as it is now; `moved` is kept."""
         for held in self.moved.values():
             held.traced = trace_replica(held.key, held.replica, held.traced, self._outbox)
 

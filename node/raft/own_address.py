@@ -100,9 +100,11 @@ class OwnAddress:
         """None: this leader has it, or nobody is told; who is known by its disk has nothing to
         add."""
         history, quorum, epoch = self._log.voters, self._quorum, self._quorum.epoch
-        if self._taken_in == epoch or not history.form.tells_leaders(history.kraft_version):
+        if self._taken_in == epoch or not quorum.is_voter:
             return None
-        if quorum.key.known_directory is not None or not quorum.is_voter:
+        if quorum.key.known_directory is not None:
+            return None
+        if not history.form.tells_leaders(history.kraft_version):
             return None
         return UpdateVoterRequest(
             cluster_id=self._cluster_id,

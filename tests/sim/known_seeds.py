@@ -7,6 +7,7 @@ and takes longer. To look for others, and print them as they stand here:
     python -m tests.sim.known_seeds [MUTATION ...]
 """
 
+import argparse
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -76,7 +77,7 @@ KNOWN = {
     "P-HWM-DOWN": _by(1, 10.0),
     "P-STALE-EPOCH": _by(1, 12.0),
     "P-ISR-SHORT": _by(1, 10.0),
-    "P-TRUNC-HWM": _by(1, 24.0),
+    "P-TRUNC-HWM": _by(3, 24.0),
     "P-STAY-FENCED": _by(1, 10.0),
     "P-ISR-HASTY": _by(1, 12.0),
     "E-CLEAN-LIE": _by(1, 12.0),
@@ -126,9 +127,12 @@ def _candidates(suspect: Suspect) -> Iterator[KnownSeed]:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.sim.known_seeds")
+    parser.add_argument("mutations", nargs="*", metavar="MUTATION", help="at first all")
+    wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as out:
         arguments = SelftestArguments(
-            mutations=tuple(sys.argv[1:]),
+            mutations=tuple(wanted.mutations),
             tries=None,
             seed=1,
             out=Path(out),

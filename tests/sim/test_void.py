@@ -15,9 +15,9 @@ from chaos.cluster.interface import DiskTrouble, Link
 from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.network import Network
-from chaos.cluster.sim.network import Path as Way
 from chaos.cluster.sim.process import SimProcess
 from chaos.cluster.sim.sim_machine import Machine
+from chaos.cluster.sim.streams import Path as Way
 from chaos.nemesis.fault import Fault
 from chaos.nemesis.grudges import Ways
 from chaos.nemesis.kinds.cuts import NetworkPartition

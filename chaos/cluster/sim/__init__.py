@@ -3,6 +3,7 @@
     loop.py              an event loop in which time is a number that jumps
     sim_clock.py         the harness's clock, and the clocks of nodes, which may go wrong
     network.py           byte streams over links that can be cut, slowed and broken
+    streams.py           the two ends of each
     journal.py           the metadata of a file system, and how it becomes durable
     filesystem.py        a page cache over it, which forgets as ext4 does
     remains.py           which states a power cut may leave, decided: the tests ask it
@@ -16,6 +17,8 @@
     process_logs.py      the logs that it has open
     known_frames.py      what nodes fetch from each other is not read again on its arrival
     sim_machine.py       a node's disk, clock and output over its lives
+    sim_power_cuts.py    its power cuts, with evidence
+    saved_machine.py     what a run keeps of it
     strike.py            when a fault hits: between any two effects, or two operations of a disk
     sim_cluster.py       all of it as `chaos.cluster.interface.Cluster`, with evidence
     invariants/          what must hold after every step, looked at from inside

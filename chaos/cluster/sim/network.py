@@ -14,11 +14,19 @@ import errno
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 from chaos.cluster.fault_evidence import Passage
 from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop
+from chaos.cluster.sim.streams import (
+    Accept,
+    ConnectAttempt,
+    Hear,
+    Path,
+    StreamEnd,
+    StreamLane,
+    reset,
+)
 from chaos.cluster.topology import (
     OUTER_PORT,
     client_port,
@@ -32,132 +40,11 @@ from chaos.conditions import Conditions
 CLIENT = NodeId(0)  # where all clients are, and the harness
 _MS = 1_000_000
 
-Accept = Callable[[], asyncio.Protocol]
-Hear = Callable[[Callable[[], None]], None]
-
-
-class Path(StrEnum):
-    """On which streams bytes go from i to j: those that i opened, or those that j opened."""
-
-    REQUESTS = "requests"
-    ANSWERS = "answers"
-
-
-@dataclass(slots=True)
-class StreamLane:
-    """One of the two paths along a link, and what it took in and passed on since the beginning."""
-
-    link: Link
-    is_between_nodes: bool
-    is_stopped: bool = False
-    flakiness: float = 0.0  # the share of writes that break their connection
-    received: int = 0
-    sent: int = 0
-
-    def swallow(self, size: int) -> None:
-        self.received += size
-
-    def pass_on(self, size: int) -> None:
-        self.received += size
-        self.sent += size
-
 
 @dataclass(frozen=True, slots=True)
 class _Listener:
     accept: Accept
     hear: Hear
-
-
-class StreamEnd(asyncio.Transport):
-    """One end of a stream, as its protocol sees it. Made by `Network`."""
-
-    def __init__(
-        self,
-        network: "Network",
-        lane: StreamLane,
-        protocol: asyncio.BaseProtocol,
-        hear: Hear,
-    ) -> None:
-        super().__init__()
-        self.place = lane.link.source
-        self.lane = lane  # what it sends goes there
-        self.protocol = protocol
-        self.other: StreamEnd  # set once both are there
-        self.is_open = True
-        self.is_known = False  # its protocol was told of it
-        self.is_dead = False  # what it sends is swallowed
-        self.arrived = 0.0  # when what was sent last arrives at the other
-        self._network = network
-        self._hear = hear
-        self._is_reading = True
-        self._unread: list[bytes] = []
-
-    # --- what its protocol may do ---
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        if self.is_open and data:
-            self._network.carry(self, bytes(data))
-
-    def is_closing(self) -> bool:
-        return not self.is_open
-
-    def close(self) -> None:
-        """What was written still arrives; what comes is not read any more."""
-        if self.is_open:
-            self._network.farewell(self, None)
-            self.end(None)
-
-    def abort(self) -> None:
-        """What was written may arrive; the other end sees a reset."""
-        if self.is_open:
-            self._network.farewell(self, _reset())
-            self.end(None)
-
-    def pause_reading(self) -> None:
-        self._is_reading = False
-
-    def resume_reading(self) -> None:
-        self._is_reading = True
-        unread, self._unread = self._unread, []
-        for data in unread:
-            self.deliver(data)
-
-    def is_reading(self) -> bool:
-        return self._is_reading and self.is_open
-
-    # --- what the network does ---
-
-    def begin(self) -> None:
-        if self.is_open:
-            self.is_known = True
-            self._hear(lambda: self.protocol.connection_made(self))
-
-    def deliver(self, data: bytes) -> None:
-        self._hear(lambda: self._receive(data))
-
-    def end(self, error: Exception | None) -> None:
-        """Its protocol is told, once, if it ever heard of it."""
-        if self.is_open and self.is_known:
-            self._hear(lambda: self.protocol.connection_lost(error))
-        self.is_open = False
-
-    def _receive(self, data: bytes) -> None:
-        if not self._is_reading:
-            self._unread.append(data)
-        elif self.is_open:
-            assert isinstance(self.protocol, asyncio.Protocol)
-            self.protocol.data_received(data)
-
-
-class ConnectAttempt:
-    """A connection in the making; `cancel` takes it back wherever it is."""
-
-    def __init__(self) -> None:
-        self.is_cancelled = False
-        self.is_over = False
-
-    def cancel(self) -> None:
-        self.is_cancelled = True
 
 
 class Network:
@@ -304,7 +191,7 @@ class Network:
         if lane.flakiness > 0.0 and self._rng.random() < lane.flakiness:
             self.resets[lane.link] = self.resets.get(lane.link, 0) + 1
             for each in (end, end.other):
-                self._end(each, _reset())
+                self._end(each, reset())
         elif self._swallows(end):
             lane.swallow(len(data))
         else:
@@ -361,10 +248,6 @@ class Network:
         if lane.is_between_nodes:
             ns += self._latency_ms * _MS
         return ns / 1e9
-
-
-def _reset() -> ConnectionResetError:
-    return ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
 
 
 def _ways(nodes: tuple[NodeId, ...]) -> Iterator[tuple[Address, tuple[NodeId, NodeId, int]]]:

@@ -20,9 +20,10 @@ from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.sim.drive import Drive, LateFlush
 from chaos.cluster.sim.invariant_keeper import Post
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.network import ConnectAttempt, Network
+from chaos.cluster.sim.network import Network
 from chaos.cluster.sim.process_logs import ProcessLogs
 from chaos.cluster.sim.sim_clock import NodeClock
+from chaos.cluster.sim.streams import ConnectAttempt
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids

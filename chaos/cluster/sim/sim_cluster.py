@@ -3,14 +3,11 @@
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 from chaos.cluster import fault_evidence
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
-from chaos.cluster.fault_evidence import PowerCutMeasured
 from chaos.cluster.feature_levels import set_elr_level
 from chaos.cluster.interface import (
     Address,
@@ -25,15 +22,16 @@ from chaos.cluster.interface import (
     UnaskedEnd,
 )
 from chaos.cluster.probe import answers, brokers_known
-from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.known_frames import known_frames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network, client_address
+from chaos.cluster.sim.saved_machine import save_machine
 from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
 from chaos.cluster.sim.sim_entrances import SimEntrances
 from chaos.cluster.sim.sim_links import SimLinks
 from chaos.cluster.sim.sim_machine import Machine, Site
+from chaos.cluster.sim.sim_power_cuts import SimPowerCuts
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.kafka_settings import SettingError
@@ -41,7 +39,7 @@ from chaos.cluster.targets.named import NODE, layout
 from chaos.cluster.targets.node import STATIC, OwnNode
 from chaos.cluster.targets.of_target import OfTarget
 from chaos.cluster.targets.target import Seat
-from chaos.cluster.topology import host_name, inner_port, lost_disk
+from chaos.cluster.topology import host_name, inner_port
 from chaos.conditions import Conditions
 from node import ids
 from node.config import NodeConfig
@@ -88,7 +86,6 @@ class SimCluster(OfTarget[OwnNode]):
         loop.internet = self._network
         self._links = SimLinks(self._network, self._nodes, loop, conditions.longest_latency_s)
         self._entrances = SimEntrances(self._network, loop, conditions.longest_latency_s)
-        self._cuts: dict[NodeId, PowerCutMeasured] = {}
         self._ids = random.Random(f"{seed}:ids")
         self._cluster_id = self._uuid()
         self._seats = {node: _seat(node, self._uuid()) for node in self._nodes}
@@ -109,6 +106,7 @@ class SimCluster(OfTarget[OwnNode]):
             node: Machine(site, self._config(seat), NodeClock(clock, loop))
             for node, seat in self._seats.items()
         }
+        self._power_cuts = SimPowerCuts(self.machines, self._rng)
 
     @property
     def images(self) -> Mapping[str, str]:
@@ -174,7 +172,7 @@ class SimCluster(OfTarget[OwnNode]):
             await self._boot(node)
         await self._until_it_answers(machine)
         self._starts[node] += was_off
-        self._look_at_canary(node)
+        self._power_cuts.look_at_canary(node)
 
     async def _boot(self, node: NodeId) -> None:
         await asyncio.sleep(self._rng.uniform(*_BOOT_S))
@@ -194,10 +192,8 @@ class SimCluster(OfTarget[OwnNode]):
 
     async def collect(self, into: Path) -> None:
         """Nothing moves meanwhile: time stands still."""
-        for node, machine in self.machines.items():
-            save_machine(machine, f"node-{node}", into)
-            for number, drive in enumerate(machine.lost, start=1):
-                save_drive(drive, into / "disks" / lost_disk(node, number))
+        for machine in self.machines.values():
+            save_machine(machine, into)
 
     async def destroy(self) -> None:
         for machine in self.machines.values():
@@ -284,9 +280,8 @@ class SimCluster(OfTarget[OwnNode]):
     async def power_off(
         self, nodes: Sequence[NodeId], mode: PowerCutMode = PowerCutMode.LOSE_ALL
     ) -> Mapping[NodeId, FaultEvidence]:
-        victims = [self.machines[node] for node in sorted(nodes)]
-        await strike(victims, self._rng, partial(self._cut_power, victims, mode))
-        return {node: fault_evidence.of_power_cut(self._cuts[node]) for node in nodes}
+        await self._power_cuts.cut(nodes, mode)
+        return {node: self._power_cuts.evidence(node) for node in nodes}
 
     async def stop_then_power_off(
         self, nodes: Sequence[NodeId], *, synced: bool
@@ -295,18 +290,14 @@ class SimCluster(OfTarget[OwnNode]):
         killed = [node for node, in_order in zip(nodes, ended, strict=True) if not in_order]
         if killed:
             raise ClusterError(f"nodes {killed} did not end in good order")
-        for node in nodes:
-            if synced:
-                self.machines[node].drive.files.sync()
-            cut = self._cut_power_of(self.machines[node], PowerCutMode.LOSE_ALL)
-            self._cuts[node] = replace(cut, stopped=True, synced=synced)
-        return {node: fault_evidence.of_power_cut(self._cuts[node]) for node in nodes}
+        self._power_cuts.cut_stopped(nodes, synced=synced)
+        return {node: self._power_cuts.evidence(node) for node in nodes}
 
     async def set_elr_level(self, node: NodeId, level: int) -> FaultEvidence:
         return await set_elr_level(node, self.entries[node], level)
 
     async def power_evidence(self, node: NodeId) -> FaultEvidence:
-        return fault_evidence.of_power_cut(self._cuts[node])
+        return self._power_cuts.evidence(node)
 
     async def wipe(self, node: NodeId) -> FaultEvidence:
         """Formatted as an operator would: a set of voters of its own would be one that two wiped
@@ -318,7 +309,7 @@ class SimCluster(OfTarget[OwnNode]):
         new = parse_uuid(self._uuid())
         static, elr = self._is_static, self._target.has_elr
         machine.format(self._cluster_id, (), new, static=static, elr=elr)
-        self._cuts.pop(node, None)
+        self._power_cuts.forget(node)
         return fault_evidence.of_wipe(
             uuid_text(before), uuid_text(machine.directory_id), emptied=emptied
         )
@@ -334,33 +325,6 @@ class SimCluster(OfTarget[OwnNode]):
     def _uuid(self) -> str:
         """An id in Kafka's text form."""
         return uuid_text(UUID(bytes=self._ids.randbytes(16), version=4))
-
-    def _cut_power(self, victims: Sequence[Machine], mode: PowerCutMode) -> None:
-        for machine in victims:
-            self._cuts[machine.node] = self._cut_power_of(machine, mode)
-
-    def _cut_power_of(self, machine: Machine, mode: PowerCutMode) -> PowerCutMeasured:
-        drive = machine.drive
-        ran = machine.status is not NodeStatus.OFF
-        trouble, troubled = drive.trouble, drive.troubled
-        overwritten = drive.overwrite_canary(f"unsynced overwriting on node {machine.node}")
-        drive.cut_power(mode)
-        machine.kill()
-        runs = machine.status is not NodeStatus.OFF
-        return PowerCutMeasured(
-            mode=mode,
-            threads_stopped=int(ran and not runs),
-            threads_moving=int(runs),
-            overwritten=overwritten,
-            exit_code=machine.exit_code,
-            trouble=str(trouble or ""),
-            troubled=troubled if trouble else 0,
-        )
-
-    def _look_at_canary(self, node: NodeId) -> None:
-        cut = self._cuts.get(node)
-        if cut is not None and not cut.canary:
-            self._cuts[node] = replace(cut, canary=self.machines[node].drive.canary())
 
     def _config(self, seat: Seat) -> NodeConfig:
         """By the very properties of the containers. Raises SettingError for a number that no node
@@ -401,23 +365,6 @@ class SimCluster(OfTarget[OwnNode]):
         while machine.status is not NodeStatus.OFF and self._loop.time() < deadline:
             await asyncio.sleep(_POLL_S)
         return machine.status is NodeStatus.OFF
-
-
-def save_machine(machine: Machine, name: str, into: Path) -> None:
-    """Write `logs/node-N.log` (stdout), `logs/node-N.err` and `disks/node-N/`."""
-    logs = into / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    (logs / f"{name}.log").write_bytes(machine.stdout)
-    (logs / f"{name}.err").write_bytes(machine.stderr)
-    save_drive(machine.drive, into / "disks" / name)
-
-
-def save_drive(drive: Drive, into: Path) -> None:
-    into.mkdir(parents=True, exist_ok=True)
-    for path, content in drive.log_directory().items():
-        file = into / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
 
 
 def _words_of(machine: Machine, what: str) -> str:

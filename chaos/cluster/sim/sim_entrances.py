@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from chaos.cluster.fault_evidence import Passage, ShutMeasured, of_shut_out
 from chaos.cluster.interface import FaultEvidence, Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.network import CLIENT, Network, Path, client_address
+from chaos.cluster.sim.network import CLIENT, Network, client_address
 from chaos.cluster.sim.sim_links import KNOCK_WAIT_S, MARK, Knock
+from chaos.cluster.sim.streams import Path
 
 
 class SimEntrances:

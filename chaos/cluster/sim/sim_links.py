@@ -15,7 +15,8 @@ from chaos.cluster.fault_evidence import (
 from chaos.cluster.interface import FaultEvidence, Link, NodeId
 from chaos.cluster.probe import api_versions_request
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.network import Network, Path, StreamEnd, link_address
+from chaos.cluster.sim.network import Network, link_address
+from chaos.cluster.sim.streams import Path, StreamEnd
 
 KNOCK_WAIT_S = 0.3  # for a node to answer, a sync in between
 MARK = api_versions_request(correlation_id=0x6B63)  # harmless, should it arrive
