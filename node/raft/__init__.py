@@ -23,6 +23,7 @@ moment (`quorum_gauges`).
                cluster_description
     sends      peers.py       one connection a voter: outstanding requests, time-outs, back-off
     whole      raft.py        hands events to the exchanges and sends what each role owes
-    leader     replicas.py    how far each replica is, and whether a majority still follows
+    leader     replicas.py    how far each replica is, and whether a majority still follows;
+               leader_records.py: what it writes of itself, and of who votes
     seam       client.py      what the controller knows of all this
 """

@@ -151,7 +151,7 @@ class RaftClient:
         self.bytes_since_snapshot = 0
         encoder = SnapshotEncoder(self._epoch, self._timestamp_ms)
         controls = log.voters.records_at(id_.offset)
-        return SnapshotWriter(self._raft.snapshots.begin(id_), encoder, controls)
+        return SnapshotWriter(self._raft.begin_snapshot(id_), encoder, controls)
 
     def voters_without(self, kraft_version: int) -> Sequence[NodeId] | None:
         """Who keeps this leader from raising it to that one; None where it cannot be raised."""

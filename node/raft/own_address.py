@@ -17,7 +17,7 @@ from uuid import UUID
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import Epoch, Now, ReplicaKey
+from node.ids import NEVER_NS, Epoch, Now, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed
 from node.raft.local_log import LocalLog
@@ -54,6 +54,7 @@ class OwnAddress:
         self._taken_in: Epoch | None = None  # when a leader took what it keeps in mind
         self._known_to: VoterSet | None = None  # the set that was looked at, and says so
         self._due_ns = 0
+        self._is_owed = False  # to the leader, as of the last look
 
     def write(self, now: Now) -> None:
         """As the leader, once no other change is in the way."""
@@ -63,15 +64,21 @@ class OwnAddress:
     def send(self, mono_ns: int) -> None:
         """To a leader that answers. Before a Fetch of the same step: nothing waits behind one."""
         role = self._quorum.role
+        self._is_owed = False
         if not isinstance(role, Follower) or not role.fetched:
             return
         request = self._request() or self._introduction()
+        self._is_owed = request is not None
         if request is None or mono_ns < self._due_ns:
             return
         leader = self._peers.leader(role.leader)
         if self._peers.may_send(leader, request):
             self._peers.send(leader, request, mono_ns)
             self._due_ns = mono_ns + deadlines.update_interval_ns(self._quorum.timeouts)
+
+    def deadline_ns(self, polled_ns: int) -> int:
+        """When it is told again. What is overdue waits for the leader, whose own deadline counts."""
+        return self._due_ns if self._is_owed and self._due_ns > polled_ns else NEVER_NS
 
     def on_response(self, response: UpdateVoterResponse, mono_ns: int) -> None:
         """Whether what is written was taken is seen in the log. A leader that knows nothing of

@@ -14,7 +14,7 @@ from node import limits
 from node.config import QuorumTimeouts, SnapshotSettings
 from node.effects import ElectionState
 from node.endpoint import Endpoint
-from node.ids import ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.ids import ChannelId, ConnectionId, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft import deadlines
@@ -23,8 +23,9 @@ from node.raft.cluster_description import describe_cluster
 from node.raft.deadlines import Move
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
+from node.raft.leader_records import begin_epoch, name_voters
 from node.raft.local_log import LocalLog
-from node.raft.local_snapshots import LocalSnapshots
+from node.raft.local_snapshots import LocalSnapshots, PieceWriter
 from node.raft.new_voters import NewVoters
 from node.raft.own_address import OwnAddress
 from node.raft.peers import Peers
@@ -40,7 +41,6 @@ from node.raft.voter_changes import VoterChanges
 from node.raft.voter_history import VoterHistory
 from node.raft.votes import Votes
 from node.records.batch import BatchHeader, KeyValue
-from node.records.control import ControlRecord, LeaderChange, encode_control
 from node.storage.view import LogView
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import PeerRequest, Response
@@ -99,6 +99,8 @@ class Raft:
         self._outbox = outbox
         self.polled_ns = 0
         self._elapsed_ns = 0
+        self._due_ns = 0  # something of the quorum's own, as of then
+        self._is_news = self._was_news = True  # did anything happen to it in this step, in the last
         self._voters = self.log.voters.newest  # as the role knows of
         self._peers = Peers(self.quorum, servers, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
@@ -138,6 +140,7 @@ class Raft:
 
     def resign_for_shutdown(self, now: Now) -> bool:
         """Give up leadership before stopping; False if there is none to give up."""
+        self._is_news = True
         self._epochs.is_shutting_down = True
         if isinstance(self.quorum.role, Leader):
             self._resign(now)
@@ -160,6 +163,7 @@ class Raft:
         self, connection: ConnectionId, listener: str, request: QuorumRequest, now: Now
     ) -> Response | None:
         """The answer, or None for what waits, and is answered by `poll`."""
+        self._is_news = True
         if listener != self._advertised[0].name:
             refused = refuse_to_others(request, self.quorum.voters)
             if refused is not None:
@@ -203,6 +207,7 @@ class Raft:
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
     ) -> None:
+        self._is_news = True
         key = self._peers.at(channel)
         request, fault = self._peers.take(channel, correlation_id), None
         match request, response:
@@ -227,6 +232,7 @@ class Raft:
 
     def on_disconnected(self, channel: ChannelId, now: Now) -> None:
         """What was asked over it may never have arrived, and will not be answered."""
+        self._is_news = True
         key = self._peers.at(channel)
         self._peers.lost(key, now.mono_ns)
         self._epochs.on_lost(key, now.mono_ns)
@@ -240,6 +246,7 @@ class Raft:
         self.on_disconnected(channel, now)
 
     def on_flushed(self, end: Offset) -> None:
+        self._is_news = True
         self.log.on_flushed(end)
         if isinstance(self.quorum.role, Leader):
             self._replicas.advance_high_watermark()
@@ -257,7 +264,13 @@ class Raft:
     def append(self, records: Sequence[KeyValue], now: Now) -> BatchHeader:
         """Write a batch as the leader."""
         assert isinstance(self.quorum.role, Leader), "only a leader appends"
+        self._is_news = True
         return self.log.append_as_leader(records, self.quorum.epoch, now)
+
+    def begin_snapshot(self, id_: LogPosition) -> PieceWriter:
+        """One that is fetched is dropped for it."""
+        self._is_news = True
+        return self.snapshots.begin(id_)
 
     # --- what is due ---
 
@@ -267,22 +280,38 @@ class Raft:
         Other steps may be late: after a slow fsync the message that calms a timer may still wait
         behind the one that is handled, and must not find an election begun.
         """
+        self._is_news = True
         self._elapsed_ns = mono_ns
 
     def poll(self, now: Now) -> None:
+        self.polled_ns = mono_ns = now.mono_ns
+        is_quiet = self._is_quiet(mono_ns)
+        if not is_quiet:
+            self._go_on(now)
+        self.snapshots.poll(now)
+        self._serving.poll(mono_ns)
+        if not is_quiet:
+            self._send(mono_ns)
+            self._due_ns = self._next_due_ns()
+
+    def _is_quiet(self, mono_ns: int) -> bool:
+        """Nothing happened to the quorum in this step, nor in the last one, whose writes are seen
+        in this one; and nothing is due. Most steps are those of clients of who is on top."""
+        is_news, self._is_news = self._is_news, False
+        was_news, self._was_news = self._was_news, is_news
+        return not is_news and not was_news and mono_ns < self._due_ns
+
+    def _go_on(self, now: Now) -> None:
+        """What is due, but for what is sent."""
         mono_ns = now.mono_ns
-        self.polled_ns = mono_ns
-        if isinstance(self.quorum.role, Leader):
-            self._name_voters(now)
+        if isinstance(leader := self.quorum.role, Leader):
+            name_voters(self.log, leader, self._replicas, now)
             self._own_address.write(now)
         self.changes.poll(now)
         self._follow_voters(mono_ns)
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
         while self._move(now):
             pass
-        self.snapshots.poll(now)
-        self._serving.poll(mono_ns)
-        self._send(mono_ns)
 
     def _send(self, mono_ns: int) -> None:
         """What the role owes; and what a role before it asked for is hung up on."""
@@ -303,11 +332,14 @@ class Raft:
 
     def deadline_ns(self) -> int:
         """When `poll` has something to do, at the latest."""
+        return min(self._due_ns, self._serving.deadline_ns(), self.snapshots.deadline_ns())
+
+    def _next_due_ns(self) -> int:
         of_role = deadlines.role_deadline_ns(
             self.quorum.role, polled_ns=self.polled_ns, elapsed_ns=self._elapsed_ns
         )
-        waiting_ns = min(self._serving.deadline_ns(), self.changes.deadline_ns())
-        return min(of_role, self._peers.deadline_ns(), waiting_ns, self.snapshots.deadline_ns())
+        told_ns = self._own_address.deadline_ns(self.polled_ns)
+        return min(of_role, told_ns, self._peers.deadline_ns(), self.changes.deadline_ns())
 
     def _move(self, now: Now) -> bool:
         """Take one transition that is due, if any (`node.raft.deadlines`)."""
@@ -346,29 +378,11 @@ class Raft:
         self.quorum.to_resigned(preferred_candidates(role, self.quorum), now.mono_ns)
 
     def _lead(self, now: Now) -> None:
-        """LeaderChange is the first batch of an epoch: nothing older is committed without it."""
         self.quorum.to_leader(now.mono_ns)
         self.reads.restart()
         leader = self.quorum.role
         assert isinstance(leader, Leader)
-        change = LeaderChange(
-            leader=leader.leader,
-            voters=self.log.voters.form.told(self.quorum.voters.keys),
-            granting_voters=self.log.voters.form.told(leader.granting),
-        )
-        self._append_control([change, *self.log.voters.first_records(())], leader, now)
-
-    def _name_voters(self, now: Now) -> None:
-        """The first leader of a quorum, once it has met all voters (KIP-856, "Bootstrapping")."""
-        leader = self.quorum.role
-        if isinstance(leader, Leader) and not self.log.voters.is_named:
-            records = self.log.voters.first_records(self._replicas.met(leader))
-            if records:
-                self._append_control(records, leader, now)
-
-    def _append_control(self, records: Sequence[ControlRecord], leader: Leader, now: Now) -> None:
-        encoded = [encode_control(record) for record in records]
-        self.log.append_as_leader(encoded, leader.epoch, now, control=True)
+        begin_epoch(self.log, leader, self.quorum.voters, now)
 
     def _follow_voters(self, mono_ns: int) -> None:
         """A step before this one, or this one, appended or cut what says who votes."""

@@ -25,6 +25,7 @@ from node.wire.partition_fetch import (
 )
 from node.wire.topic_partitions import TopicPartition
 from tests.node.wire.sample_requests import REQUESTS
+from tests.sim.told_runs import told
 
 FETCH = next(each for each in REQUESTS if isinstance(each, FetchRequest))
 FETCHED = FetchResponse(epoch=Epoch(7), leader=NodeId(2), high_watermark=11, records=b"records")
@@ -161,12 +162,6 @@ def test_a_run_whose_frames_are_all_read_is_the_same_run(
     left = [told(tmp_path / out / "latest") for out in ("some", "all")]
     assert left[0] == left[1]
     assert any(name.startswith("logs/") for name in left[0])
-
-
-def told(run: Path) -> dict[str, bytes]:
-    """What the nodes said, and what the clients saw."""
-    paths = [*(run / "logs").rglob("*"), *run.glob("events-*")]
-    return {str(path.relative_to(run)): path.read_bytes() for path in paths if path.is_file()}
 
 
 def test_traces_are_written_as_the_server_writes_them() -> None:

@@ -27,6 +27,12 @@ SIMULATED_ONLY = {
     *(one.id for one in IN_BROKERS),
 } - {"P-HWM-MINISR", "P-STALE-EPOCH", "P-TRUNC-HWM", "E-NO-DETECT"}
 
+_LONG_S = 24.0
+KNOWN_BY_LENGTH = [
+    pytest.param(one, marks=pytest.mark.night) if KNOWN[one].duration_s >= _LONG_S else one
+    for one in MUTATIONS
+]
+
 
 def asked(runtime: str, *mutations: str) -> SelftestArguments:
     return SelftestArguments(
@@ -86,7 +92,7 @@ def test_what_shows_in_virtual_time_only_is_refused_in_containers(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("mutation", MUTATIONS)
+@pytest.mark.parametrize("mutation", KNOWN_BY_LENGTH)
 def test_a_bug_is_found_by_the_seed_that_is_known_to_show_it(mutation: str, tmp_path: Path) -> None:
     """Or else by those that are tried anyway: any change of the node may move what a seed shows."""
     arguments = replace(asked("sim", mutation), out=tmp_path)
