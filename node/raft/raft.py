@@ -99,7 +99,7 @@ class Raft:
         self._outbox = outbox
         self.polled_ns = 0
         self._elapsed_ns = 0
-        self._due_ns = 0  # something of the quorum's own, as of then
+        self._due_ns: int | None = 0  # something of the quorum's own; None: not looked at yet
         self._is_news = self._was_news = True  # did anything happen to it in this step, in the last
         self._voters = self.log.voters.newest  # as the role knows of
         self._peers = Peers(self.quorum, servers, outbox)
@@ -284,22 +284,23 @@ class Raft:
         self._elapsed_ns = mono_ns
 
     def poll(self, now: Now) -> None:
-        self.polled_ns = mono_ns = now.mono_ns
+        mono_ns = now.mono_ns
         is_quiet = self._is_quiet(mono_ns)
+        self.polled_ns = mono_ns
         if not is_quiet:
             self._go_on(now)
         self.snapshots.poll(now)
         self._serving.poll(mono_ns)
         if not is_quiet:
             self._send(mono_ns)
-            self._due_ns = self._next_due_ns()
+            self._due_ns = None
 
     def _is_quiet(self, mono_ns: int) -> bool:
         """Nothing happened to the quorum in this step, nor in the last one, whose writes are seen
         in this one; and nothing is due. Most steps are those of clients of who is on top."""
         is_news, self._is_news = self._is_news, False
         was_news, self._was_news = self._was_news, is_news
-        return not is_news and not was_news and mono_ns < self._due_ns
+        return not is_news and not was_news and mono_ns < self._next_due_ns()
 
     def _go_on(self, now: Now) -> None:
         """What is due, but for what is sent."""
@@ -332,14 +333,19 @@ class Raft:
 
     def deadline_ns(self) -> int:
         """When `poll` has something to do, at the latest."""
-        return min(self._due_ns, self._serving.deadline_ns(), self.snapshots.deadline_ns())
+        waiting_ns = self._serving.deadline_ns()
+        return min(self._next_due_ns(), waiting_ns, self.snapshots.deadline_ns())
 
     def _next_due_ns(self) -> int:
-        of_role = deadlines.role_deadline_ns(
-            self.quorum.role, polled_ns=self.polled_ns, elapsed_ns=self._elapsed_ns
-        )
-        told_ns = self._own_address.deadline_ns(self.polled_ns)
-        return min(of_role, told_ns, self._peers.deadline_ns(), self.changes.deadline_ns())
+        if self._due_ns is None:
+            role, polled_ns = self.quorum.role, self.polled_ns
+            self._due_ns = min(
+                deadlines.role_deadline_ns(role, polled_ns=polled_ns, elapsed_ns=self._elapsed_ns),
+                self._own_address.deadline_ns(polled_ns),
+                self._peers.deadline_ns(),
+                self.changes.deadline_ns(),
+            )
+        return self._due_ns
 
     def _move(self, now: Now) -> bool:
         """Take one transition that is due, if any (`node.raft.deadlines`)."""
