@@ -85,11 +85,7 @@ class FetchRequests:
                 self._waiting.respond(connection, self._tell(waiting.request, found))
 
     def deadline_ns(self) -> int:
-        """At once, where one waits for what was appended in this step."""
-        waiting, moved = self._waiting.requests(), self._replicas.moved
-        if moved and not all(each.keys.isdisjoint(moved) for each in waiting):
-            return 0
-        return min((each.until_ns for each in waiting), default=NEVER_NS)
+        return min((each.until_ns for each in self._waiting.requests()), default=NEVER_NS)
 
     def _count(self, request: PartitionsFetchRequest, mono_ns: int) -> None:
         """What a follower has, where its log does not diverge."""

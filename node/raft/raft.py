@@ -100,7 +100,8 @@ class Raft:
         self.polled_ns = 0
         self._elapsed_ns = 0
         self._due_ns: int | None = 0  # something of the quorum's own; None: not looked at yet
-        self._is_news = self._was_news = True  # did anything happen to it in this step, in the last
+        self._is_touched = True  # since the last poll
+        self._had_news = True  # at the last poll
         self._voters = self.log.voters.newest  # as the role knows of
         self._peers = Peers(self.quorum, servers, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
@@ -140,7 +141,7 @@ class Raft:
 
     def resign_for_shutdown(self, now: Now) -> bool:
         """Give up leadership before stopping; False if there is none to give up."""
-        self._is_news = True
+        self._is_touched = True
         self._epochs.is_shutting_down = True
         if isinstance(self.quorum.role, Leader):
             self._resign(now)
@@ -163,7 +164,7 @@ class Raft:
         self, connection: ConnectionId, listener: str, request: QuorumRequest, now: Now
     ) -> Response | None:
         """The answer, or None for what waits, and is answered by `poll`."""
-        self._is_news = True
+        self._is_touched = True
         if listener != self._advertised[0].name:
             refused = refuse_to_others(request, self.quorum.voters)
             if refused is not None:
@@ -207,7 +208,7 @@ class Raft:
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
     ) -> None:
-        self._is_news = True
+        self._is_touched = True
         key = self._peers.at(channel)
         request, fault = self._peers.take(channel, correlation_id), None
         match request, response:
@@ -232,7 +233,7 @@ class Raft:
 
     def on_disconnected(self, channel: ChannelId, now: Now) -> None:
         """What was asked over it may never have arrived, and will not be answered."""
-        self._is_news = True
+        self._is_touched = True
         key = self._peers.at(channel)
         self._peers.lost(key, now.mono_ns)
         self._epochs.on_lost(key, now.mono_ns)
@@ -246,7 +247,7 @@ class Raft:
         self.on_disconnected(channel, now)
 
     def on_flushed(self, end: Offset) -> None:
-        self._is_news = True
+        self._is_touched = True
         self.log.on_flushed(end)
         if isinstance(self.quorum.role, Leader):
             self._replicas.advance_high_watermark()
@@ -264,12 +265,12 @@ class Raft:
     def append(self, records: Sequence[KeyValue], now: Now) -> BatchHeader:
         """Write a batch as the leader."""
         assert isinstance(self.quorum.role, Leader), "only a leader appends"
-        self._is_news = True
+        self._is_touched = True
         return self.log.append_as_leader(records, self.quorum.epoch, now)
 
     def begin_snapshot(self, id_: LogPosition) -> PieceWriter:
         """One that is fetched is dropped for it."""
-        self._is_news = True
+        self._is_touched = True
         return self.snapshots.begin(id_)
 
     # --- what is due ---
@@ -280,12 +281,15 @@ class Raft:
         Other steps may be late: after a slow fsync the message that calms a timer may still wait
         behind the one that is handled, and must not find an election begun.
         """
-        self._is_news = True
+        self._is_touched = True
         self._elapsed_ns = mono_ns
 
     def poll(self, now: Now) -> None:
         mono_ns = now.mono_ns
-        is_quiet = self._is_quiet(mono_ns)
+        has_news = self._has_news(mono_ns)
+        # What the last step wrote is seen in this one.
+        is_quiet = not has_news and not self._had_news
+        self._is_touched, self._had_news = False, has_news
         self.polled_ns = mono_ns
         if not is_quiet:
             self._go_on(now)
@@ -295,12 +299,10 @@ class Raft:
             self._send(mono_ns)
             self._due_ns = None
 
-    def _is_quiet(self, mono_ns: int) -> bool:
-        """Nothing happened to the quorum in this step, nor in the last one, whose writes are seen
-        in this one; and nothing is due. Most steps are those of clients of who is on top."""
-        is_news, self._is_news = self._is_news, False
-        was_news, self._was_news = self._was_news, is_news
-        return not is_news and not was_news and mono_ns < self._next_due_ns()
+    def _has_news(self, mono_ns: int) -> bool:
+        """Did anything happen to the quorum, or is anything due? In most steps neither is so: they
+        are those of clients of who is on top."""
+        return self._is_touched or mono_ns >= self._next_due_ns()
 
     def _go_on(self, now: Now) -> None:
         """What is due, but for what is sent."""

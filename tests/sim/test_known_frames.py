@@ -11,6 +11,7 @@ from chaos.cli import main
 from chaos.cluster.sim import known_frames
 from chaos.cluster.sim.known_frames import KnownFrames
 from node import wire
+from node.errors import ErrorCode
 from node.ids import Epoch, NodeId
 from node.server.traces import encode_line
 from node.trace import TRACE_FIELDS
@@ -30,6 +31,9 @@ from tests.sim.told_runs import told
 FETCH = next(each for each in REQUESTS if isinstance(each, FetchRequest))
 FETCHED = FetchResponse(epoch=Epoch(7), leader=NodeId(2), high_watermark=11, records=b"records")
 
+
+Fetch = FetchRequest | PartitionsFetchRequest
+Fetched = FetchResponse | PartitionsFetchResponse
 
 ORDERS = TopicPartition(id=UUID(int=7), index=2)
 REPLICA_FETCH = PartitionsFetchRequest(
@@ -73,6 +77,24 @@ def test_what_a_broker_asks_is_known_to_whom_it_asks() -> None:
         answer = served_by.encode_response(read, fetched)
         assert brokers.decode_response(header, answer) is fetched
         assert fetched == wire.decode_response(header, answer)
+
+
+def test_answers_of_the_same_bytes_are_what_was_asked_for() -> None:
+    """To two who asked different things, over connections that number alike."""
+    controllers, brokers = known_frames.known_frames()
+    error = ErrorCode.INCONSISTENT_CLUSTER_ID
+    asked: list[tuple[KnownFrames, Fetch, Fetched]] = [
+        (controllers, FETCH, FetchResponse(top_error=error)),
+        (brokers, REPLICA_FETCH, PartitionsFetchResponse(error=error)),
+    ]
+    sent = []
+    for served_by, fetch, fetched in asked:
+        header, frame = brokers.encode_request(fetch, correlation_id=4, client_id="broker-5")
+        answer = served_by.encode_response(served_by.decode_request(frame)[0], fetched)
+        sent.append((header, answer, fetched))
+    assert sent[0][1] == sent[1][1]
+    for header, answer, fetched in sent:
+        assert brokers.decode_response(header, answer) is fetched
 
 
 @pytest.mark.parametrize("at", [5, -3, -1])

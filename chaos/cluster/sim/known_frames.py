@@ -77,11 +77,13 @@ class KnownFrames:
         else:
             frame = self._framing.encode_response(header, response)
             self._told = (header.api_version, response, frame)
-        _keep(self._responses, (header.api_version, frame), response)
+        key = header.api_key, self._fetch, header.api_version, frame
+        _keep(self._responses, key, response)
         return frame
 
     def decode_response(self, header: RequestHeader, frame: bytes) -> Response:
-        known = self._responses.pop((header.api_version, frame), None)
+        fetch = header.request_type or FetchRequest
+        known = self._responses.pop((header.api_key, fetch, header.api_version, frame), None)
         if known is None:
             return self._framing.decode_response(header, frame)
         if self._is_read():

@@ -11,6 +11,7 @@ from chaos.cluster.sim.invariants.eligible_rules import Key
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from node.broker.broker import Broker
 from node.broker.held_replicas import Held
+from node.broker.replica import Leading
 from node.effects import (
     AppendBatches,
     CreateLog,
@@ -206,18 +207,18 @@ class WatchedBroker:
     def _keep_up(self) -> None:
         """P18, of all that it leads: by its image of now, and what followers have told it."""
         for held in self._held.broker.replicas.all():
-            replica = held.replica
-            if replica.leading is not None and replica.high_watermark < replica.end:
-                self._keep_up_with_all(held)
+            replica, leading = held.replica, held.replica.leading
+            if leading is not None and replica.high_watermark < replica.end:
+                self._keep_up_with_all(held, leading)
 
-    def _keep_up_with_all(self, held: Held) -> None:
+    def _keep_up_with_all(self, held: Held, leading: Leading) -> None:
         replica, isr = held.replica, self._isrs.get(held.key)
         own = self._watch.promised(held.key, self._held.image)
-        if replica.leading is None or isr is None or own is None:
+        if isr is None or own is None:
             return
         followers = {
             broker: follower.end
-            for broker, follower in replica.leading.followers.items()
+            for broker, follower in leading.followers.items()
             if broker in isr.maximal or self._held.image.brokers.is_active(broker)
         }
         ends = {broker: end for broker, end in followers.items() if end is not None}
