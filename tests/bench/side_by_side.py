@@ -87,8 +87,8 @@ def _ratio(
 
 
 def _alone(word: str) -> float:
-    """`_ready_s` in a process of its own: what this one has gathered by now, to be looked through
-    for garbage, would slow down whoever starts beside it."""
+    """`_ready_s` in a process of its own, as users have it: in one that has put clusters under load
+    before, ours took 0.3 s longer."""
     command = [sys.executable, "-m", __spec__.name, word]
     return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 

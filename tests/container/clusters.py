@@ -118,7 +118,7 @@ def assert_every_fault_is_proved(directory: Path) -> None:
     verdict = json.loads((directory / "verdict.json").read_text())
     assert verdict["verdict"] == "valid", verdict["sentence"]
     rows = {row["check"]: row for row in verdict["results"]}
-    assert rows["linearizable"]["looked_at"] > 300  # two elections of 4 s leave as many of 12 s
+    assert rows["linearizable"]["looked_at"] > 500
     assert rows["durability"]["looked_at"] > 100
     assert rows["faults-bit"]["looked_at"] > 0
     assert verdict["statistics"]["elections"] > 1

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.timeout(600)
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     prepare(print)
     out = tmp_path_factory.mktemp("docker")
-    line = ["run", request.param, "--seed", "11", "--duration", "12", *GENTLY]
+    line = ["run", request.param, "--seed", "11", "--duration", "20", *GENTLY]
     assert main([*line, "--runtime", "docker", "--out", str(out)]) == 0
     return (out / "latest").resolve()
 
