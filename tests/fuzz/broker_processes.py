@@ -31,20 +31,15 @@ from checkers.disk.segments import LogFiles
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.server.tool_client import Client
-from node.wire import MalformedFrame
-from node.wire.apis import BROKER_APIS, HandedOn, Request
-from node.wire.broker_frames import decode_request
-from node.wire.broker_lifecycle import UnregisterBrokerRequest
 from node.wire.create_topics import Assignment, CreateTopicsRequest, CreateTopicsResponse, NewTopic
-from node.wire.delete_topics import DeleteTopicsRequest
 from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from node.wire.partition_fetch import FetchedPartition, PartitionsFetchRequest
 from node.wire.produce import ProducedPartition, ProduceRequest
-from node.wire.raft_voters import RemoveVoterRequest
 from node.wire.topic_partitions import TopicPartition
-from tests.fuzz.broker_values import GROUPS, OFFSETS, PARTITIONS, TOPICS, Members, values
-from tests.fuzz.callers import Exchange
-from tests.fuzz.drawing import LIKELY, Drawn, draw_request, one_of
+from tests.fuzz.broker_storm import IDS, STEADY, draw, draw_each
+from tests.fuzz.broker_values import GROUPS, OFFSETS, PARTITIONS, TOPICS
+from tests.fuzz.callers import Exchange, takes_all
+from tests.fuzz.drawing import Drawn
 from tests.fuzz.processes import (
     QUIET_OPERATIONS,
     Report,
@@ -55,12 +50,11 @@ from tests.fuzz.processes import (
 )
 from tests.fuzz.sessions import Surprise
 from tests.fuzz.steady import Ask, Refused, Steady
-from tests.fuzz.storm import Storm
+from tests.fuzz.storm import TAKING, Storm
 from tests.support.batches import timed_batch
 from tests.support.own_brokers import OwnBroker, OwnCluster, own_cluster
 from tests.support.quorum_processes import PATIENCE_S, wait_until
 
-IDS = (4, 5, 6)
 OF_CONTROLLERS = """\
 controller.quorum.fetch.timeout.ms=10000
 controller.quorum.request.timeout.ms=10000
@@ -71,9 +65,6 @@ group.initial.rebalance.delay.ms=100
 offsets.topic.num.partitions=2
 offsets.topic.replication.factor=3
 """
-STEADY = "steady"  # the topic of the client that behaves; its first broker leads it
-LONGEST_WAIT_MS = 2_000
-LONGEST_SESSION_MS = 10_000
 WARMING_OPERATIONS = 10  # replicas find each other, which takes a while
 LATE_S = 1.0  # a machine that keeps a timer or a sync waiting for so long proves nothing
 
@@ -135,50 +126,17 @@ class Records:
         return True
 
 
-# --- requests ---
-
-
-def draw(rng: random.Random, ids: dict[str, UUID], count: int) -> list[Drawn]:
-    likely = {
-        **LIKELY,
-        **values(Members()),
-        "topic_id": one_of(*ids.values(), *ids.values(), UUID(int=1)),
-    }
-    found: list[Drawn] = []
-    while len(found) < count:
-        drawn = draw_request(rng, len(found), likely, BROKER_APIS)
-        try:
-            _, request = decode_request(drawn.frame)
-        except MalformedFrame:
-            found.append(drawn)
-            continue
-        if leaves_others_alone(request, set(ids.values())):
-            found.append(drawn)
-    return found
-
-
-def leaves_others_alone(request: Request, ids: set[UUID]) -> bool:
-    if isinstance(request, HandedOn):
-        request = request.request
-    match request:
-        case ProduceRequest(acks=0):  # whose answers then belong to what was sent before?
-            return False
-        case PartitionsFetchRequest(replica=replica) if replica in IDS:
-            return False
-        case UnregisterBrokerRequest(broker=broker) if broker in IDS:
-            return False
-        case RemoveVoterRequest():
-            return False
-        case DeleteTopicsRequest(topics=topics):
-            used = (*TOPICS, OFFSETS, STEADY)
-            if any(each.name in used or each.id in ids for each in topics):
-                return False
-        case _:
-            pass
-    waits = ("timeout_ms", "max_wait_ms", "rebalance_timeout_ms")
-    longest_ms = max((getattr(request, each, 0) for each in waits), default=0)
-    session_ms = getattr(request, "session_timeout_ms", 0)
-    return longest_ms <= LONGEST_WAIT_MS and session_ms <= LONGEST_SESSION_MS
+async def ask_each(
+    ports: Sequence[int], requests: Sequence[Drawn], rng: random.Random
+) -> list[Exchange]:
+    """All of them are asked all of that, by some clients at once."""
+    async with asyncio.TaskGroup() as tasks:
+        asking = [
+            tasks.create_task(takes_all(port, requests[first::TAKING], rng))
+            for port in ports
+            for first in range(TAKING)
+        ]
+    return [exchange for task in asking for exchange in task.result()]
 
 
 # --- the whole ---
@@ -218,11 +176,14 @@ def fuzz(cluster: OwnCluster, seed: int, count: int) -> Report:
     records = Records(TopicPartition(name=STEADY, id=ids[STEADY], index=0))
     steady = Steady(nodes[0].port, nodes[0].directory / "synced", records)
     asyncio.run(steady.work(lambda done: done < WARMING_OPERATIONS))
+    ports = [node.port for node in nodes]
+    fuzzed = {name: ids[name] for name in TOPICS}
+    # Whoever asks first for an API in a version waits for its codec, and others with him.
+    check_exchanges(asyncio.run(ask_each(ports, draw_each(rng, fuzzed), rng)), report)
     report.quiet = asyncio.run(steady.work(lambda done: done < QUIET_OPERATIONS))
-    requests = draw(rng, {name: ids[name] for name in TOPICS}, count)
+    requests = draw(rng, fuzzed, count)
 
     async def storm() -> list[Exchange]:
-        ports = [node.port for node in nodes]
         report.loaded, exchanges = await Storm(ports, rng).beside(steady, requests)
         return exchanges
 

@@ -13,14 +13,8 @@ from node.wire.broker_lifecycle import UnregisterBrokerRequest
 from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
 from node.wire.join_group import JoinGroupRequest
 from node.wire.partition_fetch import PartitionsFetchRequest
-from tests.fuzz.broker_processes import (
-    IDS,
-    check_replicas,
-    draw,
-    fuzz,
-    leaves_others_alone,
-    three_brokers,
-)
+from tests.fuzz.broker_processes import check_replicas, fuzz, three_brokers
+from tests.fuzz.broker_storm import IDS, draw, leaves_others_alone
 from tests.fuzz.sessions import Surprise
 from tests.support.batches import batch
 
