@@ -5,6 +5,7 @@ from weakref import WeakSet
 
 from chaos.mutations.planted import Planted
 from node.broker.fetchers import Fetchers, _Fetcher
+from node.broker.held_replicas import Held
 from node.broker.replica import Replica
 from node.ids import NO_EPOCH
 from node.wire.partition_fetch import FetchedRecords
@@ -13,11 +14,11 @@ _take = Fetchers._take
 _forgetful: WeakSet[Replica] = WeakSet()
 
 
-def forget(self: Fetchers, fetcher: _Fetcher, told: FetchedRecords, mono_ns: int) -> bool:
-    held = self._replicas.find(told.partition)
-    if held is not None:
-        (_forgetful.discard if told.records else _forgetful.add)(held.replica)
-    return _take(self, fetcher, told, mono_ns)
+def forget(
+    self: Fetchers, fetcher: _Fetcher, held: Held, told: FetchedRecords, mono_ns: int
+) -> bool:
+    (_forgetful.discard if told.records else _forgetful.add)(held.replica)
+    return _take(self, fetcher, held, told, mono_ns)
 
 
 def until_more_is_appended(self: Replica) -> int:

@@ -3,10 +3,11 @@
 What came back counts only for a replica that still follows in the epoch in which it asked, from the
 end that it asked from (KAFKA-18991). A leader that says where the logs part is believed first: the
 own log is cut, before anything is said of high watermarks (KAFKA-14704). A log begins where its
-leader's does, and one that ends before that is dropped (KIP-107).
+leader's does, and one that ends before that is dropped (KIP-107). A partition that a leader refuses
+is left alone for a while, and the others go on (`AbstractFetcherThread.delayPartitions`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from node.broker.held_replicas import Held, HeldReplicas, Key
@@ -15,7 +16,7 @@ from node.config import BrokerRole
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ChannelId, NodeId, Offset
+from node.ids import MS, NEVER_NS, NO_EPOCH, ChannelId, NodeId, Offset
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.records.batch import HEADER_SIZE, DamagedBatch, read_header, split_batches
@@ -40,8 +41,21 @@ class _Fetcher:
     requested: dict[Key, tuple[int, Offset]] = field(
         default_factory=dict
     )  # in which epoch, from where
+    # What was refused: in which epoch, and until when it is not asked for again in that one.
+    refused: dict[Key, tuple[int, int]] = field(default_factory=dict)
     is_out: bool = False
-    due_ns: int = 0  # of the next one, or of giving up what is out
+    due_ns: int = 0  # of the next one at the earliest, or of giving up what is out
+
+    def next_ns(self, followed: Sequence[Held]) -> int:
+        """When there is something to do about it."""
+        if self.is_out or not self.refused:
+            return self.due_ns
+        return max(self.due_ns, min(map(self.wanted_ns, followed)))
+
+    def wanted_ns(self, held: Held) -> int:
+        """From when on it is asked for."""
+        epoch, until_ns = self.refused.get(held.key, (NO_EPOCH, 0))
+        return until_ns if epoch == held.replica.leader_epoch else 0
 
 
 class Fetchers:
@@ -76,14 +90,16 @@ class Fetchers:
             self._follow_address(leader, fetcher, brokers.get(leader), mono_ns)
             if fetcher.is_out and mono_ns >= fetcher.due_ns:
                 self._hang_up(leader, fetcher, mono_ns)
-            if fetcher.at is not None and not fetcher.is_out and mono_ns >= fetcher.due_ns:
-                self._send(leader, fetcher, fetcher.at, followed, mono_ns)
+            is_due = not fetcher.is_out and mono_ns >= fetcher.next_ns(followed)
+            if fetcher.at is not None and is_due:
+                wanted = [held for held in followed if fetcher.wanted_ns(held) <= mono_ns]
+                self._send(leader, fetcher, fetcher.at, wanted, mono_ns)
 
     def deadline_ns(self) -> int:
         return min(
             (
-                self._fetchers[leader].due_ns
-                for leader in self._followed
+                self._fetchers[leader].next_ns(followed)
+                for leader, followed in self._followed.items()
                 if self._fetchers[leader].at is not None
             ),
             default=NEVER_NS,
@@ -99,9 +115,12 @@ class Fetchers:
         if not isinstance(response, PartitionsFetchResponse) or response.error:
             fetcher.due_ns = mono_ns + self._backoff_ns
             return
+        fetcher.refused = {key: row for key, row in fetcher.refused.items() if row[1] > mono_ns}
         for each in response.partitions:
-            if not self._take(fetcher, each, mono_ns):
-                fetcher.due_ns = mono_ns + self._backoff_ns
+            held = self._replicas.find(each.partition)
+            if held is not None and not self._take(fetcher, held, each, mono_ns):
+                until_ns = mono_ns + self._backoff_ns
+                fetcher.refused[held.key] = held.replica.leader_epoch, until_ns
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
         fetcher = self._fetchers[_leader(channel)]
@@ -165,12 +184,11 @@ class Fetchers:
         self._outbox.emit(DisconnectPeer(channel=_channel(leader)))
         fetcher.is_out, fetcher.due_ns = False, mono_ns + self._backoff_ns
 
-    def _take(self, fetcher: _Fetcher, told: FetchedRecords, mono_ns: int) -> bool:
+    def _take(self, fetcher: _Fetcher, held: Held, told: FetchedRecords, mono_ns: int) -> bool:
         """False: it is better to wait before it is asked again."""
-        held = self._replicas.find(told.partition)
-        if held is None or held.replica.leading is not None:
-            return True
         replica = held.replica
+        if replica.leading is not None:
+            return True
         if fetcher.requested.get(held.key) != (replica.leader_epoch, replica.end):
             return True
         log_start = Offset(max(told.log_start, 0))

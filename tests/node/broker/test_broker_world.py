@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
+from node.broker.fetch_requests import FetchRequests
+from node.broker.held_replicas import Held
 from node.errors import ErrorCode
 from node.ids import MS, NodeId
 from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets
@@ -16,7 +18,11 @@ from node.wire.create_topics import (
     NewTopic,
 )
 from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
-from node.wire.partition_fetch import PartitionsFetchResponse
+from node.wire.partition_fetch import (
+    FetchedPartition,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
+)
 from node.wire.topic_metadata import MetadataRequest
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
@@ -54,6 +60,38 @@ def test_what_was_sent_twice_is_acknowledged_at_once() -> None:
     assert again is not None
     assert (again.error, again.base_offset) == (ErrorCode.NONE, 0)
     assert orders.world.now_ns - began_ns < 10 * MS
+
+
+def test_a_partition_that_its_leader_refuses_keeps_no_other_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of one that is damaged, or that its leader has not heard of yet, followers ask again after a
+    while (`AbstractFetcherThread.delayPartitions`); of the others at once."""
+    orders = Orders()
+    bills = NewTopic(name="bills", partitions=6, replication=3)
+    orders.world.ask(CONTROLLER, CreateTopicsRequest(topics=(bills,)))
+    refusal, refused = FetchRequests._refusal, list[int]()
+
+    def of_bills(
+        self: FetchRequests, request: PartitionsFetchRequest, at: FetchedPartition, held: Held
+    ) -> ErrorCode:
+        if held.name != bills.name:
+            return refusal(self, request, at, held)
+        refused.append(orders.world.now_ns)
+        return ErrorCode.CORRUPT_MESSAGE
+
+    monkeypatch.setattr(FetchRequests, "_refusal", of_bills)
+    for _ in range(20):
+        orders.world.run_ms(370)
+        began_ns = orders.world.now_ns
+        orders.produced(1)
+        assert orders.world.now_ns - began_ns < 10 * MS
+    assert 10 < len(set(refused)) < 30, "all ask once a second"
+    monkeypatch.setattr(FetchRequests, "_refusal", refusal)
+    orders.world.run_ms(2000)
+    brokers = [orders.world.machines[NodeId(id_)].broker for id_ in IDS]
+    followers = [each for broker in brokers for each in broker._fetchers._fetchers.values()]
+    assert [each.refused for each in followers] == [{}] * len(followers)
 
 
 def test_a_consumer_is_told_of_a_lone_record_at_once() -> None:
