@@ -34,8 +34,9 @@ class ApiRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """One API. `name` is Kafka's; `package` is where kio keeps it. `pack_request` writes what is
-    sent most often, in a sixth of the time and the same bytes. `may_be_followed`: clients are known
+    """One API. `name` is Kafka's; `package` is where kio keeps it. `pack_request` and
+    `pack_response` write what is sent most often, in a sixth of the time and the same bytes.
+    `may_be_followed`: clients are known
     that send more bytes than a request has, which Kafka does not look at."""
 
     key: int
@@ -49,6 +50,7 @@ class Api:
     read_response: FromKio
     write_response: ToKio
     pack_request: Pack = _pack_none
+    pack_response: Pack = _pack_none
     may_be_followed: bool = False
 
     @property

@@ -10,6 +10,7 @@ from struct import Struct
 from types import SimpleNamespace
 from typing import Any
 
+from node.codec.varint import write_unsigned
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import (
@@ -222,6 +223,28 @@ def _partition(message: FetchResponse, kio: SimpleNamespace) -> Any:
     )
 
 
+def _pack_response(message: FetchResponse, version: int) -> bytes | None:
+    """As a leader answers all day long: nothing, or what follows."""
+    is_usual = not message.top_error and message.leader_endpoint is None
+    is_plain = message.diverging is None and message.snapshot is None
+    if not (is_usual and is_plain and version >= _FIRST_WITH_IDS and message.leader >= 0):
+        return None
+    head = _TOLD.pack(
+        *(0, 0, 0, _ONE, METADATA_TOPIC_ID.bytes, _ONE),  # not throttled, and of no session
+        *(0, message.error, message.high_watermark, -1, message.log_start, 0, NO_NODE),
+    )
+    size = bytearray()
+    write_unsigned(size, len(message.records) + 1)
+    leader = _TOLD_LEADER.pack(1, 1, 9, message.leader, message.epoch, 0, 0, 0)
+    return head + size + message.records + leader
+
+
+# What `_pack_response` packs: all before the records, and all after them.
+_TOLD = Struct(">ihiB16sB ihqqqBi")
+_TOLD_LEADER = Struct(">BBBiiBBB")
+_FIRST_WITH_IDS = 13
+
+
 FETCH = Api(
     key=1,
     name="Fetch",
@@ -234,4 +257,5 @@ FETCH = Api(
     pack_request=_pack_request,
     read_response=_read_response,
     write_response=_write_response,
+    pack_response=_pack_response,
 )

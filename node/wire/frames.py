@@ -67,10 +67,7 @@ def encode_response(
     Raises UnencodableMessage, also on what is larger than anybody takes.
     """
     api = served[header.api_key]
-    version = header.api_version if api.serves(header.api_version) else 0
-    entity = api.write_response(response, api.makers(version, "response"))
-    head = response_header(header.correlation_id, tagged=_tagged(api, entity))
-    frame = head + write_whole(entity)
+    frame = packed_response(api, header, response) or written_response(api, header, response)
     if len(frame) > limits.MAX_FRAME_BYTES:
         raise UnencodableMessage(f"an answer of {len(frame)} bytes")
     return frame
@@ -104,6 +101,23 @@ def written(api: Api, header: RequestHeader, request: Request) -> bytes:
     """By kio's classes, whatever it is. Raises UnencodableMessage."""
     entity = api.write_request(request, api.makers(header.api_version, "request"))
     return request_header(header, flexible=entity.__flexible__) + write_whole(entity)
+
+
+def packed_response(api: Api, header: RequestHeader, response: Response) -> bytes | None:
+    """As `packed`."""
+    try:
+        body = api.pack_response(response, header.api_version)
+    except struct.error:
+        return None
+    return None if body is None else response_header(header.correlation_id, tagged=True) + body
+
+
+def written_response(api: Api, header: RequestHeader, response: Response) -> bytes:
+    """As `written`."""
+    version = header.api_version if api.serves(header.api_version) else 0
+    entity = api.write_response(response, api.makers(version, "response"))
+    tagged = _tagged(api, entity)
+    return response_header(header.correlation_id, tagged=tagged) + write_whole(entity)
 
 
 def decode_response(header: RequestHeader, frame: bytes) -> Response:

@@ -7,9 +7,11 @@ with 12 (KIP-595).
 """
 
 from datetime import timedelta
+from struct import Struct
 from types import SimpleNamespace
 from typing import Any
 
+from node.codec.varint import write_unsigned
 from node.errors import ErrorCode
 from node.ids import (
     NO_BROKER_EPOCH,
@@ -26,7 +28,9 @@ from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
+_NEWEST = 18
 _FIRST_WITH_LEADER = 16  # KIP-951
+_FIRST_WITH_IDS = 13  # of topics, in the place of their names
 _FIRST_FROM_FOLLOWERS = 11  # KIP-392
 CONSUMER = NodeId(-1)  # in the place of a replica
 _MILLISECOND = timedelta(milliseconds=1)
@@ -148,6 +152,35 @@ def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any
     )
 
 
+def _pack_request(message: PartitionsFetchRequest, version: int) -> bytes | None:
+    """As followers ask all day long."""
+    if version != _NEWEST or message.replica == CONSUMER:
+        return None
+    wait = (message.max_wait_ms, message.min_bytes, message.max_bytes)
+    out = bytearray(_ASKED.pack(*wait, 0, 0, _FINAL_SESSION_EPOCH))
+    topics = by_topic(message.partitions, lambda each: each.partition)
+    write_unsigned(out, len(topics) + 1)
+    for at, partitions in topics:
+        out += at.id.bytes
+        write_unsigned(out, len(partitions) + 1)
+        for each in partitions:
+            out += _ASKED_PARTITION.pack(
+                *(each.partition.index, each.epoch, each.offset, each.last_epoch),
+                *(each.log_start, each.max_bytes, 0),
+            )
+        out.append(0)
+    # Nothing is forgotten, no rack is named, and one tagged field is the replica.
+    return bytes(out + _ASKING.pack(1, 1, 1, 1, 13, message.replica, message.broker_epoch, 0))
+
+
+# What `_pack_request` and `_pack_response` pack, with sizes and tags (KIP-482).
+_ASKED = Struct(">iiibii")
+_ASKED_PARTITION = Struct(">iiqiqiB")
+_ASKING = Struct(">BBBBBiqB")
+_TOLD = Struct(">ihi")
+_TOLD_PARTITION = Struct(">ihqqqBi")
+
+
 def _read_response(entity: Any) -> PartitionsFetchResponse:
     return PartitionsFetchResponse(
         error=our_error(getattr(entity, "error_code", ErrorCode.NONE)),
@@ -214,6 +247,32 @@ def _write_records(found: FetchedRecords, kio: SimpleNamespace) -> Any:
     )
 
 
+def _pack_response(message: PartitionsFetchResponse, version: int) -> bytes | None:
+    """Of any number of partitions, with nothing but records and what they are counted by."""
+    if version < _FIRST_WITH_IDS:
+        return None
+    out = bytearray(_TOLD.pack(0, message.error, 0))
+    topics = by_topic(message.partitions, lambda each: each.partition)
+    write_unsigned(out, len(topics) + 1)
+    for at, partitions in topics:
+        out += at.id.bytes
+        write_unsigned(out, len(partitions) + 1)
+        for each in partitions:
+            if each.diverging is not None or each.leader_epoch != NO_EPOCH:
+                return None
+            watermark = each.high_watermark
+            out += _TOLD_PARTITION.pack(
+                *(each.partition.index, each.error, watermark, watermark, each.log_start),
+                *(0, NO_NODE),  # no transaction is aborted, and no replica preferred
+            )
+            write_unsigned(out, len(each.records) + 1)
+            out += each.records
+            out.append(0)
+        out.append(0)
+    out.append(0)
+    return bytes(out)
+
+
 PARTITIONS_FETCH = Api(
     key=1,
     name="Fetch",
@@ -223,6 +282,8 @@ PARTITIONS_FETCH = Api(
     request=PartitionsFetchRequest,
     read_request=_read_request,
     write_request=_write_request,
+    pack_request=_pack_request,
     read_response=_read_response,
     write_response=_write_response,
+    pack_response=_pack_response,
 )

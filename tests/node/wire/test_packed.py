@@ -5,12 +5,31 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey
+from node.endpoint import Endpoint
+from node.errors import ErrorCode
+from node.ids import NO_EPOCH, NO_NODE, ZERO_UUID, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.wire.api import Api
 from node.wire.apis import BY_REQUEST
-from node.wire.fetch import FETCH, NO_HIGH_WATERMARK, FetchRequest
-from node.wire.frames import decode_request, encode_request, packed, written
+from node.wire.fetch import FETCH, NO_HIGH_WATERMARK, FetchRequest, FetchResponse
+from node.wire.frames import (
+    decode_request,
+    decode_response,
+    encode_request,
+    packed,
+    packed_response,
+    written,
+    written_response,
+)
 from node.wire.headers import RequestHeader
+from node.wire.partition_fetch import (
+    CONSUMER,
+    PARTITIONS_FETCH,
+    FetchedPartition,
+    FetchedRecords,
+    PartitionsFetchRequest,
+    PartitionsFetchResponse,
+)
+from node.wire.topic_partitions import TopicPartition
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -35,16 +54,104 @@ FETCHES = st.builds(
     max_bytes=INT32,
     high_watermark=st.just(NO_HIGH_WATERMARK) | INT64,
 )
+POSITIONS = st.builds(LogPosition, INT32, INT64)
+ERRORS = st.just(ErrorCode.NONE) | st.sampled_from(ErrorCode)
+RECORDS = st.binary(max_size=20) | st.binary(min_size=120, max_size=140)
+ANSWERS = st.builds(
+    FetchResponse,
+    top_error=ERRORS,
+    error=ERRORS,
+    leader=st.just(NO_NODE) | INT32,
+    epoch=INT32,
+    high_watermark=INT64,
+    log_start=INT64,
+    diverging=st.none() | POSITIONS,
+    snapshot=st.none() | POSITIONS,
+    records=RECORDS,
+    leader_endpoint=st.none() | st.just(Endpoint(name="C", host="node-1", port=9101)),
+)
+PARTITIONS = st.builds(
+    TopicPartition,
+    name=st.sampled_from(("", "t", "u")),
+    id=st.sampled_from((ZERO_UUID, UUID(int=1), UUID(int=2))),
+    index=INT32,
+    entry=st.integers(0, 1),
+)
+ASKED = st.builds(
+    FetchedPartition,
+    partition=PARTITIONS,
+    offset=INT64,
+    epoch=INT32,
+    last_epoch=INT32,
+    log_start=INT64,
+    max_bytes=INT32,
+)
+PARTITIONS_ASKED = st.builds(
+    PartitionsFetchRequest,
+    replica=st.just(CONSUMER) | INT32,
+    broker_epoch=INT64,
+    max_wait_ms=INT32,
+    min_bytes=INT32,
+    max_bytes=INT32,
+    partitions=st.lists(ASKED, max_size=4).map(tuple),
+)
+TOLD = st.builds(
+    FetchedRecords,
+    partition=PARTITIONS,
+    error=ERRORS,
+    high_watermark=INT64,
+    log_start=INT64,
+    diverging=st.sampled_from((None, None, None, LogPosition(Epoch(3), Offset(4)))),
+    leader=st.just(NO_NODE) | INT32,
+    leader_epoch=st.sampled_from((NO_EPOCH, NO_EPOCH, NO_EPOCH, 5)),
+    records=RECORDS,
+)
+PARTITIONS_TOLD = st.builds(
+    PartitionsFetchResponse, error=ERRORS, partitions=st.lists(TOLD, max_size=4).map(tuple)
+)
 
 
 def header_of(api: Api, version: int) -> RequestHeader:
     return RequestHeader(api_key=api.key, api_version=version, correlation_id=7, client_id="c")
 
 
-@given(FETCHES, st.sampled_from(range(FETCH.min_version, FETCH.max_version + 1)))
+def versions(api: Api) -> st.SearchStrategy[int]:
+    return st.integers(api.min_version, api.max_version)
+
+
+@given(FETCHES, versions(FETCH))
 def test_a_fetch_has_the_same_bytes_either_way(message: FetchRequest, version: int) -> None:
     header = header_of(FETCH, version)
     assert packed(FETCH, header, message) in (None, written(FETCH, header, message))
+
+
+@given(ANSWERS, versions(FETCH))
+def test_what_it_is_answered_has_the_same_bytes_either_way(
+    message: FetchResponse, version: int
+) -> None:
+    header = header_of(FETCH, version)
+    assert packed_response(FETCH, header, message) in (
+        None,
+        written_response(FETCH, header, message),
+    )
+
+
+@given(PARTITIONS_ASKED, versions(PARTITIONS_FETCH))
+def test_a_fetch_of_partitions_has_the_same_bytes_either_way(
+    message: PartitionsFetchRequest, version: int
+) -> None:
+    api = PARTITIONS_FETCH
+    header = header_of(api, version)
+    assert packed(api, header, message) in (None, written(api, header, message))
+
+
+@given(PARTITIONS_TOLD, versions(PARTITIONS_FETCH))
+def test_what_that_is_answered_has_the_same_bytes_either_way(
+    message: PartitionsFetchResponse, version: int
+) -> None:
+    api = PARTITIONS_FETCH
+    header = header_of(api, version)
+    assert packed_response(api, header, message) in (None, written_response(api, header, message))
 
 
 def test_what_followers_send_is_packed() -> None:
@@ -52,3 +159,25 @@ def test_what_followers_send_is_packed() -> None:
     header, frame = encode_request(USUAL, correlation_id=7, client_id="c")
     assert frame == packed(api, header, USUAL)
     assert decode_request(frame) == (header, USUAL)
+
+
+def test_what_followers_and_consumers_are_told_is_packed() -> None:
+    usual = FetchResponse(leader=NodeId(1), epoch=Epoch(5), high_watermark=298, records=b"xyz")
+    header = header_of(FETCH, FETCH.max_version)
+    frame = packed_response(FETCH, header, usual)
+    assert frame is not None
+    assert decode_response(header, frame) == usual
+    at = TopicPartition(id=UUID(int=1), index=3)
+    of_partitions = PartitionsFetchResponse(
+        partitions=(FetchedRecords(partition=at, high_watermark=9, log_start=0, records=b"xyz"),)
+    )
+    header = RequestHeader(
+        api_key=PARTITIONS_FETCH.key,
+        api_version=PARTITIONS_FETCH.max_version,
+        correlation_id=7,
+        client_id="c",
+        request_type=PartitionsFetchRequest,
+    )
+    frame = packed_response(PARTITIONS_FETCH, header, of_partitions)
+    assert frame is not None
+    assert decode_response(header, frame) == of_partitions
