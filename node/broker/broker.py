@@ -201,7 +201,7 @@ class Broker:
             self._produced.poll(moved, mono_ns)
             self._fetched.poll(moved, mono_ns)
             self._deletions.poll(mono_ns)
-        self.replicas.end_step()
+        self.replicas.end_step(self._fetched.is_awaited)
         self.replicas.raise_starts()
         self._checkpoint.poll(mono_ns)
         self._link.poll(controller, mono_ns)

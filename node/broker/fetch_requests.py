@@ -74,6 +74,10 @@ class FetchRequests:
         held = (self._replicas.find(each.partition) for each in request.partitions)
         return frozenset(each.key for each in held if each is not None)
 
+    def is_awaited(self, key: Key) -> bool:
+        """Does anybody wait for news of that partition?"""
+        return any(key in each.keys for each in self._waiting.requests())
+
     def poll(self, moved: Mapping[Key, Held], mono_ns: int) -> None:
         """Answer who waits for what is there now, or waited long enough."""
         for connection, waiting in self._waiting.all():

@@ -1,6 +1,6 @@
 """All replicas that a broker has: made, told and removed as the metadata log says."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from node.broker.log_placement import LogPlacement
@@ -93,6 +93,7 @@ class HeldReplicas:
         self._placement = LogPlacement(logs)
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
         self.moved: dict[Key, Held] = {}
+        self._untold: dict[Key, Held] = {}  # of these since the last `trace`
         self._appended: dict[Key, Held] = {}  # in this step
         self.times_told = 0  # by the metadata log, who leads
 
@@ -255,7 +256,7 @@ class HeldReplicas:
 
     def note(self, held: Held) -> None:
         """Something of it may have changed: whoever waits for that looks again."""
-        self.moved[held.key] = held
+        self.moved[held.key] = self._untold[held.key] = held
 
     def trace_reindexed(self) -> None:
         """Since it was told last."""
@@ -265,18 +266,21 @@ class HeldReplicas:
 
     def trace(self) -> None:
         """Tell what has changed, as it is now; `moved` is kept."""
-        for held in self.moved.values():
+        for held in self._untold.values():
             held.traced = trace_replica(held.key, held.replica, held.traced, self._outbox)
+        self._untold.clear()
 
     def take_moved(self) -> Mapping[Key, Held]:
         """For whoever waits for that; from now on it counts no more."""
         moved, self.moved = self.moved, {}
         return moved
 
-    def end_step(self) -> None:
+    def end_step(self, is_awaited: Callable[[Key], bool]) -> None:
         """What was appended is in the logs by the next one: whoever waits to read it looks then."""
-        self.moved.update(self._appended)
-        self._appended = {}
+        for key, held in self._appended.items():
+            if is_awaited(key):
+                self.moved[key] = held
+        self._appended.clear()
 
     # --- writes ---
 
