@@ -34,7 +34,7 @@ from node.wire import API_RANGES
 from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest
-from node.wire.apis import DATA_REQUESTS, Request, Response
+from node.wire.apis import DataRequest, Request, Response
 from node.wire.assign_directories import AssignDirectoriesRequest
 from node.wire.broker_lifecycle import (
     BrokerHeartbeatRequest,
@@ -176,7 +176,7 @@ class ControllerRole:
     def handle(
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> Response | None:
-        assert not isinstance(request, DATA_REQUESTS), "only brokers serve it"
+        assert not isinstance(request, DataRequest), "only brokers serve it"
         match request:
             case DescribeConfigsRequest() | ListReassignmentsRequest():
                 return self.controller.read(connection, request, now)

@@ -32,7 +32,7 @@ from node.ids import ChannelId, ConnectionId, Now
 from node.lazy_dataclass import dataclass
 from node.outbox import Output, RequestTo, ResponseTo
 from node.wire import MalformedFrame, UnencodableMessage
-from node.wire.apis import FORWARDED, OutgoingRequest, Request, Response
+from node.wire.apis import ForwardedRequest, OutgoingRequest, Request, Response
 from node.wire.envelope import EnvelopeRequest, enveloped
 from node.wire.headers import RequestHeader
 
@@ -135,7 +135,7 @@ class Node(Generic[R]):
             inner, request = self._framing.decode_request(envelope.frame)
         except MalformedFrame:
             return header, envelope
-        if not isinstance(request, FORWARDED):
+        if not isinstance(request, ForwardedRequest):
             return header, envelope
         self._envelopes[connection] = header
         return inner, request

@@ -37,8 +37,8 @@ from node.parking import Parking
 from node.wire.api import ApiRange
 from node.wire.apis import (
     BROKER_API_RANGES,
-    BROKER_REQUESTS,
-    GROUP_REQUESTS,
+    BrokerRequest,
+    GroupRequest,
     HandedOn,
     Request,
     Response,
@@ -125,8 +125,8 @@ class Broker:
     def handle(
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> Response | None:
-        assert isinstance(request, BROKER_REQUESTS), f"{request} is not in the table of brokers"
-        if isinstance(request, GROUP_REQUESTS):
+        assert isinstance(request, BrokerRequest), f"{request} is not in the table of brokers"
+        if isinstance(request, GroupRequest):
             image = self.follower.image
             return self.groups.handle(connection, listener, request, image, now)
         match request:

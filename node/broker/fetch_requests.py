@@ -6,7 +6,7 @@ finds too little waits: for records, and a follower also for a newer high waterm
 that the log begins later.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from node import limits
@@ -74,9 +74,9 @@ class FetchRequests:
         held = (self._replicas.find(each.partition) for each in request.partitions)
         return frozenset(each.key for each in held if each is not None)
 
-    def is_awaited(self, key: Key) -> bool:
-        """Does anybody wait for news of that partition?"""
-        return any(key in each.keys for each in self._waiting.requests())
+    def is_awaited(self, partitions: Collection[Key]) -> bool:
+        """Does anybody wait for news of one of them?"""
+        return not all(each.keys.isdisjoint(partitions) for each in self._waiting.requests())
 
     def poll(self, moved: Mapping[Key, Held], mono_ns: int) -> None:
         """Answer who waits for what is there now, or waited long enough."""

@@ -1,6 +1,6 @@
 """All replicas that a broker has: made, told and removed as the metadata log says."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from node.broker.log_placement import LogPlacement
@@ -275,11 +275,10 @@ class HeldReplicas:
         moved, self.moved = self.moved, {}
         return moved
 
-    def end_step(self, is_awaited: Callable[[Key], bool]) -> None:
+    def end_step(self, is_awaited: Callable[[Collection[Key]], bool]) -> None:
         """What was appended is in the logs by the next one: whoever waits to read it looks then."""
-        for key, held in self._appended.items():
-            if is_awaited(key):
-                self.moved[key] = held
+        if self._appended and is_awaited(self._appended):
+            self.moved.update(self._appended)
         self._appended.clear()
 
     # --- writes ---

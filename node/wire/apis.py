@@ -1,5 +1,7 @@
 """The table of what is served: API keys and version ranges, as ApiVersions tells them."""
 
+from typing import get_args
+
 from node.lazy_dataclass import dataclass
 from node.wire.alter_partition import (
     ALTER_PARTITION,
@@ -179,20 +181,6 @@ APIS: tuple[Api, ...] = (
     UPDATE_RAFT_VOTER,
 )
 # What a broker hands on for a client (Kafka's `ApiKeys.forwardable`).
-FORWARDED = (
-    AlterConfigsRequest,
-    CreateTopicsRequest,
-    CreatePartitionsRequest,
-    DeleteTopicsRequest,
-    AlterReassignmentsRequest,
-    ListReassignmentsRequest,
-    ElectLeadersRequest,
-    UpdateFeaturesRequest,
-    UnregisterBrokerRequest,
-    DescribeQuorumRequest,
-    AddVoterRequest,
-    RemoveVoterRequest,
-)
 ForwardedRequest = (
     AlterConfigsRequest
     | CreateTopicsRequest
@@ -229,7 +217,7 @@ BROKER_APIS: tuple[Api, ...] = (
     DESCRIBE_TOPIC_PARTITIONS,
     DESCRIBE_CONFIGS,
     DESCRIBE_CLUSTER,
-    *(api for api in APIS if api.request in FORWARDED),
+    *(api for api in APIS if api.request in get_args(ForwardedRequest)),
 )
 BY_KEY = {api.key: api for api in APIS}
 BROKER_BY_KEY = {api.key: api for api in BROKER_APIS}
@@ -276,17 +264,6 @@ GroupRequest = (
     | ListGroupsRequest
     | DescribeGroupsRequest
 )
-GROUP_REQUESTS = (
-    FindCoordinatorRequest,
-    JoinGroupRequest,
-    SyncGroupRequest,
-    HeartbeatRequest,
-    LeaveGroupRequest,
-    OffsetCommitRequest,
-    OffsetFetchRequest,
-    ListGroupsRequest,
-    DescribeGroupsRequest,
-)
 # What only brokers serve.
 DataRequest = (
     ProduceRequest
@@ -300,21 +277,8 @@ DataRequest = (
     | HandedOn
     | GroupRequest
 )
-DATA_REQUESTS = (
-    ProduceRequest,
-    PartitionsFetchRequest,
-    ListOffsetsRequest,
-    DeleteRecordsRequest,
-    MetadataRequest,
-    InitProducerIdRequest,
-    OffsetForLeaderEpochRequest,
-    DescribeTopicPartitionsRequest,
-    HandedOn,
-    *GROUP_REQUESTS,
-)
 # What brokers serve.
 BrokerRequest = DataRequest | DescribeConfigsRequest | DescribeClusterRequest
-BROKER_REQUESTS = (*DATA_REQUESTS, DescribeConfigsRequest, DescribeClusterRequest)
 # What brokers ask of the active controller for themselves.
 ControllerRequest = NodeRequest | CreateTopicsRequest
 OutgoingRequest = (

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from node.wire.apis import BROKER_BY_KEY, FORWARDED, HandedOn, Request, Response
+from node.wire.apis import BROKER_BY_KEY, ForwardedRequest, HandedOn, Request, Response
 from node.wire.frames import decode_request as decode_served
 from node.wire.frames import decode_response, encode_request
 from node.wire.frames import encode_response as encode_served
@@ -16,7 +16,7 @@ def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
     """As `frames.decode_request`. What is handed on keeps its bytes, and who joins a group has the
     name that the header gives it."""
     header, request = decode_served(frame, BROKER_BY_KEY)
-    if isinstance(request, FORWARDED):
+    if isinstance(request, ForwardedRequest):
         request = HandedOn(request=request, frame=frame)
     elif isinstance(request, JoinGroupRequest):
         request = replace(request, client_id=header.client_id or "")

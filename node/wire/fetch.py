@@ -225,24 +225,38 @@ def _partition(message: FetchResponse, kio: SimpleNamespace) -> Any:
 
 def _pack_response(message: FetchResponse, version: int) -> bytes | None:
     """As a leader answers all day long: nothing, or what follows."""
-    is_usual = not message.top_error and message.leader_endpoint is None
-    is_plain = message.diverging is None and message.snapshot is None
-    if not (is_usual and is_plain and version >= _FIRST_WITH_IDS and message.leader >= 0):
+    is_other = message.top_error or message.diverging is not None or message.snapshot is not None
+    if is_other or version < _FIRST_WITH_IDS or message.leader < 0:
         return None
-    head = _TOLD.pack(
-        *(0, 0, 0, _ONE, METADATA_TOPIC_ID.bytes, _ONE),  # not throttled, and of no session
-        *(0, message.error, message.high_watermark, -1, message.log_start, 0, NO_NODE),
+    out = bytearray(
+        _TOLD.pack(
+            *(0, 0, 0, _ONE, METADATA_TOPIC_ID.bytes, _ONE),  # not throttled, and of no session
+            *(0, message.error, message.high_watermark, -1, message.log_start, 0, NO_NODE),
+        )
     )
-    size = bytearray()
-    write_unsigned(size, len(message.records) + 1)
-    leader = _TOLD_LEADER.pack(1, 1, 9, message.leader, message.epoch, 0, 0, 0)
-    return head + size + message.records + leader
+    write_unsigned(out, len(message.records) + 1)
+    out += message.records
+    out += _TOLD_LEADER.pack(1, 1, 9, message.leader, message.epoch, 0, 0)
+    at = message.leader_endpoint
+    out += b"\0" if at is None or version < _FIRST_WITH_NODES else _node(message.leader, at)
+    return bytes(out)
 
 
-# What `_pack_response` packs: all before the records, and all after them.
+def _node(leader: NodeId, at: Endpoint) -> bytes:
+    """The tagged NodeEndpoints."""
+    host, node = at.host.encode(), bytearray((_ONE, *leader.to_bytes(4, "big")))
+    write_unsigned(node, len(host) + 1)
+    node += host + _NODE_TAIL.pack(at.port, 0, 0)  # in no rack
+    out = bytearray((1, 0))
+    write_unsigned(out, len(node))
+    return bytes(out + node)
+
+
+# What `_pack_response` packs: all before the records, and what follows them.
 _TOLD = Struct(">ihiB16sB ihqqqBi")
-_TOLD_LEADER = Struct(">BBBiiBBB")
-_FIRST_WITH_IDS = 13
+_TOLD_LEADER = Struct(">BBBiiBB")
+_NODE_TAIL = Struct(">iBB")
+_FIRST_WITH_IDS, _FIRST_WITH_NODES = 13, 16
 
 
 FETCH = Api(

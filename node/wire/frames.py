@@ -107,7 +107,7 @@ def packed_response(api: Api, header: RequestHeader, response: Response) -> byte
     """As `packed`."""
     try:
         body = api.pack_response(response, header.api_version)
-    except struct.error:
+    except (struct.error, UnicodeEncodeError):
         return None
     return None if body is None else response_header(header.correlation_id, tagged=True) + body
 

@@ -1,6 +1,7 @@
 """What only brokers serve, in every version: ours against ours, and ours against kio's."""
 
 from dataclasses import replace
+from typing import get_args
 from uuid import UUID
 
 import pytest
@@ -16,9 +17,8 @@ from node.wire.apis import (
     BROKER_APIS,
     BROKER_BY_KEY,
     BY_REQUEST,
-    DATA_REQUESTS,
-    FORWARDED,
     DataRequest,
+    ForwardedRequest,
     HandedOn,
     Request,
     Response,
@@ -262,15 +262,15 @@ def test_the_table_is_what_it_says_of_itself() -> None:
         80: (0, 1),
         81: (0, 0),
     }
-    own = {api.key: api.request for api in BROKER_APIS if api.request in DATA_REQUESTS}
+    own = {api.key: api.request for api in BROKER_APIS if api.request in get_args(DataRequest)}
     assert RESPONSES.keys() == own.keys()
     assert {type(each) for each in REQUESTS} == set(own.values())
 
 
 def test_what_is_handed_on_keeps_its_bytes() -> None:
     """Whatever the broker makes of it is not what the controller gets."""
-    handed = {api.request for api in BROKER_APIS if api.request in FORWARDED}
-    assert handed == set(FORWARDED)
+    handed = {api.request for api in BROKER_APIS if api.request in get_args(ForwardedRequest)}
+    assert handed == set(get_args(ForwardedRequest))
     asked = CreateTopicsRequest(topics=(NewTopic(name="orders"),))
     header, frame = encode_request(asked, correlation_id=5, client_id="c", version=3)
     assert broker_frames.decode_request(frame) == (header, HandedOn(request=asked, frame=frame))

@@ -68,7 +68,8 @@ ANSWERS = st.builds(
     diverging=st.none() | POSITIONS,
     snapshot=st.none() | POSITIONS,
     records=RECORDS,
-    leader_endpoint=st.none() | st.just(Endpoint(name="C", host="node-1", port=9101)),
+    leader_endpoint=st.none()
+    | st.builds(Endpoint, name=st.just(""), host=st.text(max_size=130), port=INT32),
 )
 PARTITIONS = st.builds(
     TopicPartition,
@@ -162,7 +163,13 @@ def test_what_followers_send_is_packed() -> None:
 
 
 def test_what_followers_and_consumers_are_told_is_packed() -> None:
-    usual = FetchResponse(leader=NodeId(1), epoch=Epoch(5), high_watermark=298, records=b"xyz")
+    usual = FetchResponse(
+        leader=NodeId(1),
+        epoch=Epoch(5),
+        high_watermark=298,
+        records=b"xyz",
+        leader_endpoint=Endpoint(name="", host="node-1", port=9101),
+    )
     header = header_of(FETCH, FETCH.max_version)
     frame = packed_response(FETCH, header, usual)
     assert frame is not None
