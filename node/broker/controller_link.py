@@ -42,7 +42,7 @@ class ControllerLink:
         self._waiting.append(_Sent(request=request, on_response=on_response))
 
     def poll(self, at: Endpoint | None, mono_ns: int) -> None:
-        if at != self._at:
+        if at is not self._at and at != self._at:
             # Also where no answer is waited for: over a connection that is left open, what is asked
             # next would go to who led before.
             if self._at is not None:

@@ -59,6 +59,8 @@ class Deletions:
 
     def poll(self, mono_ns: int) -> None:
         """Answer who waits for what all have done now, or waited for too long."""
+        if not self._waiting:
+            return
         for connection, waiting in self._waiting.all():
             response = _response(waiting, mono_ns)
             if response is not None:

@@ -97,15 +97,25 @@ class FetchRequests:
             held = self._replicas.find(each.partition)
             if held is None or self._refusal(request, each, held) is not ErrorCode.NONE:
                 continue
-            replica = held.replica
-            replica.told_start(request.replica, Offset(each.log_start))
-            if replica.divergence(each.last_epoch, Offset(each.offset)) is None:
-                proposal = replica.fetched_by(
-                    request.replica, Offset(each.offset), request.broker_epoch, mono_ns
-                )
+            if self._has_moved(request, each, held, mono_ns):
                 self._replicas.note(held)
-                if proposal is not None:
-                    self._changes.propose(held, proposal)
+
+    def _has_moved(
+        self, request: PartitionsFetchRequest, each: FetchedPartition, held: Held, mono_ns: int
+    ) -> bool:
+        """Is there anything by it that others wait for? It asks for all that it follows, and has
+        more of one of them."""
+        replica = held.replica
+        watermark = replica.high_watermark
+        begins = replica.told_start(request.replica, Offset(each.log_start))
+        if replica.divergence(each.last_epoch, Offset(each.offset)) is not None:
+            return begins
+        proposal = replica.fetched_by(
+            request.replica, Offset(each.offset), request.broker_epoch, mono_ns
+        )
+        if proposal is not None:
+            self._changes.propose(held, proposal)
+        return begins or proposal is not None or replica.high_watermark != watermark
 
     def _refusal(
         self, request: PartitionsFetchRequest, requested: FetchedPartition, held: Held

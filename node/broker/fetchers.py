@@ -86,14 +86,16 @@ class Fetchers:
             self._times_told = self._replicas.times_told
             self._followed = self._by_leader()
         for leader, followed in self._followed.items():
-            fetcher = self._fetchers.setdefault(leader, _Fetcher())
-            self._follow_address(leader, fetcher, brokers.get(leader), mono_ns)
-            if fetcher.is_out and mono_ns >= fetcher.due_ns:
+            fetcher, at = self._fetchers[leader], brokers.get(leader)
+            if at is not fetcher.at:
+                self._follow_address(leader, fetcher, at, mono_ns)
+            if mono_ns < fetcher.next_ns(followed):
+                continue
+            if fetcher.is_out:
                 self._hang_up(leader, fetcher, mono_ns)
-            is_due = not fetcher.is_out and mono_ns >= fetcher.next_ns(followed)
-            if fetcher.at is not None and is_due:
+            elif at is not None:
                 wanted = [held for held in followed if fetcher.wanted_ns(held) <= mono_ns]
-                self._send(leader, fetcher, fetcher.at, wanted, mono_ns)
+                self._send(leader, fetcher, at, wanted, mono_ns)
 
     def deadline_ns(self) -> int:
         return min(
@@ -135,6 +137,8 @@ class Fetchers:
         for held in self._replicas.all():
             if held.replica.leading is None and held.replica.leader not in (self._me, -1):
                 followed.setdefault(held.replica.leader, []).append(held)
+        for leader in followed:
+            self._fetchers.setdefault(leader, _Fetcher())
         return followed
 
     def _follow_address(

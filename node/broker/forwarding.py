@@ -72,7 +72,7 @@ class Forwarding:
 
     def poll(self, at: Endpoint | None, mono_ns: int) -> None:
         """Send what is due to the active controller, and give up what has waited for too long."""
-        if at != self._at:
+        if at is not self._at and at != self._at:
             self._at = at
             # Also where no answer is waited for: what is handed on next would go to who led before.
             for channel in list(self._used):

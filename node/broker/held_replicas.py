@@ -104,8 +104,8 @@ class HeldReplicas:
 
     def find(self, partition: TopicPartition) -> Held | None:
         """By the topic's id, where that is said, or by its name."""
-        named = partition.id == ZERO_UUID
-        topic = self._ids.get(partition.name) if named else partition.id
+        by_id = partition.id.int  # nothing is asked more often: UUIDs take longer to compare
+        topic = partition.id if by_id else self._ids.get(partition.name)
         return None if topic is None else self._held.get((topic, partition.index))
 
     def absent(self, at: TopicPartition) -> PartitionRefusal:
@@ -131,7 +131,7 @@ class HeldReplicas:
     def log(self, held: Held) -> ReplicaLog | None:
         """None where it was made in this step."""
         log = self._logs.find(held.log)
-        return None if log is None or log.topic != held.key[0] else log
+        return None if log is None or log.topic.int != held.key[0].int else log
 
     def log_at(self, held: Held, offset: Offset) -> ReplicaLog | None:
         """None also where it was made anew in this step, and does not reach `offset`."""

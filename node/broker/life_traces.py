@@ -1,6 +1,6 @@
 """What a broker tells of its own life (`node.trace`): how far it is, and what it is taken for."""
 
-from node.broker.lifecycle import Lifecycle
+from node.broker.lifecycle import Lifecycle, LifeState
 from node.outbox import Outbox
 
 _VOUCHING = "vouching"
@@ -11,17 +11,17 @@ class LifeTraces:
         self._lifecycle = lifecycle
         self._previous_epoch = previous_epoch
         self._outbox = outbox
-        self._told: tuple[str, int, bool] | None = None
+        self._told: tuple[LifeState | str, int, bool] | None = None
 
     def poll(self) -> None:
         """Tell what has changed."""
-        self._tell(self._lifecycle.state.name.lower().replace("_", "-"))
+        self._tell(self._lifecycle.state)
 
     def vouch(self) -> None:
         """The file that vouches for this life's logs is about to be written."""
         self._tell(_VOUCHING)
 
-    def _tell(self, state: str) -> None:
+    def _tell(self, state: LifeState | str) -> None:
         life = self._lifecycle
         now = (state, life.epoch, life.is_fenced)
         if now == self._told:
@@ -29,7 +29,7 @@ class LifeTraces:
         self._told = now
         self._outbox.trace(
             "b.life",
-            state=state,
+            state=state if isinstance(state, str) else state.name.lower().replace("_", "-"),
             epoch=life.epoch,
             previous=self._previous_epoch,
             fenced=life.is_fenced,

@@ -79,6 +79,8 @@ class ProduceRequests:
 
     def poll(self, moved: Mapping[Key, Held], mono_ns: int) -> None:
         """Answer who waits for what all have now, or waited for too long."""
+        if not self._waiting:
+            return
         for connection, waiting in self._waiting.all():
             is_late = mono_ns >= waiting.until_ns
             for each in waiting.appended:

@@ -287,10 +287,12 @@ class Replica:
         self._advance(now_ns)
         return proposal
 
-    def told_start(self, broker: NodeId, start: Offset) -> None:
-        """Where a follower's log begins."""
+    def told_start(self, broker: NodeId, start: Offset) -> bool:
+        """Where a follower's log begins; is that new?"""
         assert self.leading is not None, "only a leader is fetched from"
-        self.leading.followers[broker].start = start
+        follower = self.leading.followers[broker]
+        known, follower.start = follower.start, start
+        return known != start
 
     def shrinking(self, now_ns: int) -> Proposal | None:
         """The ISR without those who have not caught up for replica.lag.time.max.ms."""

@@ -197,6 +197,8 @@ class RaftClient:
 
     def poll(self, listener: Listener, now: Now) -> None:
         """Bring `listener` up to what the quorum has reached."""
+        if self._raft.is_quiet and not self._is_behind:
+            return
         if self._leads_in is not None and not self._still_leads(self._leads_in):
             self._leads_in = None
             self._appended.clear()

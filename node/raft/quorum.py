@@ -95,6 +95,8 @@ class Quorum:
         self.committed: Offset | None = None  # the highest high watermark known in this life
         self._log = log
         self._stored = election
+        # In which role, by which voters, and what is known so: it is asked for in every step.
+        self._leader_at: tuple[Role | None, VoterSet | None, Endpoint | None] = (None, None, None)
         self._outbox = outbox
 
     @property
@@ -360,8 +362,12 @@ class Quorum:
 
     def leader_at(self) -> Endpoint | None:
         """Where the leader is to be reached, as answers tell it: the listener has no name there."""
-        at = self.address_of(self.leader)
-        return None if at is None else Endpoint(name="", host=at.host, port=at.port)
+        role, voters = self.role, self.voters
+        if self._leader_at[0] is not role or self._leader_at[1] is not voters:
+            at = self.address_of(self.leader)
+            known = None if at is None else Endpoint(name="", host=at.host, port=at.port)
+            self._leader_at = role, voters, known
+        return self._leader_at[2]
 
     # --- inner ---
 
