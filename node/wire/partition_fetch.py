@@ -26,10 +26,11 @@ from node.ids import (
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
-from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
+from node.wire.topic_partitions import TopicPartition, by_topic, pack_topic, read_partition
 
 _NEWEST = 18
 _FIRST_WITH_LEADER = 16  # KIP-951
+_FIRST_FLEXIBLE = 12  # KIP-482
 _FIRST_WITH_IDS = 13  # of topics, in the place of their names
 _FIRST_FROM_FOLLOWERS = 11  # KIP-392
 CONSUMER = NodeId(-1)  # in the place of a replica
@@ -161,8 +162,7 @@ def _pack_request(message: PartitionsFetchRequest, version: int) -> bytes | None
     topics = by_topic(message.partitions, lambda each: each.partition)
     write_unsigned(out, len(topics) + 1)
     for at, partitions in topics:
-        out += at.id.bytes
-        write_unsigned(out, len(partitions) + 1)
+        pack_topic(out, at, len(partitions), by_id=True)
         for each in partitions:
             out += _ASKED_PARTITION.pack(
                 *(each.partition.index, each.epoch, each.offset, each.last_epoch),
@@ -249,14 +249,13 @@ def _write_records(found: FetchedRecords, kio: SimpleNamespace) -> Any:
 
 def _pack_response(message: PartitionsFetchResponse, version: int) -> bytes | None:
     """Of any number of partitions, with nothing but records and what they are counted by."""
-    if version < _FIRST_WITH_IDS:
+    if version < _FIRST_FLEXIBLE:
         return None
     out = bytearray(_TOLD.pack(0, message.error, 0))
     topics = by_topic(message.partitions, lambda each: each.partition)
     write_unsigned(out, len(topics) + 1)
     for at, partitions in topics:
-        out += at.id.bytes
-        write_unsigned(out, len(partitions) + 1)
+        pack_topic(out, at, len(partitions), by_id=version >= _FIRST_WITH_IDS)
         for each in partitions:
             if each.diverging is not None or each.leader_epoch != NO_EPOCH:
                 return None

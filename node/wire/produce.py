@@ -2,15 +2,17 @@
 tells who leads from 10 on (KIP-951)."""
 
 from datetime import timedelta
+from struct import Struct
 from types import SimpleNamespace
 from typing import Any
 
+from node.codec.varint import write_unsigned
 from node.errors import ErrorCode
 from node.ids import NO_NODE, NO_OFFSET, NodeId
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
-from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
+from node.wire.topic_partitions import TopicPartition, by_topic, pack_topic, read_partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,30 @@ def _result(result: ProduceResult, kio: SimpleNamespace) -> Any:
     )
 
 
+def _pack_response(message: ProduceResponse, version: int) -> bytes | None:
+    """Of any number of partitions whose leader is the one that was asked."""
+    if version < _FIRST_FLEXIBLE:
+        return None
+    topics = by_topic(message.results, lambda each: each.partition)
+    out = bytearray()
+    write_unsigned(out, len(topics) + 1)
+    for at, results in topics:
+        pack_topic(out, at, len(results), by_id=version >= _FIRST_WITH_IDS)
+        for each in results:
+            if each.leader != NO_NODE:
+                return None
+            row = (each.partition.index, each.error, each.base_offset, -1, each.log_start)
+            out += _RESULT.pack(*row, 1, 0, 0)  # no record is wrong, and no message says why
+        out.append(0)
+    return bytes(out + _NOT_THROTTLED)
+
+
+# What `_pack_response` packs, with sizes and tags (KIP-482).
+_RESULT = Struct(">ihqqqBBB")
+_NOT_THROTTLED = bytes(5)
+_FIRST_FLEXIBLE, _FIRST_WITH_IDS = 9, 13  # KIP-482, KIP-516
+
+
 PRODUCE = Api(
     key=0,
     name="Produce",
@@ -136,4 +162,5 @@ PRODUCE = Api(
     write_request=_write_request,
     read_response=_read_response,
     write_response=_write_response,
+    pack_response=_pack_response,
 )

@@ -5,6 +5,7 @@ from dataclasses import field
 from typing import Any, TypeVar
 from uuid import UUID
 
+from node.codec.varint import write_unsigned
 from node.ids import ZERO_UUID
 from node.lazy_dataclass import dataclass
 from node.wire.entities import some_uuid
@@ -27,6 +28,17 @@ def read_partition(topic: Any, index: int, entry: int = 0) -> TopicPartition:
     name = getattr(topic, "topic", None) or getattr(topic, "name", None) or ""
     id_ = some_uuid(getattr(topic, "topic_id", None))
     return TopicPartition(name=name, id=id_, index=index, entry=entry)
+
+
+def pack_topic(out: bytearray, at: TopicPartition, count: int, *, by_id: bool) -> None:
+    """How a topic begins in a flexible message (KIP-482), and so many of its partitions."""
+    if by_id:
+        out += at.id.bytes
+    else:
+        name = at.name.encode()
+        write_unsigned(out, len(name) + 1)
+        out += name
+    write_unsigned(out, count + 1)
 
 
 def by_topic(

@@ -29,6 +29,7 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
+from node.wire.produce import PRODUCE, ProduceResponse, ProduceResult
 from node.wire.topic_partitions import TopicPartition
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -110,6 +111,21 @@ TOLD = st.builds(
 PARTITIONS_TOLD = st.builds(
     PartitionsFetchResponse, error=ERRORS, partitions=st.lists(TOLD, max_size=4).map(tuple)
 )
+PRODUCED = st.builds(
+    ProduceResponse,
+    results=st.lists(
+        st.builds(
+            ProduceResult,
+            partition=PARTITIONS,
+            error=ERRORS,
+            base_offset=INT64,
+            log_start=INT64,
+            leader=st.sampled_from((NO_NODE, NO_NODE, NO_NODE, NodeId(2))),
+            leader_epoch=INT32,
+        ),
+        max_size=4,
+    ).map(tuple),
+)
 
 
 def header_of(api: Api, version: int) -> RequestHeader:
@@ -155,11 +171,29 @@ def test_what_that_is_answered_has_the_same_bytes_either_way(
     assert packed_response(api, header, message) in (None, written_response(api, header, message))
 
 
+@given(PRODUCED, versions(PRODUCE))
+def test_what_producers_are_answered_has_the_same_bytes_either_way(
+    message: ProduceResponse, version: int
+) -> None:
+    header = header_of(PRODUCE, version)
+    assert packed_response(PRODUCE, header, message) in (
+        None,
+        written_response(PRODUCE, header, message),
+    )
+
+
 def test_what_followers_send_is_packed() -> None:
     api = BY_REQUEST[FetchRequest]
     header, frame = encode_request(USUAL, correlation_id=7, client_id="c")
     assert frame == packed(api, header, USUAL)
     assert decode_request(frame) == (header, USUAL)
+
+
+def test_what_producers_are_answered_is_packed() -> None:
+    at = TopicPartition(name="t", index=3)
+    result = ProduceResult(partition=at, base_offset=7, log_start=0)
+    header = header_of(PRODUCE, 12)
+    assert packed_response(PRODUCE, header, ProduceResponse(results=(result,))) is not None
 
 
 def test_what_followers_and_consumers_are_told_is_packed() -> None:
