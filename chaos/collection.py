@@ -34,7 +34,6 @@ async def collect(
     A node that cannot be stopped runs on, and its disk is copied all the same.
     """
     stops = cluster.traces and not keeps
-    unasked_ends = await cluster.unasked_ends()
     endings = await asyncio.gather(
         *(_end(cluster, node, stops=stops) for node in cluster.nodes), return_exceptions=True
     )
@@ -46,7 +45,7 @@ async def collect(
         },
         starts={str(node): count for node, count in cluster.starts.items()},
         trace_lines=trace_lines(directory) if cluster.traces else {},
-        unasked_ends=unasked_ends,
+        unasked_ends=await cluster.unasked_ends(),  # also of those that failed as they stopped
         inventory_crc32c=take(directory, syncs=syncs),
     )
 

@@ -270,6 +270,7 @@ class Runner:
             "t_ns": end.mono_ns - self._info.started_mono_ns,
             "exit_code": end.exit_code,
             "words": end.words,
+            "told_to_stop": end.told_to_stop,
         }
 
     async def _remove(self) -> None:

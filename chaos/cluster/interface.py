@@ -132,12 +132,14 @@ class NodeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnaskedEnd:
-    """A process ended, or could not start, and the harness had done nothing to end it."""
+    """A process ended, or could not start, and the harness had done nothing to end it; or it had
+    told it to stop, and the process failed instead."""
 
     node: NodeId
     mono_ns: int  # of the machine's monotonic clock
     exit_code: int
     words: str  # the end of its log
+    told_to_stop: bool = False
 
 
 class Cluster(Protocol):

@@ -1,4 +1,5 @@
-"""Nodes run until they are ended: a process that ends by itself is accused, whatever came later.
+"""Nodes run until they are ended: a process that ends by itself is accused, whatever came later; so
+is one that was told to stop, and failed.
 
 Another one may have been started in its place by a later fault's cure, and the quorum may have done
 without it: neither excuses it.
@@ -24,7 +25,8 @@ _WORDS = 8  # lines of a log, in a witness
     rests_on=(Kind.FAULTS,),
 )
 def nodes_kept_running(evidence: Evidence) -> CheckResult:
-    """No process of a node ends by itself, or refuses to start, unless a fault may do that to it.
+    """No process of a node ends by itself, refuses to start, or fails as it is told to stop, unless
+    a fault may do that to it.
 
     A disk that fails or is full may, while it is so; and from then on one that has lost what it
     said it had synced. Nothing else may: after a kill, a power cut or a pause, a node goes on from
@@ -53,8 +55,11 @@ def _ended(end: Mapping[str, int | str], before: Sequence[FaultFact]) -> Violati
     words = [line for line in str(end["words"]).splitlines() if line.strip()]
     # What follows an error, indented, is where it was and what to do.
     told = [line for line in words if not line[0].isspace()]
-    text = f"node {node} ended by itself after {at / SECOND:.1f} s, with exit code "
-    text += f"{end['exit_code']}; the last that it said: {told[-1] if told else 'nothing'}"
+    after, code = f"after {at / SECOND:.1f} s", f"with exit code {end['exit_code']}"
+    text = f"node {node} ended by itself {after}, {code}"
+    if end.get("told_to_stop"):
+        text = f"node {node} was told to stop, and failed {after}, {code}"
+    text += f"; the last that it said: {told[-1] if told else 'nothing'}"
     said: list[dict[str, EventValue]] = [
         {"what": f"it said: {line.strip()}", "node": node} for line in words[-_WORDS:]
     ]

@@ -102,7 +102,7 @@ class Raft:
         self._due_ns: int | None = 0  # something of the quorum's own; None: not looked at yet
         self._is_touched = True  # since the last poll
         self._had_news = True  # at the last poll
-        self.is_quiet = False  # as of the last poll: all of the quorum's is as it was before it
+        self._was_quiet = False  # in the last poll
         self._voters = self.log.voters.newest  # as the role knows of
         self._peers = Peers(self.quorum, servers, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
@@ -289,16 +289,22 @@ class Raft:
         mono_ns = now.mono_ns
         has_news = self._has_news(mono_ns)
         # What the last step wrote is seen in this one.
-        self.is_quiet = not has_news and not self._had_news
+        is_quiet = self._was_quiet = not has_news and not self._had_news
         self._is_touched, self._had_news = False, has_news
         self.polled_ns = mono_ns
-        if not self.is_quiet:
+        if not is_quiet:
             self._go_on(now)
         self.snapshots.poll(now)
         self._serving.poll(mono_ns)
-        if not self.is_quiet:
+        if not is_quiet:
             self._send(mono_ns)
             self._due_ns = None
+
+    @property
+    def is_quiet(self) -> bool:
+        """All of the quorum's is as it was before the last poll: that found nothing to do, and
+        nothing was asked of it since."""
+        return self._was_quiet and not self._is_touched
 
     def _has_news(self, mono_ns: int) -> bool:
         """Did anything happen to the quorum, or is anything due? In most steps neither is so: they

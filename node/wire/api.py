@@ -36,8 +36,8 @@ class ApiRange:
 class Api:
     """One API. `name` is Kafka's; `package` is where kio keeps it. `pack_request` and
     `pack_response` write what is sent most often, in a sixth of the time and the same bytes.
-    `may_be_followed`: clients are known
-    that send more bytes than a request has, which Kafka does not look at."""
+    `may_be_followed`: clients are known that send more bytes than a request has, which Kafka does
+    not look at."""
 
     key: int
     name: str

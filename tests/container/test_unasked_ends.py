@@ -8,6 +8,8 @@ from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import NodeStatus
 from tests.container.clusters import ONE, TWO, cluster_of_stand_ins, run
 
+TO_FAIL = 'touch "$(dirname "$(find / -name meta.properties)")/fails"'  # see `StandIn`
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[PoweredDockerCluster]:
@@ -33,3 +35,16 @@ def test_only_who_was_not_asked_to_end_is_told_also_when_it_was_started_again(
     run(cluster.start(TWO))
     (end,) = run(cluster.unasked_ends())
     assert (end.node, end.exit_code) == (ONE, 137)
+
+
+def test_who_fails_as_it_is_told_to_stop_is_told(cluster: PoweredDockerCluster) -> None:
+    before = run(cluster.unasked_ends())
+    container = cluster._life.container(TWO)
+    made, _ = container.exec_run(
+        ["sh", "-c", 'touch "$(dirname "$(find / -name meta.properties)")/fails"']
+    )
+    assert made == 0
+    assert run(cluster.stop(TWO)), "it was not killed"
+    (failed,) = [end for end in run(cluster.unasked_ends()) if end not in before]
+    assert (failed.node, failed.exit_code, failed.told_to_stop) == (TWO, 1, True)
+    assert "a table is missing a leg" in failed.words

@@ -7,10 +7,14 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from node.broker.lifecycle import LifeState
+from node.combined_node import CombinedRole
 from node.controller.controller import Controller
+from node.core import Core
 from node.effects import Trace
 from node.errors import ErrorCode
-from node.ids import MS, Epoch, NodeId, Offset
+from node.ids import MS, Epoch, NodeId, Now, Offset
+from node.outbox import Output
+from node.raft.roles import Leader
 from node.records.batch import encode_batch, split_batches
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import API_RANGES, BROKER_API_RANGES, Request, Response
@@ -242,6 +246,34 @@ def test_the_broker_is_let_go_before_the_controller_resigns() -> None:
     previous = {each.fields["previous"] for each in combined.told(leader, "b.life")[-1:]}
     assert previous != {-1}, "it vouches for its last life"
     assert combined.read(at) == [b"one"]
+
+
+def test_whoever_resigns_is_no_active_controller_after_that_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The broker's end has the controller resign, in a step in which nothing happened to the quorum
+    before (seed 825 of `swarm-brokers`): what it wrote after that would be in nobody's epoch."""
+    finish, seen = Core._finish, set[bool]()
+
+    def finish_and_look(self: Core[CombinedRole], now: Now) -> list[Output]:
+        outputs = finish(self, now)
+        leads = isinstance(self.raft.quorum.role, Leader)
+        seen.add(leads)
+        assert leads or not self.role.controller.is_active
+        return outputs
+
+    combined = Combined()
+    at = combined.topic("orders")
+    monkeypatch.setattr(Core, "_finish", finish_and_look)
+    for _ in range(3):
+        combined.produce(at, b"one")
+        leader = combined.leader()
+        assert leader is not None
+        combined.world.stop(leader)
+        assert combined.world.machines[NodeId(leader)].exit_code == 0
+        combined.world.start(leader)
+        combined.until_active(*IDS)
+    assert seen == {True, False}
 
 
 def test_one_that_nobody_lets_go_stops_all_the_same() -> None:

@@ -15,6 +15,7 @@ from chaos.cluster.sim import sim_machine
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from node.controller.controller import Controller
+from node.controller_node import ControllerRole
 from node.server.outcome import Refusal
 from node.server.recovered import Recovered, recover
 
@@ -74,6 +75,21 @@ def test_a_node_that_ended_by_itself_makes_a_run_invalid(
     assert row["verdict"] == "invalid"
     assert "three is less than two" in row["message"]
     assert "three is less than two" in told(tmp_path)["recovers-when-healed"]["message"]
+
+
+def test_a_node_that_fails_as_it_is_told_to_stop_makes_a_run_invalid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also at the end of all, when everybody is told to: seen of a combined node that wrote on as
+    a leader after it had resigned."""
+    shut_down = ControllerRole.begin_shutdown
+    monkeypatch.setattr(ControllerRole, "begin_shutdown", after(0, shut_down))
+    run = ["run", "baseline", "--seed", "1", "--duration", "3", "--runtime", "sim"]
+    assert main([*run, "--out", str(tmp_path)]) == 1
+    row = told(tmp_path)["nodes-kept-running"]
+    assert row["verdict"] == "invalid"
+    assert "was told to stop, and failed after" in row["message"]
+    assert "three is less than two" in row["message"]
 
 
 def test_a_node_that_refuses_to_start_makes_a_run_invalid(

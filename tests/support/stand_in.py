@@ -1,4 +1,6 @@
-"""A node of thirty lines for the tests of the cluster: it answers ApiVersions, and nothing else."""
+"""A node of thirty lines for the tests of the cluster: it answers ApiVersions, and nothing else. It
+fails as it stops where a file `fails` lies in its log directory.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +21,7 @@ os.fsync(os.open(os.path.dirname(directory), os.O_RDONLY))
 """
 
 START = """
-import asyncio, signal, sys
+import asyncio, os, signal, sys
 properties = dict(line.strip().split("=", 1) for line in open(sys.argv[1]))
 assert open(properties["log.dirs"] + "/meta.properties").read().startswith("node.id=")
 async def serve(reader, writer):
@@ -38,6 +40,8 @@ async def main():
     print('{"event":"up"}', flush=True)
     print("prose", file=sys.stderr, flush=True)
     await ending.wait()
+    if os.path.exists(properties["log.dirs"] + "/fails"):
+        sys.exit("a table is missing a leg")
 asyncio.run(main())
 """
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 
 from docker.models.containers import Container
@@ -50,14 +51,7 @@ class NodeProcesses:
         if node not in self._should_run or state["Running"]:
             return
         self._should_run.remove(node)
-        self._unasked_ends.append(
-            UnaskedEnd(
-                node=node,
-                mono_ns=_mono_ns(str(state["FinishedAt"])),
-                exit_code=int(state["ExitCode"]),
-                words=last_words(container),
-            )
-        )
+        self._unasked_ends.append(_unasked_end(container, node))
 
     def status(self, node: NodeId) -> NodeStatus:
         if node not in self._parts.containers:  # its first start is yet to come
@@ -92,7 +86,11 @@ class NodeProcesses:
             container.stop(timeout=self._stops_within_s)
             container.reload()
         self._reachable(node, on=False)
-        return not ran or int(container.attrs["State"]["ExitCode"]) != fault_evidence.SIGKILLED
+        exit_code = int(container.attrs["State"]["ExitCode"])
+        if ran and exit_code not in (*fault_evidence.IN_ORDER, fault_evidence.SIGKILLED):
+            failed = replace(_unasked_end(container, node), told_to_stop=True)
+            self._unasked_ends.append(failed)
+        return not ran or exit_code != fault_evidence.SIGKILLED
 
     def stop_all(self, nodes: Sequence[NodeId]) -> Mapping[NodeId, int]:
         """Stop several at one moment; their exit codes."""
@@ -150,6 +148,16 @@ class NodeProcesses:
         """Of every node's first process; 0 where a node is off."""
         containers = {node: self.container(node) for node in sorted(self._parts.containers)}
         return {node: int(each.attrs["State"]["Pid"]) for node, each in containers.items()}
+
+
+def _unasked_end(container: Container, node: NodeId) -> UnaskedEnd:
+    state = container.attrs["State"]
+    return UnaskedEnd(
+        node=node,
+        mono_ns=_mono_ns(str(state["FinishedAt"])),
+        exit_code=int(state["ExitCode"]),
+        words=last_words(container),
+    )
 
 
 def _mono_ns(finished_at: str) -> int:

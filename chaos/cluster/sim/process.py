@@ -11,20 +11,16 @@ so that what the node promises is seen to rest on what it was told is durable, a
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import assert_never
 
 from chaos.cluster.interface import Address, NodeId
-from chaos.cluster.sim.drive import Drive, LateFlush
-from chaos.cluster.sim.invariant_keeper import Post
-from chaos.cluster.sim.loop import VirtualLoop
-from chaos.cluster.sim.network import Network
+from chaos.cluster.sim.drive import LateFlush
 from chaos.cluster.sim.process_logs import ProcessLogs
-from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.streams import ConnectAttempt
-from chaos.cluster.sim.watchdog import StepHalted, Watchdog
+from chaos.cluster.sim.surroundings import StruckError, Surroundings
+from chaos.cluster.sim.watchdog import StepHalted
 from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids
 from node.config import NodeConfig
@@ -67,29 +63,6 @@ _WAITED_FOR = frozenset(
     (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *OnReplicas.__subclasses__())
 )
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
-
-Between = Callable[[], None]  # before an effect or an operation of the disk; may raise
-
-
-class StruckError(Exception):
-    """A fault ended this process amid its work; it unwinds what it was doing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a process lives in; it outlives the process."""
-
-    loop: VirtualLoop
-    network: Network
-    clock: NodeClock
-    drive: Drive
-    between: Between
-    post: Post
-    watchdog: Watchdog
-    life: int  # which one of the node's
-    err: Callable[[str], None]  # stderr
-    close_files: Callable[[], None]  # as the kernel does when a process ends
-    end_unasked: Callable[[int], None]  # it ended by itself, with this exit code
 
 
 class SimProcess:
@@ -376,14 +349,17 @@ class SimProcess:
         self._traces.flush()
         self._around.err(f"{self.name}: stopped, {stop.reason}\n")
         self._end(stop.code)
-        if not self._is_told_to_stop:
-            self._around.end_unasked(stop.code)
+        if stop.code or not self._is_told_to_stop:
+            self._end_unasked(stop.code)
 
     def _die(self, error: Exception) -> None:
         """Of its disk, or of a broken invariant: at once, without a farewell."""
         self._around.err(f"{self.name}: {describe_failure(error)}\n")
         self._end(FAILED)
-        self._around.end_unasked(FAILED)
+        self._end_unasked(FAILED)
+
+    def _end_unasked(self, exit_code: int) -> None:
+        self._around.end_unasked(exit_code, told_to_stop=self._is_told_to_stop)
 
     def _end(self, exit_code: int) -> None:
         if self.exit_code is not None:

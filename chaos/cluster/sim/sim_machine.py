@@ -13,9 +13,10 @@ from chaos.cluster.sim.invariant_keeper import InvariantKeeper, Post
 from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
-from chaos.cluster.sim.process import Between, SimProcess, Surroundings
+from chaos.cluster.sim.process import SimProcess
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.sim_disk import SimDisk
+from chaos.cluster.sim.surroundings import Between, Surroundings
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from node.config import NodeConfig
@@ -164,7 +165,7 @@ class Machine:
             self.process.start()
         else:
             self.drive.files.close_all()
-            self._end_unasked(self._failed)
+            self._end_unasked(self._failed, told_to_stop=False)
 
     def last_words(self) -> str:
         """The last lines of stderr of the newest process, also of one that could not begin."""
@@ -253,13 +254,14 @@ class Machine:
         keeper.watch_broker(post, found, both.core.role.broker, held)
         return both, held, post
 
-    def _end_unasked(self, exit_code: int) -> None:
+    def _end_unasked(self, exit_code: int, *, told_to_stop: bool) -> None:
         self.unasked_ends.append(
             UnaskedEnd(
                 node=self.node,
                 mono_ns=self.clock.true().mono_ns,
                 exit_code=exit_code,
                 words=self.last_words(),
+                told_to_stop=told_to_stop,
             )
         )
 

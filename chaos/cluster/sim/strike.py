@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Sequence
 
 from chaos.cluster.interface import NodeStatus
-from chaos.cluster.sim.process import Between, StruckError
 from chaos.cluster.sim.sim_machine import Machine
+from chaos.cluster.sim.surroundings import Between, StruckError
 
 _MOST_EFFECTS = 40  # of a few requests under a light load
 _WITHIN_S = 0.1

@@ -32,6 +32,15 @@ def test_it_is_accused_with_its_last_words_although_a_later_fault_started_it_aga
     assert result.witness[-1] == {"what": "its process ended", "t_ns": 4000 * MS, "node": 1}
 
 
+def test_who_failed_as_it_was_told_to_stop_is_accused_of_that() -> None:
+    run = run_with(fault(1, "stop", 1000, 2000), at_ms=1100)
+    (end,) = run.info.unasked_ends
+    info = replace(run.info, unasked_ends=[{**end, "told_to_stop": True}])
+    result = nodes_kept_running(replace(run, info=info))
+    assert result.verdict is Verdict.INVALID
+    assert result.message.startswith("node 1 was told to stop, and failed after 1.1 s, with exit")
+
+
 @pytest.mark.parametrize("kind", ["kill", "stop", "pause", "power-off", "partition", "disk-slow"])
 def test_a_fault_that_ends_nobody_by_itself_excuses_nobody(kind: str) -> None:
     """Also one in whose cure the node refuses to start."""
