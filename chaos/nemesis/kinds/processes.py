@@ -84,7 +84,8 @@ class Terminate:
     Evidence: the process ran before and does not run after; it was still off just before the cure.
 
     Limits: what the node did on its way out its traces tell, and where there are none its disk (a
-    clean-shutdown file). One that had to be killed in the end counts as stopped.
+    clean-shutdown file). One that fails meanwhile is accused by its exit code
+    (`nodes-kept-running`); one that had to be killed in the end counts as stopped.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("stop",)
