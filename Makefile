@@ -58,7 +58,7 @@ unit: .venv/warm.stamp
 
 # First what computes: beside clusters it would starve them. Of either kind three keep two cores busy.
 # Of containers what takes longest is begun first, and not what has most tests (see tests/conftest.py).
-integration: .venv/test.stamp
+integration: .venv/warm.stamp
 	@.ci/test-needs
 	@$(BIN)/kraft-chaos setup
 	@$(BIN)/pytest -q --durations 15 -n 3 --dist loadgroup -m "(spark or browser or slow) and not container and not night"
