@@ -9,7 +9,7 @@ from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, NO_NODE, ZERO_UUID, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.wire.api import Api
-from node.wire.apis import BY_REQUEST
+from node.wire.apis import BY_REQUEST, Request, Response
 from node.wire.fetch import FETCH, NO_HIGH_WATERMARK, FetchRequest, FetchResponse
 from node.wire.frames import (
     decode_request,
@@ -136,50 +136,39 @@ def versions(api: Api) -> st.SearchStrategy[int]:
     return st.integers(api.min_version, api.max_version)
 
 
-@given(FETCHES, versions(FETCH))
-def test_a_fetch_has_the_same_bytes_either_way(message: FetchRequest, version: int) -> None:
-    header = header_of(FETCH, version)
-    assert packed(FETCH, header, message) in (None, written(FETCH, header, message))
-
-
-@given(ANSWERS, versions(FETCH))
-def test_what_it_is_answered_has_the_same_bytes_either_way(
-    message: FetchResponse, version: int
-) -> None:
-    header = header_of(FETCH, version)
-    assert packed_response(FETCH, header, message) in (
-        None,
-        written_response(FETCH, header, message),
-    )
-
-
-@given(PARTITIONS_ASKED, versions(PARTITIONS_FETCH))
-def test_a_fetch_of_partitions_has_the_same_bytes_either_way(
-    message: PartitionsFetchRequest, version: int
-) -> None:
-    api = PARTITIONS_FETCH
+def hold_request(api: Api, message: Request, version: int) -> None:
     header = header_of(api, version)
     assert packed(api, header, message) in (None, written(api, header, message))
 
 
-@given(PARTITIONS_TOLD, versions(PARTITIONS_FETCH))
-def test_what_that_is_answered_has_the_same_bytes_either_way(
-    message: PartitionsFetchResponse, version: int
-) -> None:
-    api = PARTITIONS_FETCH
+def hold_response(api: Api, message: Response, version: int) -> None:
     header = header_of(api, version)
     assert packed_response(api, header, message) in (None, written_response(api, header, message))
 
 
+@given(FETCHES, versions(FETCH))
+def test_a_fetch_has_the_same_bytes_either_way(message: FetchRequest, version: int) -> None:
+    hold_request(FETCH, message, version)
+
+
+@given(ANSWERS, versions(FETCH))
+def test_so_has_what_it_is_answered(message: FetchResponse, version: int) -> None:
+    hold_response(FETCH, message, version)
+
+
+@given(PARTITIONS_ASKED, versions(PARTITIONS_FETCH))
+def test_so_has_a_fetch_of_partitions(message: PartitionsFetchRequest, version: int) -> None:
+    hold_request(PARTITIONS_FETCH, message, version)
+
+
+@given(PARTITIONS_TOLD, versions(PARTITIONS_FETCH))
+def test_so_has_what_that_is_answered(message: PartitionsFetchResponse, version: int) -> None:
+    hold_response(PARTITIONS_FETCH, message, version)
+
+
 @given(PRODUCED, versions(PRODUCE))
-def test_what_producers_are_answered_has_the_same_bytes_either_way(
-    message: ProduceResponse, version: int
-) -> None:
-    header = header_of(PRODUCE, version)
-    assert packed_response(PRODUCE, header, message) in (
-        None,
-        written_response(PRODUCE, header, message),
-    )
+def test_so_has_what_producers_are_answered(message: ProduceResponse, version: int) -> None:
+    hold_response(PRODUCE, message, version)
 
 
 def test_what_followers_send_is_packed() -> None:
