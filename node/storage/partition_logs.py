@@ -41,7 +41,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
     disk: Disk
     limits: SegmentLimits  # of a log until it is told others
     cut_bytes: int = 0  # that recovery took off all of them
-    high_watermarks: Mapping[LogId, Offset] = field(default_factory=dict)  # of the last life
+    high_watermarks: Mapping[LogId, Offset] = field(default_factory=dict)  # as they are saved
     _starts: dict[LogId, Offset] = field(default_factory=dict)  # as they are saved
     _logs: dict[LogId, PartitionLog] = field(default_factory=dict)
     _reindexed: list[Reindexed] = field(default_factory=list)  # and nobody was told of
@@ -62,6 +62,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             log = PartitionLog.open(disk, name, limits, start, own, logs._reindexed)
             logs._logs[name] = log
             logs.cut_bytes += log.cut_bytes
+        logs._lower_high_watermarks(logs._ends())
         return logs
 
     def __getitem__(self, log: LogId) -> PartitionLog:
@@ -93,6 +94,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             self._logs.pop(log).close()
         if self._starts.pop(log, None) is not None:
             save_offsets(self.disk, LOG_STARTS, self._starts)
+        self._lower_high_watermarks({**self._ends(), log: Offset(0)})
         self._logs[log] = PartitionLog.create(self.disk, log, topic, self.limits, self._reindexed)
 
     def limit_segments(self, log: LogId, limits: SegmentLimits) -> None:
@@ -108,6 +110,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
 
     def restart(self, log: LogId, start: Offset) -> None:
         self._save_starts({log: start})
+        self._lower_high_watermarks({**self._ends(), log: start})
         self._logs[log].restart(start)
 
     def save_clean_shutdown(self, broker_epoch: int) -> None:
@@ -118,7 +121,20 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         save_clean_shutdown(self.disk, broker_epoch)
 
     def save_high_watermarks(self, offsets: Mapping[LogId, Offset]) -> None:
+        self.high_watermarks = dict(offsets)
         save_offsets(self.disk, HIGH_WATERMARKS, offsets)
+
+    def _ends(self) -> dict[LogId, Offset]:
+        return {name: log.next_offset for name, log in self._logs.items()}
+
+    def _lower_high_watermarks(self, ends: Mapping[LogId, Offset]) -> None:
+        """Before anything is written to a log that ends below what is saved of it, because the
+        power took its end, or it begins anew: whatever is written there is not committed by
+        that, and after another power cut it would be taken for that."""
+        marks = self.high_watermarks
+        lowered = {log: min(mark, ends[log]) for log, mark in marks.items() if log in ends}
+        if lowered != marks:
+            self.save_high_watermarks(lowered)
 
     def _save_starts(self, starts: Mapping[LogId, Offset]) -> None:
         """First, so that a log that was cut half is one that begins there."""
