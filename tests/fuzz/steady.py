@@ -58,6 +58,10 @@ READ = DescribeConfigsRequest(
 )
 
 
+class HungUp(AssertionError):
+    """On a client that behaves."""
+
+
 class Refused(Exception):
     """By a node that does not lead, or not any more."""
 
@@ -139,7 +143,8 @@ class Steady:
         cutter, answers = FrameCutter(), list[bytes]()
         while not answers:
             data = await reader.read(1 << 16)
-            assert data, "a client that behaves was hung up on"
+            if not data:
+                raise HungUp("a client that behaves was hung up on")
             answers += cutter.cut(data)
         api = BY_REQUEST[type(request)]
         drawn = Drawn(api=api, version=header.api_version, correlation_id=self._asked, frame=frame)
