@@ -62,7 +62,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             log = PartitionLog.open(disk, name, limits, start, own, logs._reindexed)
             logs._logs[name] = log
             logs.cut_bytes += log.cut_bytes
-        logs._lower_high_watermarks(logs._ends())
+        logs._lower_high_watermarks({name: log.next_offset for name, log in logs._logs.items()})
         return logs
 
     def __getitem__(self, log: LogId) -> PartitionLog:
@@ -94,7 +94,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             self._logs.pop(log).close()
         if self._starts.pop(log, None) is not None:
             save_offsets(self.disk, LOG_STARTS, self._starts)
-        self._lower_high_watermarks({**self._ends(), log: Offset(0)})
+        self._lower_high_watermarks({log: Offset(0)})
         self._logs[log] = PartitionLog.create(self.disk, log, topic, self.limits, self._reindexed)
 
     def limit_segments(self, log: LogId, limits: SegmentLimits) -> None:
@@ -110,7 +110,7 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
 
     def restart(self, log: LogId, start: Offset) -> None:
         self._save_starts({log: start})
-        self._lower_high_watermarks({**self._ends(), log: start})
+        self._lower_high_watermarks({log: start})
         self._logs[log].restart(start)
 
     def save_clean_shutdown(self, broker_epoch: int) -> None:
@@ -124,17 +124,14 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         self.high_watermarks = dict(offsets)
         save_offsets(self.disk, HIGH_WATERMARKS, offsets)
 
-    def _ends(self) -> dict[LogId, Offset]:
-        return {name: log.next_offset for name, log in self._logs.items()}
-
     def _lower_high_watermarks(self, ends: Mapping[LogId, Offset]) -> None:
         """Before anything is written to a log that ends below what is saved of it, because the
         power took its end, or it begins anew: whatever is written there is not committed by
         that, and after another power cut it would be taken for that."""
         marks = self.high_watermarks
-        lowered = {log: min(mark, ends[log]) for log, mark in marks.items() if log in ends}
-        if lowered != marks:
-            self.save_high_watermarks(lowered)
+        lowered = {log: end for log, end in ends.items() if marks.get(log, 0) > end}
+        if lowered:
+            self.save_high_watermarks({**marks, **lowered})
 
     def _save_starts(self, starts: Mapping[LogId, Offset]) -> None:
         """First, so that a log that was cut half is one that begins there."""
