@@ -1,8 +1,9 @@
 """An offset of each log that a broker has, in a file of Kafka's name and form (`CheckpointFile`).
 
 `replication-offset-checkpoint`: how far the broker knew its logs to be committed. It may be old:
-too low, or, where an unclean leader had the log cut since, too high, as in Kafka. Nobody needs it
-to be there: without it high watermarks begin at 0.
+too low, or, where an unclean leader had the log cut since, too high, as in Kafka; but not because
+the power took the log's end, or it began anew (`partition_logs`). Nobody needs it to be there:
+without it high watermarks begin at 0.
 
 `log-start-offset-checkpoint`: where logs begin, of those that do not begin at 0. It is written
 before anybody is told; a log does not begin before its first segment, whatever it says.
