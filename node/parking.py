@@ -6,11 +6,11 @@ the last is answered), so each takes one place. There are as many as there may b
 whoever finds none is hung up on.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, Generic, TypeVar
 
 from node.effects import CloseConnection, SendResponse
-from node.ids import ConnectionId
+from node.ids import NEVER_NS, ConnectionId
 from node.outbox import Outbox, ResponseTo
 from node.wire.apis import Response
 
@@ -77,6 +77,10 @@ class Waiting(Generic[W]):
     def requests(self) -> Collection[W]:
         """To be looked at."""
         return self._requests.values()
+
+    def earliest_ns(self, when: Callable[[W], int]) -> int:
+        """When the first of them has waited for long enough: `when` tells that of each."""
+        return min(map(when, self._requests.values())) if self._requests else NEVER_NS
 
     def find(self, connection: ConnectionId) -> W | None:
         """None: it hung up meanwhile."""

@@ -15,8 +15,8 @@ def vouch_when_registered(
 ) -> None:
     before = self.lifecycle.epoch
     _on_response(self, channel, correlation_id, response, mono_ns)
-    if self.lifecycle.epoch != before and not set(self._logs):
-        self._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))
+    if self.lifecycle.epoch != before and not set(self._shutdown._logs):
+        self._shutdown._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))
 
 
 PLANTED = Planted(owner=Broker, decision="on_response", wrong=vouch_when_registered)

@@ -11,10 +11,11 @@ _tell = HeldReplicas._tell
 def cut_and_follow(
     self: HeldReplicas, image: Image, key: Key, state: Partition, mono_ns: int
 ) -> None:
-    held = self._held.get(key)
+    held = self.by_key(key)
     before = None if held is None else held.replica.leader
     _tell(self, image, key, state, mono_ns)
-    held = self._held[key]
+    held = self.by_key(key)
+    assert held is not None
     replica = held.replica
     follows = replica.leading is None and state.has_leader and before not in (None, state.leader)
     if follows and replica.high_watermark < replica.end:

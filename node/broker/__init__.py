@@ -1,7 +1,8 @@
 """The broker role: replicas of partitions, and what their leader promises (KIP-841, KIP-966).
 
-    broker.py                  the whole: a method a request, what is due, its end
+    broker.py                  the whole: a method a request, and what is due
     lifecycle.py               it registers, is fenced and unfenced, and is let go
+    shutdown.py                its end in good order: its logs are flushed, and a file says so
     controller_link.py         what it asks of the active controller, over one connection
     image_follower.py          all that it knows of the cluster: the metadata log, replayed
     held_replicas.py           the replicas that it has, made, told and removed as that log says

@@ -19,19 +19,19 @@ from node.broker.held_replicas import HeldReplicas
 from node.broker.image_follower import MetadataFollower
 from node.broker.isr_changes import IsrChanges
 from node.broker.life_traces import LifeTraces
-from node.broker.lifecycle import Lifecycle, LifeState
+from node.broker.lifecycle import Lifecycle
 from node.broker.offset_requests import ends_of_epochs, list_offsets
 from node.broker.partition_descriptions import describe_partitions
 from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
 from node.broker.replica_logs import ReplicaLogs
 from node.broker.retention import Retention
+from node.broker.shutdown import Shutdown
 from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
-from node.effects import FlushLog, SaveCleanShutdown
 from node.endpoint import Endpoint
-from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, NodeId, Now, Offset
+from node.ids import NEVER_NS, ChannelId, ConnectionId, LogId, NodeId, Now, Offset
 from node.outbox import Outbox
 from node.parking import Parking
 from node.wire.api import ApiRange
@@ -54,8 +54,7 @@ from node.wire.partition_fetch import PartitionsFetchRequest
 from node.wire.produce import ProduceRequest
 from node.wire.topic_metadata import MetadataRequest
 
-# How long a broker that is to stop waits to be let go. Its logs are whole all the same.
-_LET_GO_NS = 3000 * MS
+_OF_RECORDS = (ProduceRequest, PartitionsFetchRequest)
 
 
 class Broker:
@@ -78,8 +77,6 @@ class Broker:
         self._own = config.own
         self._cluster_id = cluster_id
         self._listener = role.advertised[0].name  # by which brokers reach each other
-        self._logs = logs
-        self._outbox = outbox
         self.follower = follower
         self._link = ControllerLink(config.timeouts.request_ms, outbox)
         self.lifecycle = Lifecycle(
@@ -95,6 +92,9 @@ class Broker:
         self._life = LifeTraces(self.lifecycle, logs.previous_epoch, outbox)
         self.replicas = HeldReplicas(me, logs, config.brokers, role, self.may_join, outbox)
         self._checkpoint = HighWatermarkCheckpoint(self.replicas, outbox)
+        self._shutdown = Shutdown(
+            logs, self.replicas, self.lifecycle, self._life, self._checkpoint, outbox
+        )
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
         self._reports = DirectoryReports(me, self.replicas, self.lifecycle, self._link)
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
@@ -114,11 +114,13 @@ class Broker:
         self._forwarding = Forwarding(
             config.limits.request_max_bytes, role.controller_socket_ms, parking, outbox
         )
+        # When it has anything to do beside serving records. None: it may be now, as something else
+        # than records came in since.
+        self._chores_ns: int | None = None
+        self._heard: tuple[Offset, Endpoint | None] | None = None  # of the metadata log, as of then
         self._followed = -1  # the offset up to which replicas were told of the image
         self._live: Mapping[NodeId, Endpoint] = {}  # the brokers that are not fenced
         self._live_at = -1  # as of that offset
-        self._give_up_ns = NEVER_NS  # waiting to be let go
-        self._unflushed: set[LogId] | None = None  # once it is let go
 
     # --- requests ---
 
@@ -126,6 +128,8 @@ class Broker:
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> Response | None:
         assert isinstance(request, BrokerRequest), f"{request} is not in the table of brokers"
+        if not isinstance(request, _OF_RECORDS):
+            self._chores_ns = None
         if isinstance(request, GroupRequest):
             image = self.follower.image
             return self.groups.handle(connection, listener, request, image, now)
@@ -161,7 +165,7 @@ class Broker:
         """Until it has replayed its registration it serves nobody (`BrokerServer` opens no listener
         before): who is answered by it sees it at work, and not what is left of its last life in
         the metadata log, by which it is not fenced and in sync."""
-        if self._unflushed is not None:  # nothing is appended any more
+        if self._shutdown.is_let_go:
             return "it shuts down"
         return "" if self.lifecycle.is_caught_up else "it starts, and is not registered yet"
 
@@ -174,11 +178,43 @@ class Broker:
         self.follower.start(now)
 
     def poll(self, now: Now) -> None:
-        controller = self.follower.leader_at()
         self.replicas.trace_reindexed()
         self.replicas.trace()  # by what it knew of the image until now
+        controller = self.follower.leader_at()
         self.follower.poll(now)
         applied, mono_ns = self.follower.applied, now.mono_ns
+        has_chores = self._has_chores((applied, controller), mono_ns)
+        if has_chores:
+            self._go_on_living(applied, now)
+        if not self._shutdown.is_let_go:
+            self._fetchers.poll(self._live_brokers(applied), mono_ns)
+        if self.replicas.moved or mono_ns >= self._waiting_until_ns():
+            self.replicas.trace()
+            moved = self.replicas.take_moved()
+            if not self._shutdown.is_let_go:
+                self.groups.poll(self.follower.image, now)
+                self.replicas.trace()
+            self._produced.poll(moved, mono_ns)
+            self._fetched.poll(moved, mono_ns)
+            self._deletions.poll(mono_ns)
+        self.replicas.end_step(self._fetched.is_awaited)
+        self.replicas.raise_starts()
+        if has_chores or self._link.is_wanted:
+            self._checkpoint.poll(mono_ns)
+            self._link.poll(controller, mono_ns)
+            self._producer_ids.poll(mono_ns)
+            self._forwarding.poll(controller, mono_ns)
+            self._shutdown.poll(mono_ns)
+            self._chores_ns = None
+
+    def _has_chores(self, heard: tuple[Offset, Endpoint | None], mono_ns: int) -> bool:
+        """In most steps it only serves records."""
+        has_news = heard != self._heard
+        self._heard = heard
+        return has_news or self._chores_ns is None or mono_ns >= self._chores_ns
+
+    def _go_on_living(self, applied: Offset, now: Now) -> None:
+        mono_ns = now.mono_ns
         if applied != self._followed and self._may_follow():
             self._followed = applied
             self.replicas.follow(self.follower.image, mono_ns)
@@ -189,25 +225,8 @@ class Broker:
             self._life.poll()
         self._changes.poll(mono_ns)
         self._reports.poll(mono_ns)
-        if self._unflushed is None:
-            self._fetchers.poll(self._live_brokers(applied), mono_ns)
+        if not self._shutdown.is_let_go:
             self._retention.poll(self.follower.image, now)
-        if self.replicas.moved or mono_ns >= self._waiting_until_ns():
-            self.replicas.trace()
-            moved = self.replicas.take_moved()
-            if self._unflushed is None:  # else nothing is appended any more
-                self.groups.poll(self.follower.image, now)
-                self.replicas.trace()
-            self._produced.poll(moved, mono_ns)
-            self._fetched.poll(moved, mono_ns)
-            self._deletions.poll(mono_ns)
-        self.replicas.end_step(self._fetched.is_awaited)
-        self.replicas.raise_starts()
-        self._checkpoint.poll(mono_ns)
-        self._link.poll(controller, mono_ns)
-        self._producer_ids.poll(mono_ns)
-        self._forwarding.poll(controller, mono_ns)
-        self._go_on_ending(mono_ns)
 
     def _live_brokers(self, applied: Offset) -> Mapping[NodeId, Endpoint]:
         if self._live_at != applied:
@@ -221,7 +240,7 @@ class Broker:
         of its log: so replicas are told once it has replayed its registration, by which it leads
         nothing (`BrokerServer` publishes no metadata before). Nor are they if it is to end before
         that."""
-        return self._unflushed is None and self.lifecycle.is_caught_up
+        return not self._shutdown.is_let_go and self.lifecycle.is_caught_up
 
     def may_join(self, broker: int, epoch: int) -> bool:
         """Is it active, in that broker epoch (-1: in any), as far as this broker has heard?"""
@@ -238,23 +257,30 @@ class Broker:
         appended in this step they read in the next."""
         if self.replicas.moved:
             return 0
+        if self._chores_ns is None:
+            self._chores_ns = self._earliest_chore_ns()
         return min(
             self.follower.deadline_ns(),
+            self._fetchers.deadline_ns(),
+            self._waiting_until_ns(),
+            self._chores_ns,
+        )
+
+    def _earliest_chore_ns(self) -> int:
+        return min(
             self.lifecycle.deadline_ns(),
             self._changes.deadline_ns(),
             self._reports.deadline_ns(),
-            self._fetchers.deadline_ns(),
             self._retention.deadline_ns(),
             self._checkpoint.deadline_ns(),
-            self._waiting_until_ns(),
             self._link.deadline_ns(),
             self._producer_ids.deadline_ns(),
             self._forwarding.deadline_ns(),
-            self._give_up_ns,
+            self._shutdown.deadline_ns(),
         )
 
     def _waiting_until_ns(self) -> int:
-        groups = self.groups.deadline_ns() if self._unflushed is None else NEVER_NS
+        groups = self.groups.deadline_ns() if not self._shutdown.is_let_go else NEVER_NS
         return min(
             self._produced.deadline_ns(),
             self._fetched.deadline_ns(),
@@ -268,13 +294,16 @@ class Broker:
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
     ) -> None:
         if channel == CONTROLLER_CHANNEL:
+            self._chores_ns = None
             self._link.on_response(correlation_id, response, mono_ns)
         elif Forwarding.serves(channel):
+            self._chores_ns = None
             self._forwarding.on_response(channel, correlation_id, response, mono_ns)
-        elif self._unflushed is None:
+        elif not self._shutdown.is_let_go:
             self._fetchers.on_response(channel, correlation_id, response, mono_ns)
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
+        self._chores_ns = None
         if channel == CONTROLLER_CHANNEL:
             self._link.on_lost(mono_ns)
         elif Forwarding.serves(channel):
@@ -303,34 +332,13 @@ class Broker:
     # --- its end ---
 
     def begin_shutdown(self, now: Now) -> None:
-        """It is let go, its logs are flushed, and a file says so (KIP-966)."""
-        self._give_up_ns = now.mono_ns + _LET_GO_NS
-        self.lifecycle.begin_shutdown()
+        self._chores_ns = None
+        self._shutdown.begin(now.mono_ns)
 
     @property
     def is_ended(self) -> bool:
-        return self._unflushed is not None and not self._unflushed
+        return self._shutdown.is_over
 
     def on_flushed(self, log: LogId) -> None:
-        assert self._unflushed is not None, f"{log} was flushed, and nobody asked"
-        self._unflushed.discard(log)
-        if not self._unflushed:
-            self._vouch()
-
-    def _go_on_ending(self, mono_ns: int) -> None:
-        is_let_go = self.lifecycle.state is LifeState.SHUTTING_DOWN or mono_ns >= self._give_up_ns
-        if self._unflushed is None and is_let_go:
-            self._give_up_ns = NEVER_NS
-            self._unflushed = set(self._logs)
-            self._checkpoint.save()
-            for log in sorted(self._unflushed):
-                self._outbox.emit(FlushLog(log=log))
-            if not self._unflushed:
-                self._vouch()
-
-    def _vouch(self) -> None:
-        """Not for a damaged log: its next start is to look for that, and to say that it did."""
-        if not self.replicas.is_whole:
-            return
-        self._life.vouch()
-        self._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))
+        self._chores_ns = None
+        self._shutdown.on_flushed(log)

@@ -48,17 +48,26 @@ class ControllerLink:
             if self._at is not None:
                 self._hang_up(mono_ns)
             self._at = at
-        if any(sent.until_ns <= mono_ns for sent in self._out.values()):
+        if self._out and mono_ns >= self._patience_ns():
             self._hang_up(mono_ns)
         if at is None or mono_ns < self._paused_until_ns:
             return
         while self._waiting:
             self._send(self._waiting.popleft(), at, mono_ns)
 
+    @property
+    def is_wanted(self) -> bool:
+        """Is anything to be sent, now or once there is an active controller?"""
+        return bool(self._waiting)
+
     def deadline_ns(self) -> int:
-        due = min((sent.until_ns for sent in self._out.values()), default=NEVER_NS)
         is_paused = self._waiting and self._at is not None
-        return min(due, self._paused_until_ns) if is_paused else due
+        paused_ns = self._paused_until_ns if is_paused else NEVER_NS
+        return min(self._patience_ns(), paused_ns) if self._out else paused_ns
+
+    def _patience_ns(self) -> int:
+        """Until when the first of those who are out may be without an answer."""
+        return min(sent.until_ns for sent in self._out.values())
 
     def on_response(self, correlation_id: int, response: Response, mono_ns: int) -> None:
         sent = self._out.pop(correlation_id, None)

@@ -13,7 +13,7 @@ from node.broker.retention import may_delete
 from node.controller.image import Image
 from node.controller.image.topics import INTERNAL
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Offset
+from node.ids import MS, NO_EPOCH, ConnectionId, Offset
 from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.wire.delete_records import (
@@ -67,7 +67,7 @@ class Deletions:
                 self._waiting.respond(connection, response)
 
     def deadline_ns(self) -> int:
-        return min((each.until_ns for each in self._waiting.requests()), default=NEVER_NS)
+        return self._waiting.earliest_ns(lambda each: each.until_ns)
 
     def _delete(self, requested: RecordsToDelete, image: Image) -> _Deleted:
         at = requested.partition

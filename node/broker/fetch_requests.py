@@ -7,14 +7,14 @@ that the log begins later.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
 from node import limits
-from node.broker.held_replicas import Held, HeldReplicas, Key, PartitionRefusal
+from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
 from node.broker.isr_changes import IsrChanges
+from node.broker.remote_replica import RemoteReplica
 from node.broker.replica_logs import ReplicaLog
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NO_OFFSET, ConnectionId, Offset
+from node.ids import MS, NO_EPOCH, NO_NODE, NO_OFFSET, ConnectionId, LogId, LogPosition, Offset
 from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.storage.storage_errors import CorruptLog
@@ -26,11 +26,14 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 
+# Who leads is told to those who took another one for it (KIP-951).
+_TELLING_WHO_LEADS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
 
 @dataclass(slots=True, kw_only=True)
 class _WaitingFetch:
     request: PartitionsFetchRequest
-    keys: frozenset[Key]  # of its partitions, all of which are served here
+    logs: frozenset[LogId]  # of its partitions, all of which are served here
     until_ns: int
 
 
@@ -38,9 +41,13 @@ class _WaitingFetch:
 class _Found:
     """Of one partition: what is told of it, and the records that are to be read: `size` bytes."""
 
-    told: FetchedRecords
+    requested: FetchedPartition
+    held: Held | None
+    refusal: PartitionRefusal | None = None
+    high_watermark: int = -1
+    log_start: int = NO_OFFSET
+    diverging: LogPosition | None = None
     log: ReplicaLog | None = None
-    offset: Offset = Offset(0)
     max_bytes: int = 0
     limit: Offset = Offset(0)
     size: int = 0
@@ -51,8 +58,6 @@ class FetchRequests:
         self._replicas = replicas
         self._changes = changes
         self._waiting = Waiting[_WaitingFetch](parking)
-        # To followers: of high watermarks, and of where logs begin.
-        self._told: dict[tuple[int, Key], tuple[int, int]] = {}
 
     def fetch(
         self, connection: ConnectionId, request: PartitionsFetchRequest, mono_ns: int
@@ -60,62 +65,114 @@ class FetchRequests:
         """None: answered later."""
         if request.session_error is not ErrorCode.NONE:
             return PartitionsFetchResponse(error=request.session_error)
-        if request.replica != CONSUMER:
-            self._count(request, mono_ns)
-        found = self._look(request)
+        found = self._look(request, mono_ns)
         if request.max_wait_ms <= 0 or self._is_enough(request, found):
             return self._tell(request, found)
         until_ns = mono_ns + request.max_wait_ms * MS
-        waiting = _WaitingFetch(request=request, keys=self._keys(request), until_ns=until_ns)
+        logs = frozenset(each.held.log for each in found if each.held is not None)
+        waiting = _WaitingFetch(request=request, logs=logs, until_ns=until_ns)
         self._waiting.park(connection, waiting)
         return None
 
-    def _keys(self, request: PartitionsFetchRequest) -> frozenset[Key]:
-        held = (self._replicas.find(each.partition) for each in request.partitions)
-        return frozenset(each.key for each in held if each is not None)
-
-    def is_awaited(self, partitions: Collection[Key]) -> bool:
+    def is_awaited(self, logs: Collection[LogId]) -> bool:
         """Does anybody wait for news of one of them?"""
-        return not all(each.keys.isdisjoint(partitions) for each in self._waiting.requests())
+        return not all(each.logs.isdisjoint(logs) for each in self._waiting.requests())
 
-    def poll(self, moved: Mapping[Key, Held], mono_ns: int) -> None:
+    def poll(self, moved: Mapping[LogId, Held], mono_ns: int) -> None:
         """Answer who waits for what is there now, or waited long enough."""
         for connection, waiting in self._waiting.all():
             is_late = mono_ns >= waiting.until_ns
-            if not is_late and waiting.keys.isdisjoint(moved):
+            if not is_late and waiting.logs.isdisjoint(moved):
                 continue
             found = self._look(waiting.request)
             if is_late or self._is_enough(waiting.request, found):
                 self._waiting.respond(connection, self._tell(waiting.request, found))
 
     def deadline_ns(self) -> int:
-        return min((each.until_ns for each in self._waiting.requests()), default=NEVER_NS)
+        return self._waiting.earliest_ns(lambda each: each.until_ns)
 
-    def _count(self, request: PartitionsFetchRequest, mono_ns: int) -> None:
-        """What a follower has, where its log does not diverge."""
+    def _look(self, request: PartitionsFetchRequest, arrived_ns: int | None = None) -> list[_Found]:
+        """What there is, without reading it: whoever waits for more has others look again.
+        `arrived_ns`: where it is looked at for the first time."""
+        left = min(max(request.max_bytes, 0), limits.MAX_PARTITIONS_FETCH_BYTES)
+        found: list[_Found] = []
+        has_none = True
         for each in request.partitions:
-            held = self._replicas.find(each.partition)
-            if held is None or self._refusal(request, each, held) is not ErrorCode.NONE:
-                continue
-            if self._has_moved(request, each, held, mono_ns):
-                self._replicas.note(held)
+            one = self._look_at(request, each, arrived_ns)
+            # The first batch is returned whatever the limits are, so that a consumer goes on
+            # (KIP-74).
+            if one.log is not None and (left or has_none):
+                self._measure(one, left)
+                left = max(0, left - one.size)
+                has_none = has_none and not one.size
+            found.append(one)
+        return found
 
-    def _has_moved(
-        self, request: PartitionsFetchRequest, each: FetchedPartition, held: Held, mono_ns: int
-    ) -> bool:
-        """Is there anything by it that others wait for? It asks for all that it follows, and has
-        more of one of them."""
+    def _look_at(
+        self,
+        request: PartitionsFetchRequest,
+        requested: FetchedPartition,
+        arrived_ns: int | None,
+    ) -> _Found:
+        held = self._replicas.find(requested.partition)
+        if held is None:
+            refusal = self._replicas.absent(requested.partition)
+            return _Found(requested=requested, held=None, refusal=refusal)
+        replica, error = held.replica, self._refusal(request, requested, held)
+        if error is not ErrorCode.NONE:
+            return _refused(requested, held, error)
+        offset, is_consumer = Offset(requested.offset), request.replica == CONSUMER
+        diverging = replica.divergence(requested.last_epoch, offset)
+        if arrived_ns is not None and not is_consumer:
+            self._count(request, requested, held, diverging, arrived_ns)
+        limit = replica.high_watermark if is_consumer else replica.end
+        has_more = diverging is None and offset < limit
+        return _Found(
+            requested=requested,
+            held=held,
+            high_watermark=replica.high_watermark,
+            log_start=replica.start,
+            diverging=diverging,
+            log=self._replicas.log_at(held, offset) if has_more else None,
+            limit=limit,
+        )
+
+    def _measure(self, found: _Found, left: int) -> None:
+        """How much of it is to be read, with so many bytes left."""
+        assert found.log is not None
+        assert found.held is not None
+        found.max_bytes = max(0, min(left, found.requested.max_bytes))
+        try:
+            found.size = found.log.readable(
+                Offset(found.requested.offset), found.max_bytes, found.limit
+            )
+        except CorruptLog as damage:
+            self._replicas.damaged(found.held, damage)
+            found.refusal = PartitionRefusal(error=ErrorCode.CORRUPT_MESSAGE)
+            found.high_watermark, found.log_start = -1, NO_OFFSET
+
+    def _count(
+        self,
+        request: PartitionsFetchRequest,
+        requested: FetchedPartition,
+        held: Held,
+        diverging: LogPosition | None,
+        mono_ns: int,
+    ) -> None:
+        """What a follower has, where its log does not diverge. Others may wait for it: it asks for
+        all that it follows, and has more of one of them."""
         replica = held.replica
         watermark = replica.high_watermark
-        begins = replica.told_start(request.replica, Offset(each.log_start))
-        if replica.divergence(each.last_epoch, Offset(each.offset)) is not None:
-            return begins
-        proposal = replica.fetched_by(
-            request.replica, Offset(each.offset), request.broker_epoch, mono_ns
-        )
-        if proposal is not None:
-            self._changes.propose(held, proposal)
-        return begins or proposal is not None or replica.high_watermark != watermark
+        has_moved = replica.told_start(request.replica, Offset(requested.log_start))
+        if diverging is None:
+            proposal = replica.fetched_by(
+                request.replica, Offset(requested.offset), request.broker_epoch, mono_ns
+            )
+            if proposal is not None:
+                self._changes.propose(held, proposal)
+                has_moved = True
+        if has_moved or replica.high_watermark != watermark:
+            self._replicas.note(held)
 
     def _refusal(
         self, request: PartitionsFetchRequest, requested: FetchedPartition, held: Held
@@ -138,99 +195,69 @@ class FetchRequests:
         )
         return ErrorCode.NONE if is_fine else ErrorCode.OFFSET_OUT_OF_RANGE
 
-    def _look(self, request: PartitionsFetchRequest) -> list[_Found]:
-        """What there is, without reading it: whoever waits for more has others look again."""
-        left = min(max(request.max_bytes, 0), limits.MAX_PARTITIONS_FETCH_BYTES)
-        found: list[_Found] = []
-        has_none = True
-        for each in request.partitions:
-            # The first batch is returned whatever the limits are, so that a consumer goes on
-            # (KIP-74).
-            found.append(self._look_at(request, each, left, may_exceed=has_none))
-            left = max(0, left - found[-1].size)
-            has_none = has_none and not found[-1].size
-        return found
-
-    def _look_at(
-        self,
-        request: PartitionsFetchRequest,
-        requested: FetchedPartition,
-        left: int,
-        *,
-        may_exceed: bool,
-    ) -> _Found:
-        held = self._replicas.find(requested.partition)
-        if held is None:
-            return _refused(requested, self._replicas.absent(requested.partition))
-        replica, error = held.replica, self._refusal(request, requested, held)
-        if error is not ErrorCode.NONE:
-            refusal = PartitionRefusal(
-                error=error, leader=replica.leader, leader_epoch=replica.leader_epoch
-            )
-            is_out = error is ErrorCode.OFFSET_OUT_OF_RANGE
-            return _refused(requested, refusal, replica.start if is_out else NO_OFFSET)
-        offset = Offset(requested.offset)
-        diverging = replica.divergence(requested.last_epoch, offset)
-        told = FetchedRecords(
-            partition=requested.partition,
-            high_watermark=replica.high_watermark,
-            log_start=replica.start,
-            diverging=diverging,
-        )
-        limit = replica.high_watermark if request.replica == CONSUMER else replica.end
-        log = self._replicas.log_at(held, offset)
-        if log is None or diverging is not None or offset >= limit or not (left or may_exceed):
-            return _Found(told=told)
-        most = max(0, min(left, requested.max_bytes))
-        try:
-            size = log.readable(offset, most, limit)
-        except CorruptLog as damage:
-            self._replicas.damaged(held, damage)
-            return _refused(requested, PartitionRefusal(error=ErrorCode.CORRUPT_MESSAGE))
-        return _Found(told=told, log=log, offset=offset, max_bytes=most, limit=limit, size=size)
-
     def _is_enough(self, request: PartitionsFetchRequest, found: list[_Found]) -> bool:
+        if not found:
+            return request.min_bytes == 0
+        if any(each.refusal is not None or each.diverging is not None for each in found):
+            return True
         wanted = min(max(request.min_bytes, 1), limits.MAX_PARTITIONS_FETCH_BYTES)
-        told = [each.told for each in found]
-        is_news = any(each.error is not ErrorCode.NONE or each.diverging for each in told)
-        if sum(each.size for each in found) >= wanted or is_news or not found:
-            return bool(found) or request.min_bytes == 0
+        if sum(each.size for each in found) >= wanted:
+            return True
         return request.replica != CONSUMER and any(
-            self._told.get(_told_key(request, each)) != _news(each) for each in told
+            _follower(request, each).told != (each.high_watermark, each.log_start) for each in found
         )
 
     def _tell(
         self, request: PartitionsFetchRequest, found: list[_Found]
     ) -> PartitionsFetchResponse:
-        response = PartitionsFetchResponse(partitions=tuple(map(_read, found)))
         if request.replica != CONSUMER:
-            for each in response.partitions:
-                # Else anybody could have it remember names of followers without end.
-                if each.error is ErrorCode.NONE:
-                    self._told[_told_key(request, each)] = _news(each)
-        return response
+            for each in found:
+                if each.refusal is None:
+                    told = Offset(each.high_watermark), Offset(each.log_start)
+                    _follower(request, each).told = told
+        return PartitionsFetchResponse(partitions=tuple(map(_read, found)))
 
 
-def _refused(
-    requested: FetchedPartition, absent: PartitionRefusal, log_start: Offset | int = NO_OFFSET
-) -> _Found:
-    """Who leads is told to those who took another one for it (KIP-951)."""
-    told = FetchedRecords(partition=requested.partition, error=absent.error, log_start=log_start)
-    if absent.error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
-        told = replace(told, leader=absent.leader, leader_epoch=absent.leader_epoch)
-    return _Found(told=told)
+def _refused(requested: FetchedPartition, held: Held, error: ErrorCode) -> _Found:
+    replica = held.replica
+    refusal = PartitionRefusal(
+        error=error, leader=replica.leader, leader_epoch=replica.leader_epoch
+    )
+    is_out = error is ErrorCode.OFFSET_OUT_OF_RANGE
+    return _Found(
+        requested=requested,
+        held=held,
+        refusal=refusal,
+        log_start=replica.start if is_out else NO_OFFSET,
+    )
+
+
+def _follower(request: PartitionsFetchRequest, found: _Found) -> RemoteReplica:
+    """Who asks, as the leader of a partition that it is not refused knows it."""
+    assert found.held is not None
+    assert found.held.replica.leading is not None
+    return found.held.replica.leading.followers[request.replica]
 
 
 def _read(found: _Found) -> FetchedRecords:
-    if found.log is None or found.size == 0:
-        return found.told
-    records = found.log.read_below(found.offset, found.max_bytes, found.limit)
-    return replace(found.told, records=records)
-
-
-def _told_key(request: PartitionsFetchRequest, each: FetchedRecords) -> tuple[int, Key]:
-    return request.replica, (each.partition.id, each.partition.index)
-
-
-def _news(each: FetchedRecords) -> tuple[int, int]:
-    return each.high_watermark, each.log_start
+    log, refusal, partition = found.log, found.refusal, found.requested.partition
+    if refusal is not None:
+        tells_leader = refusal.error in _TELLING_WHO_LEADS
+        return FetchedRecords(
+            partition=partition,
+            error=refusal.error,
+            log_start=found.log_start,
+            leader=refusal.leader if tells_leader else NO_NODE,
+            leader_epoch=refusal.leader_epoch if tells_leader else NO_EPOCH,
+        )
+    records = b""
+    if log is not None and found.size:
+        offset = Offset(found.requested.offset)
+        records = log.read_below(offset, found.max_bytes, found.limit)
+    return FetchedRecords(
+        partition=partition,
+        high_watermark=found.high_watermark,
+        log_start=found.log_start,
+        diverging=found.diverging,
+        records=records,
+    )

@@ -16,7 +16,7 @@ from node.config import BrokerRole
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NO_EPOCH, ChannelId, NodeId, Offset
+from node.ids import MS, NEVER_NS, NO_EPOCH, ChannelId, LogId, NodeId, Offset
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.records.batch import HEADER_SIZE, DamagedBatch, read_header, split_batches
@@ -38,7 +38,7 @@ class _Fetcher:
 
     at: Endpoint | None = None
     correlation_id: int = 0
-    requested: dict[Key, tuple[int, Offset]] = field(
+    requested: dict[LogId, tuple[int, Offset]] = field(
         default_factory=dict
     )  # in which epoch, from where
     # What was refused: in which epoch, and until when it is not asked for again in that one.
@@ -51,6 +51,11 @@ class _Fetcher:
         if self.is_out or not self.refused:
             return self.due_ns
         return max(self.due_ns, min(map(self.wanted_ns, followed)))
+
+    def wanted(self, followed: list[Held], mono_ns: int) -> list[Held]:
+        if not self.refused:
+            return followed
+        return [held for held in followed if self.wanted_ns(held) <= mono_ns]
 
     def wanted_ns(self, held: Held) -> int:
         """From when on it is asked for."""
@@ -94,8 +99,7 @@ class Fetchers:
             if fetcher.is_out:
                 self._hang_up(leader, fetcher, mono_ns)
             elif at is not None:
-                wanted = [held for held in followed if fetcher.wanted_ns(held) <= mono_ns]
-                self._send(leader, fetcher, at, wanted, mono_ns)
+                self._send(leader, fetcher, at, fetcher.wanted(followed, mono_ns), mono_ns)
 
     def deadline_ns(self) -> int:
         return min(
@@ -117,7 +121,8 @@ class Fetchers:
         if not isinstance(response, PartitionsFetchResponse) or response.error:
             fetcher.due_ns = mono_ns + self._backoff_ns
             return
-        fetcher.refused = {key: row for key, row in fetcher.refused.items() if row[1] > mono_ns}
+        if fetcher.refused:
+            fetcher.refused = {key: row for key, row in fetcher.refused.items() if row[1] > mono_ns}
         for each in response.partitions:
             held = self._replicas.find(each.partition)
             if held is not None and not self._take(fetcher, held, each, mono_ns):
@@ -153,7 +158,7 @@ class Fetchers:
         self, leader: NodeId, fetcher: _Fetcher, at: Endpoint, followed: list[Held], mono_ns: int
     ) -> None:
         fetcher.requested = {
-            held.key: (held.replica.leader_epoch, held.replica.end) for held in followed
+            held.log: (held.replica.leader_epoch, held.replica.end) for held in followed
         }
         fetcher.correlation_id = (fetcher.correlation_id + 1) % 2**31
         fetcher.is_out, fetcher.due_ns = True, mono_ns + self._role.socket_ms * MS
@@ -193,7 +198,7 @@ class Fetchers:
         replica = held.replica
         if replica.leading is not None:
             return True
-        if fetcher.requested.get(held.key) != (replica.leader_epoch, replica.end):
+        if fetcher.requested.get(held.log) != (replica.leader_epoch, replica.end):
             return True
         log_start = Offset(max(told.log_start, 0))
         is_empty = replica.start == replica.end  # nor is an epoch known by which logs part
@@ -205,7 +210,7 @@ class Fetchers:
         if told.diverging is not None:
             self._replicas.truncate(held, replica.truncation(told.diverging))
             return True
-        is_sound = self._append(held, told.records, mono_ns)
+        is_sound = not told.records or self._append(held, told.records, mono_ns)
         before = replica.high_watermark
         replica.told_high_watermark(Offset(max(told.high_watermark, 0)))
         if replica.high_watermark != before:
@@ -232,7 +237,7 @@ class Fetchers:
         if batches:
             data = b"".join(batch.data for batch in batches)
             self._replicas.append(held, data, [batch.header for batch in batches], mono_ns)
-        return bool(batches) or not records
+        return bool(batches)
 
     def _begin_with(self, held: Held, records: bytes) -> None:
         """An empty log begins where the leader's may, within a batch: it gets the whole batch

@@ -77,6 +77,8 @@ class Forwarding:
             # Also where no answer is waited for: what is handed on next would go to who led before.
             for channel in list(self._used):
                 self._hang_up(channel, mono_ns)
+        if not self._waiting and not self._out:
+            return
         for channel, out in list(self._out.items()):
             if mono_ns >= out.until_ns:
                 self._hang_up(channel, mono_ns)

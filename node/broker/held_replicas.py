@@ -86,15 +86,16 @@ class HeldReplicas:
         self._role = role
         self._may_join = may_join
         self._outbox = outbox
-        self._held: dict[Key, Held] = {}
-        self._ids: dict[str, UUID] = {}  # of topics, by name
+        # By topics' ids as numbers: nothing is asked more often, and UUIDs take longer to compare.
+        self._held: dict[tuple[int, int], Held] = {}
+        self._ids: dict[str, int] = {}  # of topics, by name
         self._starts: dict[LogId, Offset] = {}  # raised in this step
         self._image: Image | None = None  # the newest that was told
         self._placement = LogPlacement(logs)
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
-        self.moved: dict[Key, Held] = {}
+        self.moved: dict[LogId, Held] = {}
         self._untold: dict[Key, Held] = {}  # of these since the last `trace`
-        self._appended: dict[Key, Held] = {}  # in this step
+        self._appended: dict[LogId, Held] = {}  # in this step
         self.times_told = 0  # by the metadata log, who leads
 
     # --- what is asked ---
@@ -104,9 +105,11 @@ class HeldReplicas:
 
     def find(self, partition: TopicPartition) -> Held | None:
         """By the topic's id, where that is said, or by its name."""
-        by_id = partition.id.int  # nothing is asked more often: UUIDs take longer to compare
-        topic = partition.id if by_id else self._ids.get(partition.name)
+        topic = partition.id.int or self._ids.get(partition.name)
         return None if topic is None else self._held.get((topic, partition.index))
+
+    def by_key(self, key: Key) -> Held | None:
+        return self._held.get(_place(key))
 
     def absent(self, at: TopicPartition) -> PartitionRefusal:
         """Of one that `find` does not find. Others may have it: who asks has to look for them, and
@@ -177,13 +180,13 @@ class HeldReplicas:
         for key, state in image.topics.partitions():
             if self._me in state.replicas:
                 self._tell(image, key, state, mono_ns)
-        self._ids = {held.name: key[0] for key, held in self._held.items()}
+        self._ids = {held.name: topic for (topic, _), held in self._held.items()}
         if self._image is None:
             self._remove_strays()
         self._image = image
 
     def _let_go(self, held: Held) -> None:
-        del self._held[held.key]
+        del self._held[_place(held.key)]
         self._placement.remove(held.log)
         self._starts.pop(held.log, None)
         self._outbox.emit(RemoveLog(log=held.log))
@@ -197,7 +200,7 @@ class HeldReplicas:
             self._outbox.emit(RemoveLog(log=log))
 
     def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
-        held = self._held.get(key) or self._make(image, key, state)
+        held = self.by_key(key) or self._make(image, key, state)
         self._limit_segments(held, image)
         configured = topic_number(image, held.name, _MIN_ISR, self._default_min_isr)
         replica = held.replica
@@ -247,7 +250,7 @@ class HeldReplicas:
             may_join=self._may_join,
             lag_ns=self._role.lag_ms * MS,
         )
-        held = self._held[key] = Held(
+        held = self._held[_place(key)] = Held(
             key=key, name=topic.name, log=log, directory=directory, replica=replica
         )
         return held
@@ -256,7 +259,7 @@ class HeldReplicas:
 
     def note(self, held: Held) -> None:
         """Something of it may have changed: whoever waits for that looks again."""
-        self.moved[held.key] = self._untold[held.key] = held
+        self.moved[held.log] = self._untold[held.key] = held
 
     def trace_reindexed(self) -> None:
         """Since it was told last."""
@@ -270,12 +273,12 @@ class HeldReplicas:
             held.traced = trace_replica(held.key, held.replica, held.traced, self._outbox)
         self._untold.clear()
 
-    def take_moved(self) -> Mapping[Key, Held]:
+    def take_moved(self) -> Mapping[LogId, Held]:
         """For whoever waits for that; from now on it counts no more."""
         moved, self.moved = self.moved, {}
         return moved
 
-    def end_step(self, is_awaited: Callable[[Collection[Key]], bool]) -> None:
+    def end_step(self, is_awaited: Callable[[Collection[LogId]], bool]) -> None:
         """What was appended is in the logs by the next one: whoever waits to read it looks then."""
         if self._appended and is_awaited(self._appended):
             self.moved.update(self._appended)
@@ -291,7 +294,7 @@ class HeldReplicas:
                 Epoch(header.leader_epoch), header.base_offset, header.next_offset, mono_ns
             )
         self.note(held)
-        self._appended[held.key] = held
+        self._appended[held.log] = held
 
     def truncate(self, held: Held, end: Offset) -> None:
         trace_truncation(held.key, held.replica, end, self._outbox)
@@ -322,6 +325,10 @@ class HeldReplicas:
         if self._starts:
             self._outbox.emit(RaiseLogStarts(starts=self._starts))
             self._starts = {}
+
+
+def _place(key: Key) -> tuple[int, int]:
+    return key[0].int, key[1]
 
 
 def topic_number(image: Image, topic: str, key: str, default: int) -> int:

@@ -7,7 +7,7 @@ from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.isr import Proposal
 from node.broker.lifecycle import Lifecycle
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NodeId
+from node.ids import MS, NodeId
 from node.wire.alter_partition import (
     AlteredPartition,
     AlterPartitionRequest,
@@ -38,18 +38,24 @@ class IsrChanges:
 
     def poll(self, mono_ns: int) -> None:
         """Propose what is due."""
+        if self._again:
+            self._propose_again(mono_ns)
+        if mono_ns >= self._next_look_ns:
+            self._next_look_ns = mono_ns + self._look_ns
+            self._shrink(mono_ns)
+
+    def deadline_ns(self) -> int:
+        if not self._again:
+            return self._next_look_ns
+        return min(self._next_look_ns, *(at for at, _, _ in self._again))
+
+    def _propose_again(self, mono_ns: int) -> None:
         due = [each for each in self._again if each[0] <= mono_ns]
         self._again = [each for each in self._again if each[0] > mono_ns]
         for _, held, proposal in due:
             leading = held.replica.leading
             if leading is not None and leading.isr.pending is proposal:
                 self.propose(held, proposal)
-        if mono_ns >= self._next_look_ns:
-            self._next_look_ns = mono_ns + self._look_ns
-            self._shrink(mono_ns)
-
-    def deadline_ns(self) -> int:
-        return min(self._next_look_ns, *(at for at, _, _ in self._again), NEVER_NS)
 
     def propose(self, held: Held, proposal: Proposal) -> None:
         isr = tuple(

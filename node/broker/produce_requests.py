@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from struct import Struct
 
-from node.broker.held_replicas import Held, HeldReplicas, Key, PartitionRefusal
+from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
 from node.controller.image.topics import INTERNAL
 from node.effects import CloseConnection, NoResponse
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Epoch, Offset
+from node.ids import MS, NO_EPOCH, ConnectionId, Epoch, LogId, Offset
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
@@ -77,21 +77,21 @@ class ProduceRequests:
         else:
             self._outbox.emit(NoResponse(connection=connection))
 
-    def poll(self, moved: Mapping[Key, Held], mono_ns: int) -> None:
+    def poll(self, moved: Mapping[LogId, Held], mono_ns: int) -> None:
         """Answer who waits for what all have now, or waited for too long."""
         if not self._waiting:
             return
         for connection, waiting in self._waiting.all():
             is_late = mono_ns >= waiting.until_ns
             for each in waiting.appended:
-                if is_late or (each.held is not None and each.held.key in moved):
+                if is_late or (each.held is not None and each.held.log in moved):
                     _settle(each, is_late=is_late)
             if all(each.held is None for each in waiting.appended):
                 results = tuple(each.result for each in waiting.appended)
                 self._waiting.respond(connection, ProduceResponse(results=results))
 
     def deadline_ns(self) -> int:
-        return min((each.until_ns for each in self._waiting.requests()), default=NEVER_NS)
+        return self._waiting.earliest_ns(lambda each: each.until_ns)
 
     def _append(
         self, request: ProduceRequest, produced: ProducedPartition, mono_ns: int

@@ -4,7 +4,7 @@ from node.broker.controller_link import ControllerLink
 from node.broker.lifecycle import Lifecycle
 from node.broker.producers import NO_PRODUCER, NO_PRODUCER_EPOCH
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ConnectionId, NodeId
+from node.ids import MS, ConnectionId, NodeId
 from node.parking import Parking, Waiting
 from node.wire.apis import Response
 from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -45,12 +45,14 @@ class ProducerIdSource:
 
     def poll(self, mono_ns: int) -> None:
         """Answer who has waited for too long."""
+        if not self._waiting:
+            return
         for connection, until_ns in self._waiting.all():
             if mono_ns >= until_ns:
                 self._waiting.respond(connection, _TOO_LATE)
 
     def deadline_ns(self) -> int:
-        return min(self._waiting.requests(), default=NEVER_NS)
+        return self._waiting.earliest_ns(lambda until_ns: until_ns)
 
     def _taken(self) -> InitProducerIdResponse:
         self._next += 1

@@ -12,6 +12,7 @@ class RemoteReplica:
     end: Offset | None = None  # of its log; None: it has not fetched yet
     caught_up_ns: int  # when its log last ended where the leader's did
     start: Offset | None = None  # of its log; None: as `end`
+    told: tuple[Offset, Offset] | None = None  # of the leader: its high watermark, and its start
     broker_epoch: int = ANY_EPOCH  # in which it fetched
     _leader_end: Offset | None = None  # of the leader's log at its last Fetch
     _fetched_ns: int = 0

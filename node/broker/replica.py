@@ -329,12 +329,11 @@ class Replica:
 
     def _expansion(self, leading: Leading, broker: NodeId) -> Proposal | None:
         """It has all that anybody was shown, and what this leader began with (KIP-966, Kip320)."""
+        if broker in leading.isr.maximal or leading.isr.pending is not None:
+            return None
         follower = leading.followers[broker]
-        has_all = follower.end is not None and (
-            follower.end >= max(self.high_watermark, leading.epoch_start)
-        )
-        is_in = broker in leading.isr.maximal
-        if is_in or not has_all or leading.isr.pending is not None:
+        needed = max(self.high_watermark, leading.epoch_start)
+        if follower.end is None or follower.end < needed:
             return None
         if not self._may_join(broker, follower.broker_epoch):
             return None
@@ -365,7 +364,7 @@ class Replica:
         """As far as all have it who are counted on, if that is any further."""
         leading = self.leading
         assert leading is not None
-        if len(leading.isr.committed) < self._min_isr:
+        if self.high_watermark == self.end or len(leading.isr.committed) < self._min_isr:
             return
         ends = [self.end]
         for broker, follower in leading.followers.items():

@@ -4,7 +4,6 @@ from node import limits
 from node.errors import ErrorCode
 from node.ids import (
     MS,
-    NEVER_NS,
     ConnectionId,
     Epoch,
     LogPosition,
@@ -153,9 +152,7 @@ class LeaderFetch:
         return None
 
     def deadline_ns(self) -> int:
-        if not self._parked:
-            return NEVER_NS
-        return min(parked.deadline_ns for parked in self._parked.requests())
+        return self._parked.earliest_ns(lambda parked: parked.deadline_ns)
 
     def _is_worth_a_response(self, request: FetchRequest) -> bool:
         known = self._leader().high_watermark

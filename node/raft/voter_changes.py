@@ -19,7 +19,7 @@ from dataclasses import field, replace
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import NEVER_NS, ZERO_UUID, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.ids import ZERO_UUID, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.raft import deadlines
@@ -179,9 +179,7 @@ class VoterChanges:
                 self._waiting.respond(connection, response)
 
     def deadline_ns(self) -> int:
-        if not self._waiting:
-            return NEVER_NS
-        return min(waiting.deadline_ns for waiting in self._waiting.requests())
+        return self._waiting.earliest_ns(lambda waiting: waiting.deadline_ns)
 
     def is_removed(self, leader: Leader) -> bool:
         """Is it committed that this leader votes no more? Until then it leads on, so that its

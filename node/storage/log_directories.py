@@ -6,7 +6,7 @@ in Kafka: it may be taken to another place, and the order in which they are name
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Self
+from typing import NamedTuple, Self
 from uuid import UUID
 
 from node.effects import SegmentLimits
@@ -29,6 +29,13 @@ class LogDirectory:
     disk: Disk
 
 
+class _Place(NamedTuple):
+    """Of a log: the directory that it is in, and all logs there."""
+
+    directory: UUID
+    logs: PartitionLogs
+
+
 @dataclass(slots=True, kw_only=True)
 class LogDirectories(Mapping[LogId, PartitionLog]):
     """`previous_epoch`: of the last process, if that shut down in good order and left all that it
@@ -37,7 +44,7 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
     previous_epoch: int
     high_watermarks: Mapping[LogId, Offset]  # of the last life, as each log's directory has it
     _in: Mapping[UUID, PartitionLogs]  # in the order in which they are named
-    _places: dict[LogId, UUID] = field(default_factory=dict)
+    _places: dict[LogId, _Place] = field(default_factory=dict)
 
     @classmethod
     def open(cls, directories: Sequence[LogDirectory], limits: SegmentLimits) -> Self:
@@ -59,13 +66,15 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
                 if log in logs.high_watermarks
             },
             _in=found,
-            _places={log: directory for directory, logs in found.items() for log in logs},
+            _places={
+                log: _Place(directory, logs) for directory, logs in found.items() for log in logs
+            },
         )
 
     # --- what is asked ---
 
     def __getitem__(self, log: LogId) -> PartitionLog:
-        return self._in[self._places[log]][log]
+        return self._places[log].logs[log]
 
     def __iter__(self) -> Iterator[LogId]:
         return iter(sorted(self._places))
@@ -78,11 +87,11 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
         return tuple(self._in)
 
     def find(self, log: LogId) -> PartitionLog | None:
-        directory = self._places.get(log)
-        return None if directory is None else self._in[directory].find(log)
+        place = self._places.get(log)
+        return None if place is None else place.logs.find(log)
 
     def directory_of(self, log: LogId) -> UUID:
-        return self._places[log]
+        return self._places[log].directory
 
     def take_reindexed(self) -> list[Reindexed]:
         return [each for logs in self._in.values() for each in logs.take_reindexed()]
@@ -95,19 +104,19 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
     def create(self, log: LogId, topic: UUID, directory: UUID) -> None:
         """An empty one; one of another topic of that name goes, wherever that was."""
         before = self._places.get(log)
-        if before not in (None, directory):
+        if before is not None and before.directory != directory:
             self.remove(log)
-        self._in[directory].create(log, topic)
-        self._places[log] = directory
+        place = self._places[log] = _Place(directory, self._in[directory])
+        place.logs.create(log, topic)
 
     def remove(self, log: LogId) -> None:
-        self._in[self._places.pop(log)].remove(log)
+        self._places.pop(log).logs.remove(log)
 
     def limit_segments(self, log: LogId, limits: SegmentLimits) -> None:
-        self._in[self._places[log]].limit_segments(log, limits)
+        self._places[log].logs.limit_segments(log, limits)
 
     def restart(self, log: LogId, start: Offset) -> None:
-        self._in[self._places[log]].restart(log, start)
+        self._places[log].logs.restart(log, start)
 
     def raise_starts(self, starts: Mapping[LogId, Offset]) -> None:
         for directory, own in self._by_directory(starts).items():
@@ -127,7 +136,7 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
     def _by_directory(self, offsets: Mapping[LogId, Offset]) -> dict[UUID, dict[LogId, Offset]]:
         own: dict[UUID, dict[LogId, Offset]] = {directory: {} for directory in self._in}
         for log, offset in offsets.items():
-            own[self._places[log]][log] = offset
+            own[self._places[log].directory][log] = offset
         return own
 
 

@@ -45,8 +45,8 @@ def by_topic(
     items: Iterable[T], partition_of: Callable[[T], TopicPartition]
 ) -> list[tuple[TopicPartition, list[T]]]:
     """One of each topic's partitions, and all items of that topic; both in their order."""
-    found: dict[tuple[int, str, UUID], tuple[TopicPartition, list[T]]] = {}
+    found: dict[tuple[int, str, int], tuple[TopicPartition, list[T]]] = {}
     for item in items:
         at = partition_of(item)
-        found.setdefault((at.entry, at.name, at.id), (at, []))[1].append(item)
+        found.setdefault((at.entry, at.name, at.id.int), (at, []))[1].append(item)
     return list(found.values())

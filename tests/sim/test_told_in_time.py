@@ -1,6 +1,7 @@
-"""Who waits at a broker is told in the step in which it can be.
+"""Who waits at a broker is told in the step in which it can be, and what is due is done then.
 
-A broker looks only at those whose partitions have moved; here all are looked at, after every step.
+A broker looks only at those whose partitions have moved, and at what else is due only when it can
+be; here all is looked at, after every step.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,13 @@ from node.ids import Now
 
 @pytest.mark.parametrize(
     ("scenario", "seed"),
-    [("isr-shrink-storm", 1), ("swarm-brokers", 1), ("swarm-brokers", 2)],
+    [
+        ("isr-shrink-storm", 1),
+        ("last-replica-standing", 1),
+        ("heartbeat-cut", 1),
+        ("swarm-brokers", 1),
+        ("swarm-brokers", 2),
+    ],
 )
 def test_nobody_who_waits_is_overlooked(
     scenario: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -32,6 +39,7 @@ def test_nobody_who_waits_is_overlooked(
         poll(self, now)
         overlooked.extend(_fetches_overlooked(self))
         overlooked.extend(_produce_overlooked(self))
+        overlooked.extend(_chores_overlooked(self, now))
         waited += bool(self._fetched._waiting) + bool(self._produced._waiting)
 
     monkeypatch.setattr(Broker, "poll", poll_and_look)
@@ -44,10 +52,23 @@ def test_nobody_who_waits_is_overlooked(
 def _fetches_overlooked(broker: Broker) -> Iterator[str]:
     fetches = broker._fetched
     for _, waiting in fetches._waiting.all():
-        if not waiting.keys.isdisjoint(broker.replicas.moved):
+        if not waiting.logs.isdisjoint(broker.replicas.moved):
             assert broker.deadline_ns() == 0, "the next step is to come at once"
         elif fetches._is_enough(waiting.request, fetches._look(waiting.request)):
             yield str(waiting.request)
+
+
+def _chores_overlooked(broker: Broker, now: Now) -> Iterator[str]:
+    known_ns, link = broker._chores_ns, broker._link
+    if known_ns is not None and broker._earliest_chore_ns() < known_ns:
+        yield f"at {now.mono_ns}: something is due before {known_ns}"
+    life, told = broker.lifecycle, broker._life._told
+    if told is None or told[1:] != (life.epoch, life.is_fenced):
+        yield f"at {now.mono_ns}: {told} is told of its life, and that has changed"
+    if link._waiting and link._at is not None and now.mono_ns >= link._paused_until_ns:
+        yield f"at {now.mono_ns}: {link._waiting[0].request} is not sent"
+    if broker.follower.applied != broker._followed and broker._may_follow():
+        yield f"at {now.mono_ns}: replicas were not told of {broker.follower.applied}"
 
 
 def _produce_overlooked(broker: Broker) -> Iterator[str]:

@@ -135,7 +135,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """It is dropped when it is due."""
 
     def _run_once(self) -> None:
-        """One turn: what is ready now, or what the next moment brings."""
+        """Turns, until it is to stop: asyncio asks for one, and looks whether it is, in between."""
+        self._turn()
+        while not self._stopping:
+            self._turn()
+
+    def _turn(self) -> None:
+        """What is ready now, or what the next moment brings."""
         while self._signals:
             self._ready.append(self._handlers[self._signals.popleft()])
         self._turns += 1

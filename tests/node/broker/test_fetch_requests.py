@@ -99,8 +99,11 @@ class Client:
         return done.frame
 
 
-def remembered(client: Client) -> int:
-    return len(client.broker.node.core.role._fetched._told)
+def remembered(client: Client) -> list[NodeId]:
+    """Those who were told something, by any of its replicas."""
+    replicas = [held.replica for held in client.broker.node.core.role.replicas.all()]
+    known = [each.leading.followers for each in replicas if each.leading is not None]
+    return [who for followers in known for who, each in followers.items() if each.told is not None]
 
 
 def test_no_follower_is_remembered_that_is_none() -> None:
@@ -110,9 +113,9 @@ def test_no_follower_is_remembered_that_is_none() -> None:
         answer = client.fetch(AT, unknown, replica=NodeId(100 + number))
         assert all(each.error for each in answer.partitions)
         client.fetch(unknown, replica=FOLLOWER)
-    assert remembered(client) == 0
+    assert remembered(client) == []
     assert client.fetch(AT, replica=FOLLOWER).partitions[0].error is ErrorCode.NONE
-    assert remembered(client) == 1
+    assert remembered(client) == [FOLLOWER]
 
 
 def test_an_answer_is_no_larger_than_others_take(monkeypatch: pytest.MonkeyPatch) -> None:

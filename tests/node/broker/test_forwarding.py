@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, field
 
+import pytest
+
 from node.broker.forwarding import Forwarding
 from node.effects import CloseConnection, DisconnectPeer, SendResponse
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ChannelId, ConnectionId
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Now
 from node.outbox import Outbox, Output, RequestTo, ResponseTo
 from node.parking import Parking
 from node.wire import broker_frames
@@ -14,6 +16,7 @@ from node.wire.apis import HandedOn
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
 from node.wire.frames import encode_request
+from tests.support.stepped_broker import LISTENER, SteppedBroker
 
 FIRST = Endpoint(name="CONTROLLER", host="node-1", port=9101)
 SECOND = Endpoint(name="CONTROLLER", host="node-2", port=9102)
@@ -200,3 +203,36 @@ def test_errors_of_the_envelope_are_as_kafka_tells_them() -> None:
     (closed,) = world.answer(ask, EnvelopeResponse(error=ErrorCode.UNSUPPORTED_VERSION))
     assert isinstance(closed, CloseConnection)
     assert closed.connection == 2
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_broker_that_only_serves_records_else_knows_when_to_ask_again(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_lost: bool,
+) -> None:
+    """It asks all its parts when they have something to do only as something came in for them."""
+    core = SteppedBroker().node.core
+    broker, outbox = core.role, core._outbox
+    monkeypatch.setattr(broker.follower, "leader_at", lambda: FIRST)
+
+    def go_on(now_ns: int) -> RequestTo | None:
+        broker.poll(Now(now_ns, now_ns))
+        sent = [each for each in outbox.drain() if isinstance(each, RequestTo)]
+        return next((each for each in sent if Forwarding.serves(each.channel)), None)
+
+    assert broker.handle(ConnectionId(1), LISTENER, request(), Now(0, 0)) is None
+    ask = go_on(0)
+    assert ask is not None
+    assert broker.deadline_ns() > 0
+    if is_lost:
+        broker.on_lost(ask.channel, 0)
+    else:
+        refusal = EnvelopeResponse(error=ErrorCode.NOT_CONTROLLER)
+        broker.on_response(ask.channel, ask.correlation_id, refusal, 0)
+    now_ns, again = 0, go_on(0)
+    while again is None:
+        now_ns = broker.deadline_ns()
+        assert 0 < now_ns <= 100 * MS
+        again = go_on(now_ns)
+    assert (again.request, now_ns) == (ask.request, 100 * MS)

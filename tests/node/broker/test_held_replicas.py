@@ -121,7 +121,7 @@ def test_who_is_fenced_outside_the_isr_holds_nobody_up() -> None:
     led.lagging_follower()
     led.tell(4, BrokerRegistrationChangeRecord(broker_id=OTHER, broker_epoch=7, fenced=1))
     assert led.held.replica.high_watermark == 1
-    assert led.held.key in led.replicas.moved, "whoever waits for that looks again"
+    assert led.held.log in led.replicas.moved, "whoever waits for that looks again"
 
 
 def test_what_leaves_the_partition_as_it_was_moves_nothing() -> None:

@@ -213,8 +213,10 @@ class WatchedBroker:
 
     def _keep_up_with_all(self, held: Held, leading: Leading) -> None:
         replica, isr = held.replica, self._isrs.get(held.key)
+        if isr is None or _waits_for_one(isr, leading, replica.high_watermark):
+            return
         own = self._watch.promised(held.key, self._held.image)
-        if isr is None or own is None:
+        if own is None:
             return
         followers = {
             broker: follower.end
@@ -243,6 +245,15 @@ class WatchedBroker:
         logs = self._watch.logs(key)
         partition.check_isr(self._held.logs[key], Offset(self._marks[key]), logs, newest)
         partition.recover(logs, newest)
+
+
+def _waits_for_one(isr: _Isr, leading: Leading, mark: Offset) -> bool:
+    """Does one of the ISR have no more than is shown already? In most steps: no more is to be
+    looked at then."""
+    for broker, follower in leading.followers.items():
+        if broker in isr.maximal and (follower.end is None or follower.end <= mark):
+            return True
+    return False
 
 
 def _isr(fields: Mapping[str, TraceValue]) -> _Isr:
