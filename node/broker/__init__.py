@@ -20,6 +20,7 @@
     fetch_requests.py          what it gives to followers and consumers, and learns by that
     deletions.py               records that nobody needs any more: logs that begin later
     retention.py               old segments, and those of logs that have grown too large
+    topic_settings.py          how topics are configured, as it goes by that
     offset_requests.py         where logs and epochs end
     topic_descriptions.py      who is up, and who leads what
     partition_descriptions.py  how partitions stand, a page at a time

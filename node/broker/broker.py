@@ -91,10 +91,8 @@ class Broker:
         )
         self._life = LifeTraces(self.lifecycle, logs.previous_epoch, outbox)
         self.replicas = HeldReplicas(me, logs, config.brokers, role, self.may_join, outbox)
-        self._checkpoint = HighWatermarkCheckpoint(self.replicas, outbox)
-        self._shutdown = Shutdown(
-            logs, self.replicas, self.lifecycle, self._life, self._checkpoint, outbox
-        )
+        self._checkpoint = HighWatermarkCheckpoint(self.replicas)
+        self._shutdown = Shutdown(logs, self.replicas, self.lifecycle, self._life, outbox)
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
         self._reports = DirectoryReports(me, self.replicas, self.lifecycle, self._link)
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)

@@ -5,30 +5,20 @@ min.insync.replicas and no high watermark may move, it would show consumers noth
 """
 
 from node.broker.held_replicas import HeldReplicas
-from node.effects import SaveHighWatermarks
-from node.ids import MS, LogId, Offset
-from node.outbox import Outbox
+from node.ids import MS
 
 _INTERVAL_NS = 5000 * MS  # replica.high.watermark.checkpoint.interval.ms
 
 
 class HighWatermarkCheckpoint:
-    def __init__(self, replicas: HeldReplicas, outbox: Outbox) -> None:
+    def __init__(self, replicas: HeldReplicas) -> None:
         self._replicas = replicas
-        self._outbox = outbox
-        self._saved: dict[LogId, Offset] = {}
         self._due_ns = 0
 
     def poll(self, mono_ns: int) -> None:
         if mono_ns >= self._due_ns:
             self._due_ns = mono_ns + _INTERVAL_NS
-            self.save()
+            self._replicas.save_high_watermarks()
 
     def deadline_ns(self) -> int:
         return self._due_ns
-
-    def save(self) -> None:
-        offsets = {held.log: held.replica.high_watermark for held in self._replicas.all()}
-        if offsets != self._saved:
-            self._saved = offsets
-            self._outbox.emit(SaveHighWatermarks(offsets=offsets))

@@ -14,6 +14,7 @@ from node.broker.replica_traces import (
     trace_replica,
     trace_truncation,
 )
+from node.broker.topic_settings import segment_limits, topic_number
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image, Partition
 from node.effects import (
@@ -23,6 +24,7 @@ from node.effects import (
     RaiseLogStarts,
     RemoveLog,
     RestartLog,
+    SaveHighWatermarks,
     SegmentLimits,
     Trace,
     TruncateLog,
@@ -37,8 +39,7 @@ from node.storage.storage_errors import CorruptLog
 from node.wire.topic_partitions import TopicPartition
 
 Key = tuple[UUID, int]
-_MIN_ISR, _SEGMENT_BYTES, _SEGMENT_MS = "min.insync.replicas", "segment.bytes", "segment.ms"
-_INDEX_INTERVAL = "index.interval.bytes"
+_MIN_ISR = "min.insync.replicas"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,6 +91,7 @@ class HeldReplicas:
         self._held: dict[tuple[int, int], Held] = {}
         self._ids: dict[str, int] = {}  # of topics, by name
         self._starts: dict[LogId, Offset] = {}  # raised in this step
+        self._saved = {**logs.high_watermarks}  # as they are on the disk
         self._image: Image | None = None  # the newest that was told
         self._placement = LogPlacement(logs)
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
@@ -215,14 +217,7 @@ class HeldReplicas:
         self.note(held)
 
     def _limit_segments(self, held: Held, image: Image) -> None:
-        """As the topic has it, or the broker where that says nothing."""
-        limits = SegmentLimits(
-            size=topic_number(image, held.name, _SEGMENT_BYTES, self._role.segment_bytes),
-            ms=topic_number(image, held.name, _SEGMENT_MS, self._role.segment_ms),
-            index_interval=topic_number(
-                image, held.name, _INDEX_INTERVAL, self._role.index_interval
-            ),
-        )
+        limits = segment_limits(image, held.name, self._role)
         if held.limits != limits:
             held.limits = limits
             self._outbox.emit(LimitSegments(log=held.log, limits=limits))
@@ -235,6 +230,7 @@ class HeldReplicas:
         if found is None or found.topic != key[0]:
             directory = self._placement.place(log, state.directory(self._me))
             self._outbox.emit(CreateLog(log=log, topic=key[0], directory=directory))
+            self._lowered(log)
             start = end = Offset(0)
             epochs = LeaderEpochs()
         else:
@@ -301,10 +297,24 @@ class HeldReplicas:
         if end < held.replica.start:
             self.restart(held, end)
             return
-        self._outbox.emit(TruncateLog(log=held.log, end=end))
         held.replica.truncated(end)
+        if end < self._saved.get(held.log, 0):
+            # What is written there next is not committed by what was saved of an older log: after
+            # an unclean election, and a power cut, it would be taken for that.
+            self.save_high_watermarks()
+        self._outbox.emit(TruncateLog(log=held.log, end=end))
         held.producers = None
         self.note(held)
+
+    def save_high_watermarks(self) -> None:
+        offsets = {held.log: held.replica.high_watermark for held in self._held.values()}
+        if offsets != self._saved:
+            self._saved = offsets
+            self._outbox.emit(SaveHighWatermarks(offsets=offsets))
+
+    def _lowered(self, log: LogId) -> None:
+        """Also what is on the disk of it, as it begins anew (`PartitionLogs`)."""
+        self._saved.pop(log, None)
 
     def begin_at(self, held: Held, start: Offset) -> None:
         """Delete all below `start`, once `raise_starts` is called."""
@@ -316,6 +326,7 @@ class HeldReplicas:
         """Of a follower whose log ends before its leader's begins, or the other way round."""
         self._starts.pop(held.log, None)
         self._outbox.emit(RestartLog(log=held.log, start=start))
+        self._lowered(held.log)
         held.replica.restarted(start)
         held.producers = None
         self.note(held)
@@ -329,9 +340,3 @@ class HeldReplicas:
 
 def _place(key: Key) -> tuple[int, int]:
     return key[0].int, key[1]
-
-
-def topic_number(image: Image, topic: str, key: str, default: int) -> int:
-    """As the topic is configured, or the default."""
-    value = image.topic_config(topic, key)
-    return default if value is None else int(value)

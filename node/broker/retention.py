@@ -7,8 +7,9 @@ and a follower by its leader's start as well.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from node.broker.held_replicas import Held, HeldReplicas, topic_number
+from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.replica_logs import KeptSegment
+from node.broker.topic_settings import topic_number
 from node.config import BrokerRole
 from node.controller.image import Image
 from node.ids import MS, Now, Offset

@@ -3,7 +3,6 @@
 
 from collections.abc import Iterable
 
-from node.broker.checkpoint import HighWatermarkCheckpoint
 from node.broker.held_replicas import HeldReplicas
 from node.broker.life_traces import LifeTraces
 from node.broker.lifecycle import Lifecycle, LifeState
@@ -22,14 +21,12 @@ class Shutdown:
         replicas: HeldReplicas,
         lifecycle: Lifecycle,
         life: LifeTraces,
-        checkpoint: HighWatermarkCheckpoint,
         outbox: Outbox,
     ) -> None:
         self._logs = logs
         self._replicas = replicas
         self._lifecycle = lifecycle
         self._life = life
-        self._checkpoint = checkpoint
         self._outbox = outbox
         self._give_up_ns = NEVER_NS  # waiting to be let go
         self._unflushed: set[LogId] | None = None  # once it is let go
@@ -52,7 +49,7 @@ class Shutdown:
         if self._unflushed is None and may_go:
             self._give_up_ns = NEVER_NS
             self._unflushed = set(self._logs)
-            self._checkpoint.save()
+            self._replicas.save_high_watermarks()
             for log in sorted(self._unflushed):
                 self._outbox.emit(FlushLog(log=log))
             if not self._unflushed:
