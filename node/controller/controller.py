@@ -52,11 +52,10 @@ def first_records(bootstrap: Sequence[MetadataRecord]) -> list[MetadataRecord]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingWrite:
-    """Of a client that waits for its records to be committed, and what it is told if that is no
-    longer to be known."""
+    """Of a client that waits for its records to be committed."""
 
+    request: WriteRequest
     response: Response
-    if_lost: Response
 
 
 class Controller:
@@ -121,8 +120,7 @@ class Controller:
         if decision.only_validated or not decision.records:
             self._after(request, claim, now)
             return decision.response
-        if_lost = refused(request, ErrorCode.NOT_CONTROLLER, _LOST)
-        write = PendingWrite(response=decision.response, if_lost=if_lost)
+        write = PendingWrite(request=request, response=decision.response)
         if self._writes.park(connection, write):
             encoded.writers.append(connection)
             self._gather(encoded, claim, now)
@@ -203,7 +201,8 @@ class Controller:
         self._accumulator.take()
         self._appended.clear()
         for connection, write in self._writes.all():
-            self._writes.respond(connection, write.if_lost)
+            lost = refused(write.request, ErrorCode.NOT_CONTROLLER, _LOST)
+            self._writes.respond(connection, lost)
         self._reads.refuse_all(_STANDBY)
 
     # --- writes ---

@@ -22,6 +22,7 @@ from node.controller.replica_rules import MIN_ISR
 from node.controller.topic_configs import TOPIC_DEFINITIONS
 from node.errors import ErrorCode
 from node.records.metadata import ClearElrRecord, ConfigRecord
+from node.records.strings import is_too_long
 from node.wire.configs import (
     ConfigChange,
     ConfigType,
@@ -101,16 +102,18 @@ def _check_amount(image: Image, resources: Sequence[ResourceChange]) -> None:
 
     Counted is all that has to be read: appending to a long list takes as long as writing it.
     """
-    changes = [(each, change) for each in resources for change in each.changes]
-    current = sum(
-        len(image.config((each.type, each.name)).get(change.name, "")) for each, change in changes
-    )
-    if current + sum(len(change.value or "") for _, change in changes) > limits.MAX_BATCH_BYTES:
+    characters = patterns = 0
+    for each in resources:
+        current = image.config((each.type, each.name))
+        for change in each.changes:
+            given = len(change.value or "")
+            characters += given + len(current.get(change.name, ""))
+            patterns += given if change.name == "match" else 0
+    if characters > limits.MAX_BATCH_BYTES:
         raise RefusedError(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"The values altered by one request have more than {limits.MAX_BATCH_BYTES} bytes.",
         )
-    patterns = sum(len(change.value or "") for _, change in changes if change.name == "match")
     if patterns > limits.MAX_PATTERN_CHARACTERS_PER_USER_OP:
         raise RefusedError(
             ErrorCode.INVALID_REQUEST,
@@ -129,15 +132,7 @@ def alter(
     that `is_new` is created together with them."""
     try:
         check_resource(image, change.type, change.name, is_new=is_new)
-        repeated = [
-            name
-            for name, count in Counter(entry.name for entry in change.changes).items()
-            if count > 1
-        ]
-        if repeated:
-            raise RefusedError(
-                ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {repeated[0]}"
-            )
+        _check_repeated(change.changes)
         entries = image.config((change.type, change.name))
         records = [_record(change, entry, entries.get(entry.name)) for entry in change.changes]
         _check_count(entries, records)
@@ -152,7 +147,7 @@ def alter(
 
 def check_resource(image: Image, kind: int, name: str, *, is_new: bool = False) -> None:
     """Raises RefusedError where there is none to be configured."""
-    if _is_too_long(name):
+    if is_too_long(name):
         raise RefusedError(
             ErrorCode.INVALID_REQUEST, f"The name has more than {limits.MAX_STRING_BYTES} bytes"
         )
@@ -169,6 +164,16 @@ def check_resource(image: Image, kind: int, name: str, *, is_new: bool = False) 
     else:
         raise RefusedError(
             ErrorCode.INVALID_REQUEST, f"Resource type {kind} cannot be configured here."
+        )
+
+
+def _check_repeated(changes: Sequence[ConfigChange]) -> None:
+    """Raises RefusedError."""
+    names = [each.name for each in changes]
+    if len(set(names)) < len(names):
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys: {repeated}"
         )
 
 
@@ -230,7 +235,7 @@ def _record(resource: ResourceChange, change: ConfigChange, current: str | None)
         kind = "client metrics" if resource.type == CLIENT_METRICS else "topic"
         raise RefusedError(ErrorCode.INVALID_CONFIG, f"Unknown {kind} configuration: {change.name}")
     value = _new_value(change, definition, current)
-    if value is not None and _is_too_long(value):
+    if value is not None and is_too_long(value):
         raise RefusedError(
             ErrorCode.INVALID_CONFIG,
             f"The value of {change.name} would have more than {limits.MAX_STRING_BYTES} bytes",
@@ -238,10 +243,6 @@ def _record(resource: ResourceChange, change: ConfigChange, current: str | None)
     return ConfigRecord(
         resource_type=resource.type, resource_name=resource.name, name=change.name, value=value
     )
-
-
-def _is_too_long(text: str) -> bool:
-    return len(text.encode()) > limits.MAX_STRING_BYTES
 
 
 def _new_value(change: ConfigChange, definition: Definition, current: str | None) -> str | None:

@@ -21,7 +21,7 @@ from node.controller import (
 from node.controller.decision import Decision, RefusedError, Situation
 from node.errors import ErrorCode
 from node.records.metadata import MetadataRecord
-from node.records.strings import strings
+from node.records.strings import is_too_long, strings
 from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.apis import WriteRequest
 from node.wire.assign_directories import AssignDirectoriesRequest
@@ -60,8 +60,7 @@ def decide(situation: Situation, request: WriteRequest) -> Decision:
 def _check_strings(records: Sequence[MetadataRecord]) -> None:
     """Nobody could be told of a longer one in older versions, and Apache Kafka could not replay it:
     its generated readers take none in any version. Raises RefusedError."""
-    texts = (text for record in records for text in strings(record))
-    if any(len(text.encode()) > limits.MAX_STRING_BYTES for text in texts):
+    if any(is_too_long(text) for record in records for text in strings(record)):
         why = f"A text has more than {limits.MAX_STRING_BYTES} bytes."
         raise RefusedError(ErrorCode.INVALID_REQUEST, why)
 

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from node import limits
 from node.codec.fields import MarkedField, marked_fields
+
+_MOST_BYTES = 4  # of a character in UTF-8
 
 
 def strings(record: Any) -> Iterator[str]:
@@ -16,6 +19,12 @@ def strings(record: Any) -> Iterator[str]:
                 yield from strings(each)
             elif each is not None:
                 yield each
+
+
+def is_too_long(text: str) -> bool:
+    """Has it more bytes than every version can carry?"""
+    is_near = len(text) * _MOST_BYTES > limits.MAX_STRING_BYTES
+    return is_near and len(text.encode()) > limits.MAX_STRING_BYTES
 
 
 @cache

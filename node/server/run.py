@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -135,7 +135,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
         elections=found.elections,
         traces=traces,
         meter=meter,
-        stop=stopped.set_result,
+        stop=partial(end, stopped),
     )
     inner = config.inner_listeners
     connections = Connections(shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner)
@@ -152,7 +152,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
     tasks = [loop.create_task(each) for each in services]
     for task in tasks:
         task.add_done_callback(partial(_on_end, name))
-    _stop_on_signals(shell, stopped)
+    _stop_on_signals(shell, partial(end, stopped))
     shell.start(connections, peers)
     sys.stderr.write(f"kraft-node {name}: serving on {_list(config.listeners)}\n")
     stop = await stopped
@@ -239,20 +239,21 @@ def _on_end(name: str, task: "asyncio.Task[None]") -> None:
         die(name, error)
 
 
-def _stop_on_signals(shell: Shell, stopped: asyncio.Future[Stop]) -> None:
+def end(stopped: asyncio.Future[Stop], stop: Stop) -> None:
+    """By whichever comes first: the node may be done as its patience ends."""
+    if not stopped.done():
+        stopped.set_result(stop)
+
+
+def _stop_on_signals(shell: Shell, stop: Callable[[Stop], None]) -> None:
     """SIGTERM and SIGINT, even where a shell handed SIGINT down ignored."""
     loop = asyncio.get_running_loop()
-
-    def give_up() -> None:
-        if not stopped.done():
-            stopped.set_result(
-                Stop(code=0, reason=f"leadership not handed over in {SHUTDOWN_BOUND_S:g} s")
-            )
+    bound = Stop(code=0, reason=f"leadership not handed over in {SHUTDOWN_BOUND_S:g} s")
 
     def request(received: signal.Signals) -> None:
         sys.stderr.write(f"kraft-node: {received.name}, shutting down\n")
         shell.feed(ShutdownRequested())
-        loop.call_later(SHUTDOWN_BOUND_S, give_up)
+        loop.call_later(SHUTDOWN_BOUND_S, stop, bound)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_IGN)

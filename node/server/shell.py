@@ -101,15 +101,15 @@ class Shell:
     def _go_on(self) -> None:
         """To the end of the turn, or to where it listens.
 
-        The next turn of the loop polls the sockets, but queues their callbacks behind this call; so
-        it takes two calls to go behind them.
+        The next turn of the loop polls the sockets, and runs their callbacks before those of timers
+        that are due by then, and behind what `call_soon` was given.
         """
         assert self._turn is not None, "no turn is under way"
         began_ns = time.monotonic_ns()
         is_listening = self._work(self._turn)
         self._meter.on_turn(began_ns, time.monotonic_ns())
         if is_listening:
-            self._loop.call_soon(self._loop.call_soon, self._go_on)
+            self._loop.call_at(0, self._go_on)
             return
         self._turn = None
         self._scheduled = False
@@ -167,5 +167,9 @@ class Shell:
             if self._timer_ns <= deadline_ns:
                 return
             self._timer.cancel()
+        if deadline_ns <= read_clocks().mono_ns:
+            self._timer = None
+            self._begin(self._turns.time_out())
+            return
         self._timer_ns = deadline_ns
         self._timer = self._loop.call_at(deadline_ns / 1e9, self._timer_fired)

@@ -190,7 +190,7 @@ def test_a_dead_leader_is_replaced_and_comes_back(three: QuorumProcesses) -> Non
 
 def test_power_is_given_up_in_good_order(three: QuorumProcesses) -> None:
     leader = three.leader()
-    assert leader.terminate() == 0
+    assert leader.terminate() == 0, leader.errors
     # By the account: it may have lost its office before the signal came.
     told = [line["ev"] for line in trace_lines(leader) if line["ev"] in ("c.active", "c.resign")]
     assert told

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from node.config import ConnectionLimits
+from node.effects import Stop
 from node.events import (
     ConnectionClosed,
     FrameReceived,
@@ -21,6 +22,7 @@ from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.server.framing import with_size
 from node.server.meter import Meter
 from node.server.peer_links import PeerLinks, TcpDial
+from node.server.run import end
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
@@ -160,6 +162,31 @@ def test_a_timer_fires_once_its_deadline_is_there() -> None:
             assert at.account.count("step TimeoutElapsed") == 1
 
     asyncio.run(story())
+
+
+def test_what_is_due_by_the_end_of_a_turn_waits_for_one_look_at_the_sockets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So do writes that are to be appended: whoever asks waits for each look."""
+
+    async def story() -> list[str]:
+        async with world() as at:
+            selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]
+            select = selector.select
+
+            def look(timeout: float | None) -> object:
+                at.account.append("look")
+                return select(timeout)
+
+            at.core.deadline_ns = 0
+            monkeypatch.setattr(selector, "select", look)
+            await ask(at, b"echo")
+            await until(lambda: "step TimeoutElapsed" in at.account)
+            return at.account
+
+    account = asyncio.run(story())
+    began = account.index("step FrameReceived")
+    assert account[began : account.index("step TimeoutElapsed")].count("look") == 1
 
 
 def test_answers_keep_the_order_of_pipelined_requests() -> None:
@@ -304,3 +331,13 @@ def test_a_peer_that_hangs_up_is_told() -> None:
             await until(lambda: PeerDisconnected(channel=CHANNEL) in at.core.events)
 
     asyncio.run(story())
+
+
+def test_a_node_that_is_done_as_its_patience_ends_stops_once() -> None:
+    async def story() -> Stop:
+        stopped: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+        for reason in ("shutdown", "leadership not handed over in 5 s"):
+            end(stopped, Stop(code=0, reason=reason))
+        return await stopped
+
+    assert asyncio.run(story()).reason == "shutdown"
