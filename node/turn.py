@@ -9,6 +9,8 @@ All that is ready is stepped first. What a step wants written is written before 
 trace lines leave, then frames, then one flush of each log serves all that was appended to it (group
 commit), and what becomes visible by it leaves after that. Frames go out before the flush, not
 after, so that followers sync while their leader does; the core only emits what may be seen by then.
+Where no frame leaves, trace lines wait for those of the flush: to hand them over is a system call,
+and a follower tells nobody of what it appends before that is durable.
 
 A shell that waits for a flush feeds its `LogFlushed` before it does the next deed. One that
 goes on meanwhile feeds it when the flush is done: until then no other of that log is asked for.
@@ -95,11 +97,14 @@ class Turns:
             if self._ready:
                 yield self._step(self._ready.popleft(), self._read_clocks())
                 continue
-            deeds = self._leaving()
-            if self._wanted:
-                deeds += self._flushes()
-            yield deeds
+            flushes = self._flushes()
+            has_told = bool(self._outgoing) or not flushes
+            yield [*(self._leaving() if has_told else ()), *flushes]
             if not self._ready:
+                if not has_told:
+                    yield [
+                        Beat.TRACES_LEAVE
+                    ]  # of a flush that goes on they do not wait for the end
                 return
 
     def time_out(self) -> Turn:
