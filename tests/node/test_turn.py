@@ -89,6 +89,17 @@ def deeds(turn: Turn) -> list[Deed]:
     return [deed for deed in each(turn) if deed is not Beat.STEPPED]
 
 
+def flushed(turns: Turns) -> list[Deed]:
+    """The deeds of a turn, of a shell that waits for its flushes."""
+    seen: list[Deed] = []
+    for deed in each(turns.drain()):
+        if deed is not Beat.STEPPED:
+            seen.append(deed)
+        if isinstance(deed, FlushLog):
+            turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(1)))
+    return seen
+
+
 def test_writes_then_traces_then_frames_then_one_flush_for_all() -> None:
     node = Scripted({"write": [reply("soon"), *APPEND, line("q.append")]})
     turns = Turns(node, clocks)
@@ -107,12 +118,7 @@ def test_what_a_flush_makes_visible_leaves_after_it() -> None:
     node = Scripted({"write": APPEND, "LogFlushed": [line("q.fsync"), reply("done")]})
     turns = Turns(node, clocks)
     turns.feed(frame("write"))
-    seen: list[Deed] = []
-    for deed in each(turns.drain()):
-        seen.append(deed)
-        if isinstance(deed, FlushLog):
-            turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(1)))
-    assert [deed for deed in seen if deed is not Beat.STEPPED][-4:] == [
+    assert flushed(turns)[-4:] == [
         FlushLog(log=METADATA_LOG),
         line("q.fsync"),
         Beat.TRACES_LEAVE,
@@ -124,12 +130,7 @@ def test_traces_that_no_frame_waits_for_leave_with_those_of_the_flush() -> None:
     node = Scripted({"write": [*APPEND, line("q.append")], "LogFlushed": [line("q.fsync")]})
     turns = Turns(node, clocks)
     turns.feed(frame("write"))
-    seen: list[Deed] = []
-    for deed in each(turns.drain()):
-        seen.append(deed)
-        if isinstance(deed, FlushLog):
-            turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(1)))
-    assert [deed for deed in seen if deed is not Beat.STEPPED] == [
+    assert flushed(turns) == [
         AppendBatches(log=METADATA_LOG, data=b"batch"),
         line("q.append"),
         FlushLog(log=METADATA_LOG),
