@@ -18,17 +18,22 @@ from node.ids import Now
 
 
 @pytest.mark.parametrize(
-    ("scenario", "seed"),
+    ("scenario", "seed", "settings"),
     [
-        ("isr-shrink-storm", 1),
-        ("last-replica-standing", 1),
-        ("heartbeat-cut", 1),
-        ("swarm-brokers", 1),
-        ("swarm-brokers", 2),
+        ("isr-shrink-storm", 1, {}),
+        ("isr-shrink-storm", 2, {"roles": "combined"}),
+        ("last-replica-standing", 1, {}),
+        ("heartbeat-cut", 1, {}),
+        ("swarm-brokers", 1, {}),
+        ("swarm-brokers", 2, {}),
     ],
 )
 def test_nobody_who_waits_is_overlooked(
-    scenario: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scenario: str,
+    seed: int,
+    settings: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     overlooked: list[str] = []
     waited = 0
@@ -43,7 +48,8 @@ def test_nobody_who_waits_is_overlooked(
         waited += bool(self._fetched._waiting) + bool(self._produced._waiting)
 
     monkeypatch.setattr(Broker, "poll", poll_and_look)
-    plan = plan_of(Choices(scenario=scenario, seed=seed, duration_s=2.0, runtime=SIM))
+    chosen = Choices(scenario=scenario, seed=seed, duration_s=2.0, runtime=SIM, settings=settings)
+    plan = plan_of(chosen)
     launch(plan, tmp_path, ConsoleProgress(quiet=True), page=False)
     assert waited > 100
     assert overlooked == []
