@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -156,14 +156,28 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
     shell.start(connections, peers)
     sys.stderr.write(f"kraft-node {name}: serving on {_list(config.listeners)}\n")
     stop = await stopped
-    for task in tasks:
-        task.cancel()
-    for at in (*scraped, *(at for _, at in listening)):
-        at.close()
+    close(name, tasks, [*scraped, *(at for _, at in listening)])
     traces.add(stop_line(stop), read_clocks())
     traces.flush()
     sys.stderr.write(f"kraft-node {name}: stopped, {stop.reason}\n")
     return stop
+
+
+def close(
+    name: str, tasks: Iterable["asyncio.Task[None]"], listening: Iterable[socket.socket]
+) -> None:
+    """The node has stopped: what that breaks off is no failure of it. Whoever calls at this moment
+    is accepted for a task that is cancelled (asyncio's InvalidStateError)."""
+    asyncio.get_running_loop().set_exception_handler(partial(_tell_late, name))
+    for task in tasks:
+        task.cancel()
+    for at in listening:
+        at.close()
+
+
+def _tell_late(name: str, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+    what = context.get("exception") or context["message"]
+    sys.stderr.write(f"kraft-node {name}: broken off as it ended: {what!r}\n")
 
 
 def _node(

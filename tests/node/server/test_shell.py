@@ -3,8 +3,9 @@
 import asyncio
 import json
 import os
+import socket
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
@@ -20,9 +21,10 @@ from node.events import (
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.server.framing import with_size
+from node.server.listener import accepted_from
 from node.server.meter import Meter
 from node.server.peer_links import PeerLinks, TcpDial
-from node.server.run import end
+from node.server.run import close, end
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
@@ -331,6 +333,29 @@ def test_a_peer_that_hangs_up_is_told() -> None:
             await until(lambda: PeerDisconnected(channel=CHANNEL) in at.core.events)
 
     asyncio.run(story())
+
+
+def test_who_calls_as_the_node_ends_is_no_failure_of_it() -> None:
+    """asyncio has the connection accepted for a task that is cancelled in the same turn."""
+
+    async def story() -> list[str]:
+        loop, failures = asyncio.get_running_loop(), list[str]()
+        loop.set_exception_handler(lambda _, context: failures.append(str(context)))
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            listening.setblocking(False)
+            taken = accepted_from(listening, "CONTROLLER")
+            task = loop.create_task(take(taken))
+            await asyncio.sleep(0)  # it waits for callers
+            with socket.create_connection(listening.getsockname()):
+                loop.call_soon(close, "1", [task], [listening])  # before whoever calls is seen
+                await asyncio.wait([task])
+        return failures
+
+    async def take(accepted: AsyncIterator[object]) -> None:
+        async for _ in accepted:
+            raise AssertionError("the node has ended")
+
+    assert asyncio.run(story()) == []
 
 
 def test_a_node_that_is_done_as_its_patience_ends_stops_once() -> None:
