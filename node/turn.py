@@ -98,13 +98,11 @@ class Turns:
                 yield self._step(self._ready.popleft(), self._read_clocks())
                 continue
             flushes = self._flushes()
-            has_told = bool(self._outgoing) or not flushes
-            yield [*(self._leaving() if has_told else ()), *flushes]
+            may_wait = bool(flushes) and not self._outgoing
+            yield flushes if may_wait else [*self._leaving(), *flushes]
             if not self._ready:
-                if not has_told:
-                    yield [
-                        Beat.TRACES_LEAVE
-                    ]  # of a flush that goes on they do not wait for the end
+                if may_wait:  # the shell goes on while it flushes, and lines do not wait for that
+                    yield self._leaving()
                 return
 
     def time_out(self) -> Turn:

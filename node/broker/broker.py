@@ -338,5 +338,4 @@ class Broker:
         return self._shutdown.is_over
 
     def on_flushed(self, log: LogId) -> None:
-        self._chores_ns = None
         self._shutdown.on_flushed(log)

@@ -149,7 +149,7 @@ class FetchRequests:
         except CorruptLog as damage:
             self._replicas.damaged(found.held, damage)
             found.refusal = PartitionRefusal(error=ErrorCode.CORRUPT_MESSAGE)
-            found.high_watermark, found.log_start = -1, NO_OFFSET
+            found.log_start = NO_OFFSET
 
     def _count(
         self,

@@ -309,7 +309,7 @@ class HeldReplicas:
     def save_high_watermarks(self) -> None:
         offsets = {held.log: held.replica.high_watermark for held in self._held.values()}
         if offsets != self._saved:
-            self._saved = offsets
+            self._saved = {**offsets}
             self._outbox.emit(SaveHighWatermarks(offsets=offsets))
 
     def _lowered(self, log: LogId) -> None:
