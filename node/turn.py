@@ -146,6 +146,8 @@ class Turns:
         stop = None
         for effect in effects:
             match effect:
+                case Trace() | AppendBatches() | PersistElectionState():
+                    deeds.append(effect)
                 case SendResponse() | NoResponse() | SendToPeer() | CloseConnection():
                     self._outgoing.append(effect)
                 case DisconnectPeer():
@@ -158,8 +160,6 @@ class Turns:
                     deeds.append(effect)
                 case ReplaceLog():
                     self._truncate(effect.log, effect.snapshot.offset)
-                    deeds.append(effect)
-                case PersistElectionState() | AppendBatches() | Trace():
                     deeds.append(effect)
                 case WriteSnapshot() | FinishSnapshot() | DeleteBeforeSnapshot():
                     deeds.append(effect)
@@ -181,6 +181,8 @@ class Turns:
         return [Beat.TRACES_LEAVE, *outgoing]
 
     def _flushes(self) -> list[Deed]:
+        if not self._wanted:
+            return []
         logs = [log for log in self._wanted if log not in self._flushing]
         for log in logs:
             del self._wanted[log]

@@ -71,10 +71,13 @@ class PeriodicElections:
     def __init__(self, settings: BrokerSettings, now_ns: int) -> None:
         each = (unclean, settings.unclean_retry_ms), (preferred, settings.preferred_check_s * 1000)
         self._tasks = [_Task(records, ms * MS, now_ns + ms * MS) for records, ms in each]
+        self._due_ns = min(task.due_ns for task in self._tasks)
 
     def due(self, situation: Situation) -> list[PartitionChangeRecord]:
         """The records of one election that is due, if any; of others in a step of its own."""
-        return next((records for task in self._tasks if (records := task.take(situation))), [])
+        taken = next((records for task in self._tasks if (records := task.take(situation))), [])
+        self._due_ns = min(task.due_ns for task in self._tasks)
+        return taken
 
     def deadline_ns(self) -> int:
-        return min(task.due_ns for task in self._tasks)
+        return self._due_ns

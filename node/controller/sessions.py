@@ -78,5 +78,7 @@ class BrokerSessions:
         return min(silent)[1] if silent else None
 
     def deadline_ns(self) -> int:
+        if not self._sessions:
+            return NEVER_NS
         heard = [session.heard_ns for session in self._sessions.values()]
-        return min(heard) + self._timeout_ns + 1 if heard else NEVER_NS
+        return min(heard) + self._timeout_ns + 1

@@ -31,7 +31,7 @@ def preferred_candidates(leader: Leader, quorum: Quorum) -> tuple[ReplicaKey, ..
     def fetched_to(key: ReplicaKey) -> Offset:
         return leader.replicas.get(key, Progress()).end or Offset(-1)
 
-    others = quorum.voters.others(quorum.key)
+    others = quorum.others
     return tuple(sorted(others, key=lambda key: (-fetched_to(key), key)))
 
 
@@ -154,7 +154,7 @@ class Epochs:
                 pass
 
     def _send_begin(self, role: Leader, mono_ns: int) -> None:
-        others = self._quorum.voters.others(self._quorum.key)
+        others = self._quorum.others
         for key in [key for key in others if role.begin_due_ns.get(key, 0) <= mono_ns]:
             request = BeginQuorumEpochRequest(
                 cluster_id=self._cluster_id,
@@ -172,7 +172,7 @@ class Epochs:
                 )
 
     def _send_end(self, role: Resigned, mono_ns: int) -> None:
-        for key in self._quorum.voters.others(self._quorum.key):
+        for key in self._quorum.others:
             request = EndQuorumEpochRequest(
                 cluster_id=self._cluster_id,
                 leader=role.leader,

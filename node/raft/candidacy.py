@@ -6,6 +6,7 @@ from node.config import QuorumTimeouts
 from node.ids import Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.local_log import LocalLog
+from node.raft.voter_set import VoterSet
 
 
 class Candidacy:
@@ -18,10 +19,15 @@ class Candidacy:
         self._log = log
         self._timeouts = timeouts
         self._rng = rng
+        # Of which set, and what it says: it is asked for in every step of a leader.
+        self._votes_in: tuple[VoterSet | None, bool] = (None, False)
 
     @property
     def is_voter(self) -> bool:
-        return self._key in self._log.voters.newest
+        voters = self._log.voters.newest
+        if self._votes_in[0] is not voters:
+            self._votes_in = voters, self._key in voters
+        return self._votes_in[1]
 
     def is_open(self, committed: Offset | None) -> bool:
         """To a voter that can replay its whole log. Others follow, vote, and never stand.

@@ -1,7 +1,6 @@
 """Fetch, as a follower sends it, and as a node without a leader does to find one."""
 
 import random
-from dataclasses import replace
 
 from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, Offset, ReplicaKey
@@ -156,9 +155,7 @@ class FollowerFetch:
 
     def _renew(self, role: Follower, mono_ns: int) -> None:
         deadline = mono_ns + deadlines.fetch_timeout_ns(self._quorum.timeouts)
-        self._quorum.update(
-            replace(role, fetched=True, heard_ns=mono_ns, fetch_deadline_ns=deadline)
-        )
+        self._quorum.update(role.heard(mono_ns, deadline))
 
     def learn_high_watermark(self) -> None:
         """min(own durable end, the leader's); once nothing is being flushed."""

@@ -51,6 +51,7 @@ class OwnAddress:
         self._cluster_id = cluster_id
         self._own = own
         self._disk = ReplicaKey(quorum.key.id, directory)
+        self._is_known_by_disk = quorum.key.known_directory is not None
         self._taken_in: Epoch | None = None  # when a leader took what it keeps in mind
         self._known_to: VoterSet | None = None  # the set that was looked at, and says so
         self._due_ns = 0
@@ -107,9 +108,7 @@ class OwnAddress:
         """None: this leader has it, or nobody is told; who is known by its disk has nothing to
         add."""
         history, quorum, epoch = self._log.voters, self._quorum, self._quorum.epoch
-        if self._taken_in == epoch or not quorum.is_voter:
-            return None
-        if quorum.key.known_directory is not None:
+        if self._is_known_by_disk or self._taken_in == epoch or not quorum.is_voter:
             return None
         if not history.form.tells_leaders(history.kraft_version):
             return None

@@ -81,7 +81,7 @@ class Peers:
         """Voters, and bootstrap servers, that are neither asked anything nor backed off from."""
         return [
             key
-            for key in (*self._quorum.voters.others(self._quorum.key), *self._servers)
+            for key in (*self._quorum.others, *self._servers)
             if (peer := self._peer(key)).ready_at_ns == 0 and not peer.outstanding
         ]
 

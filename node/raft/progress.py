@@ -34,3 +34,6 @@ class Progress:
             leader_end_at_fetch=leader_end,
             outcome=outcome,
         )
+
+
+NOT_MET = Progress()

@@ -32,6 +32,7 @@ The vote of an epoch survives every transition within the epoch.
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -70,6 +71,7 @@ from node.raft.roles import (
 )
 from node.raft.voter_set import VoterSet
 
+_Told = tuple[VoterSet | None, NodeId, Endpoint | None]
 R = TypeVar("R", Unattached, Prospective, Candidate, Leader, Follower, Resigned)
 
 
@@ -95,14 +97,23 @@ class Quorum:
         self.committed: Offset | None = None  # the highest high watermark known in this life
         self._log = log
         self._stored = election
-        # In which role, by which voters, and what is known so: it is asked for in every step.
-        self._leader_at: tuple[Role | None, VoterSet | None, Endpoint | None] = (None, None, None)
+        # By which voters, of which leader, where that said that it is, and what is known so.
+        self._leader_at: tuple[_Told, Endpoint | None] = ((None, NO_NODE, None), None)
+        self._others: tuple[VoterSet | None, list[ReplicaKey]] = (None, [])  # of which set
         self._outbox = outbox
 
     @property
     def voters(self) -> VoterSet:
         """The newest set. Not by way of `VoterHistory.newest`: nothing is asked more often."""
         return self._log.voters.sets[-1].voters
+
+    @property
+    def others(self) -> Sequence[ReplicaKey]:
+        """The voters on other nodes."""
+        voters = self.voters
+        if self._others[0] is not voters:
+            self._others = voters, voters.others(self.key)
+        return self._others[1]
 
     @property
     def is_voter(self) -> bool:
@@ -362,12 +373,14 @@ class Quorum:
 
     def leader_at(self) -> Endpoint | None:
         """Where the leader is to be reached, as answers tell it: the listener has no name there."""
-        role, voters = self.role, self.voters
-        if self._leader_at[0] is not role or self._leader_at[1] is not voters:
+        role = self.role
+        told = role.leader_at if isinstance(role, Follower | Prospective) else None
+        by: _Told = self.voters, leader_of(role), told
+        if self._leader_at[0] != by:
             at = self.address_of(self.leader)
             known = None if at is None else Endpoint(name="", host=at.host, port=at.port)
-            self._leader_at = role, voters, known
-        return self._leader_at[2]
+            self._leader_at = by, known
+        return self._leader_at[1]
 
     # --- inner ---
 

@@ -157,7 +157,7 @@ class Raft:
         role = self.quorum.role
         if not isinstance(role, Resigned) or self._elapsed_ns >= role.election_deadline_ns:
             return True
-        return role.told.issuperset(self.quorum.voters.others(self.quorum.key))
+        return role.told.issuperset(self.quorum.others)
 
     # --- events ---
 

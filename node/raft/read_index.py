@@ -41,6 +41,8 @@ class ReadIndex:
         self._acknowledged: dict[ReplicaKey, Ticket] = {}
         self._marks: dict[ConnectionId, Mark] = {}
         self._followed_ns: dict[ReplicaKey, int] = {}
+        # Of which voters, and what they acknowledged; None: to be looked at again.
+        self._confirmed: tuple[VoterSet, Ticket] | None = None
 
     @property
     def issued(self) -> Ticket:
@@ -55,29 +57,34 @@ class ReadIndex:
 
     def take_ticket(self) -> Ticket:
         self._issued = Ticket(self._issued + 1)
+        self._confirmed = None
         return self._issued
 
     def confirmed(self) -> Ticket:
         """All tickets up to this one are acknowledged by a majority; the leader counts itself."""
-        voters, me = self._quorum.voters, self._quorum.key
-        newest = [self._issued if key == me else self._newest(key) for key in voters.keys]
-        return sorted(newest, reverse=True)[voters.majority - 1]
+        voters = self._quorum.voters
+        if self._confirmed is None or self._confirmed[0] is not voters:
+            self._confirmed = voters, self._by_majority(voters)
+        return self._confirmed[1]
 
     def awaits(self, voter: ReplicaKey) -> bool:
         """Would an answer to this voter now help a read that waits?"""
-        lacks = voter in self._quorum.voters and self._newest(voter) < self._issued
-        return lacks and self.confirmed() < self._issued
+        if self._newest(voter) >= self._issued or self.confirmed() >= self._issued:
+            return False
+        return voter in self._quorum.voters
 
     def on_response(self, connection: ConnectionId, voter: ReplicaKey, mono_ns: int) -> None:
         if voter in self._quorum.voters:
             self._marks[connection] = Mark(ticket=self._issued, responded_ns=mono_ns)
 
     def on_fetch(self, connection: ConnectionId, voter: ReplicaKey) -> None:
+        """`voter`: of those that vote now."""
         mark = self._marks.get(connection)
-        if mark is None or voter not in self._quorum.voters:
+        if mark is None:
             return
         self._acknowledged[voter] = max(mark.ticket, self._newest(voter))
         self._followed_ns[voter] = max(mark.responded_ns, self._followed_ns.get(voter, 0))
+        self._confirmed = None
 
     def on_closed(self, connection: ConnectionId) -> None:
         self._marks.pop(connection, None)
@@ -87,6 +94,12 @@ class ReadIndex:
         self._acknowledged.clear()
         self._marks.clear()
         self._followed_ns.clear()
+        self._confirmed = None
+
+    def _by_majority(self, voters: VoterSet) -> Ticket:
+        me = self._quorum.key
+        newest = [self._issued if key == me else self._newest(key) for key in voters.keys]
+        return sorted(newest, reverse=True)[voters.majority - 1]
 
     def _newest(self, voter: ReplicaKey) -> Ticket:
         """That it acknowledged."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from node.ids import MS, ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.raft import deadlines, high_watermark
 from node.raft.local_log import LocalLog
-from node.raft.progress import Progress
+from node.raft.progress import NOT_MET, Progress
 from node.raft.quorum import Quorum
 from node.raft.read_index import ReadIndex
 from node.raft.roles import Leader
@@ -49,16 +49,24 @@ class Replicas:
         leader, key = self._leader(), request.replica
         if key == self._quorum.key:
             return  # nobody fetches from itself: the frame is damaged, and proves nothing
-        if key in self._quorum.voters:
-            self._reads.on_fetch(connection, key)
-            progress = self._progress(leader, request, now)
-            self._quorum.update(self._heard(leader, key, progress, now.mono_ns))
-            self.advance_high_watermark()
+        voter = self._quorum.voters.rows.get(key)
+        if voter is not None:
+            # By the set's own object: what is kept of it is found without comparing any.
+            self._on_voter(connection, voter.key, request, now)
             return
         leader = self._without_silent(leader, now.mono_ns)
         if key in leader.replicas or self._has_room(leader, key):
-            replicas = self._progress(leader, request, now)
+            replicas = self._progress(leader, key, request, now)
             self._quorum.update(replace(leader, replicas=replicas))
+
+    def _on_voter(
+        self, connection: ConnectionId, key: ReplicaKey, request: FetchRequest, now: Now
+    ) -> None:
+        leader = self._leader()
+        self._reads.on_fetch(connection, key)
+        progress = self._progress(leader, key, request, now)
+        self._quorum.update(self._heard(leader, key, progress, now.mono_ns))
+        self.advance_high_watermark()
 
     def on_snapshot_fetch(self, replica: ReplicaKey, mono_ns: int) -> None:
         """It follows us, whatever it has."""
@@ -80,15 +88,15 @@ class Replicas:
         return observer.id >= 0 and sum(k not in voters for k in leader.replicas) < _OBSERVERS
 
     def _progress(
-        self, leader: Leader, request: FetchRequest, now: Now
+        self, leader: Leader, key: ReplicaKey, request: FetchRequest, now: Now
     ) -> dict[ReplicaKey, Progress]:
-        progress = leader.replicas.get(request.replica, Progress()).fetched(
+        progress = leader.replicas.get(key, NOT_MET).fetched(
             end=Offset(request.fetch_offset),
             leader_end=self._log.end.offset,
             now=now,
             outcome="valid",
         )
-        return {**leader.replicas, request.replica: progress}
+        return {**leader.replicas, key: progress}
 
     def _heard(
         self,
@@ -104,8 +112,7 @@ class Replicas:
         if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:
             fetched = frozenset()
             deadline = mono_ns + deadlines.check_quorum_timeout_ns(timeouts)
-        return replace(
-            leader,
+        return leader.followed(
             replicas=replicas,
             begin_due_ns={**leader.begin_due_ns, voter: begin_ns},
             fetched=fetched,
@@ -133,13 +140,11 @@ class Replicas:
 
     def voter_ends(self, leader: Leader) -> list[Offset]:
         """The durable log end of every voter; our own only as far as it is flushed."""
-        ends = []
-        for key in self._quorum.voters.keys:
-            if key == self._quorum.key:
-                ends.append(self._log.durable)
-            else:
-                ends.append(leader.replicas.get(key, Progress()).end or Offset(0))
-        return ends
+        me, replicas = self._quorum.key, leader.replicas
+        return [
+            self._log.durable if key == me else replicas.get(key, NOT_MET).end or Offset(0)
+            for key in self._quorum.voters.keys
+        ]
 
     def _leader(self) -> Leader:
         assert isinstance(self._quorum.role, Leader), "only a leader is fetched from"

@@ -64,6 +64,28 @@ class Leader:
     fetched: frozenset[ReplicaKey] = frozenset()  # voters heard since check-quorum was renewed
     check_quorum_deadline_ns: int
 
+    def followed(
+        self,
+        *,
+        replicas: Mapping[ReplicaKey, Progress],
+        begin_due_ns: Mapping[ReplicaKey, int],
+        fetched: frozenset[ReplicaKey],
+        check_quorum_deadline_ns: int,
+    ) -> "Leader":
+        """After a Fetch of a voter; so often that `replace` costs too much."""
+        return Leader(
+            epoch=self.epoch,
+            leader=self.leader,
+            epoch_start=self.epoch_start,
+            high_watermark=self.high_watermark,
+            granting=self.granting,
+            replicas=replicas,
+            begin_due_ns=begin_due_ns,
+            told=self.told,
+            fetched=fetched,
+            check_quorum_deadline_ns=check_quorum_deadline_ns,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Follower:
@@ -76,6 +98,18 @@ class Follower:
     fetched: bool = False  # successfully, from this leader, in this epoch
     heard_ns: int | None = None  # when it last answered us, unless it resigned since
     fetch_deadline_ns: int
+
+    def heard(self, mono_ns: int, fetch_deadline_ns: int) -> "Follower":
+        """After an answer of the leader; so often that `replace` costs too much."""
+        return Follower(
+            epoch=self.epoch,
+            leader=self.leader,
+            leader_at=self.leader_at,
+            voted=self.voted,
+            fetched=True,
+            heard_ns=mono_ns,
+            fetch_deadline_ns=fetch_deadline_ns,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

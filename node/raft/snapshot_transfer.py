@@ -192,9 +192,7 @@ class FollowerSnapshots:
             self._fetching = None
             return fault
         deadline = mono_ns + deadlines.fetch_timeout_ns(self._quorum.timeouts)
-        self._quorum.update(
-            replace(role, fetched=True, heard_ns=mono_ns, fetch_deadline_ns=deadline)
-        )
+        self._quorum.update(role.heard(mono_ns, deadline))
         writer.write(response.data)
         if fetching.reader.is_complete:
             self._fetching = None
