@@ -28,13 +28,13 @@ from node.outbox import Outbox
 from node.parking import Parking
 from node.raft.client import RaftClient
 from node.raft.quorum_gauges import Gauge
-from node.raft.raft import Raft
+from node.raft.raft import QuorumRequest, Raft
 from node.records.metadata import MetadataRecord
 from node.wire import API_RANGES
 from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest
-from node.wire.apis import DataRequest, Request, Response
+from node.wire.apis import Request, Response
 from node.wire.assign_directories import AssignDirectoriesRequest
 from node.wire.broker_lifecycle import (
     BrokerHeartbeatRequest,
@@ -176,7 +176,8 @@ class ControllerRole:
     def handle(
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> Response | None:
-        assert not isinstance(request, DataRequest), "only brokers serve it"
+        if isinstance(request, QuorumRequest):
+            return self._raft.on_request(connection, listener, request, now)
         match request:
             case DescribeConfigsRequest() | ListReassignmentsRequest():
                 return self.controller.read(connection, request, now)
@@ -212,7 +213,7 @@ class ControllerRole:
             case ApiVersionsRequest():
                 raise AssertionError("every role answers it alike (`Core`)")
             case _:
-                return self._raft.on_request(connection, listener, request, now)
+                raise AssertionError(f"only brokers serve {request}")
 
     def why_silent(self, listener: str) -> str:  # noqa: ARG002 - they are all alike
         return ""

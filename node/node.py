@@ -92,18 +92,18 @@ class Node(Generic[R]):
         match event:
             case FrameReceived():
                 return self._on_frame(event, now)
-            case ConnectionClosed(connection=connection):
-                self._forget(connection)
-                return self.core.on_connection_closed(connection, now)
             case PeerFrameReceived():
                 return self._on_peer_frame(event, now)
-            case PeerDisconnected(channel=channel):
-                self._outgoing.pop(channel, None)
-                return self.core.on_peer_disconnected(channel, now)
             case LogFlushed(log=log, end=end):
                 return self.core.on_flushed(log, end, now)
             case TimeoutElapsed():
                 return self.core.on_timeout(now)
+            case ConnectionClosed(connection=connection):
+                self._forget(connection)
+                return self.core.on_connection_closed(connection, now)
+            case PeerDisconnected(channel=channel):
+                self._outgoing.pop(channel, None)
+                return self.core.on_peer_disconnected(channel, now)
             case ShutdownRequested():
                 return self.core.on_shutdown(now)
             case _:

@@ -6,7 +6,6 @@ from node.config import QuorumTimeouts
 from node.ids import Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.local_log import LocalLog
-from node.raft.voter_set import VoterSet
 
 
 class Candidacy:
@@ -20,7 +19,7 @@ class Candidacy:
         self._timeouts = timeouts
         self._rng = rng
         # Of which set, and what it says: it is asked for in every step of a leader.
-        self._votes_in: tuple[VoterSet | None, bool] = (None, False)
+        self._votes_in: tuple[object, bool] = (None, False)
 
     @property
     def is_voter(self) -> bool:

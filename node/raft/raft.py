@@ -213,12 +213,12 @@ class Raft:
         key = self._peers.at(channel)
         request, fault = self._peers.take(channel, correlation_id), None
         match request, response:
+            case (FetchRequest(), FetchResponse()):
+                fault = self._fetching.on_response(key, request, response, now.mono_ns)
             case (VoteRequest(), VoteResponse()):
                 self._votes.on_response(key, request, response, now)
             case (BeginQuorumEpochRequest() | EndQuorumEpochRequest(), QuorumEpochResponse()):
                 self._epochs.on_response(key, request, response, now.mono_ns)
-            case (FetchRequest(), FetchResponse()):
-                fault = self._fetching.on_response(key, request, response, now.mono_ns)
             case (FetchSnapshotRequest(), FetchSnapshotResponse()):
                 fault = self._fetching_snapshots.on_response(key, request, response, now.mono_ns)
             case (UpdateVoterRequest(), UpdateVoterResponse()):
