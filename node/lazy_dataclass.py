@@ -1,13 +1,18 @@
-"""`dataclass` of the standard library, with methods that are compiled when one is first called.
+"""`dataclass` of the standard library, with methods that are compiled when one is first called, and
+values that only mypy guards.
 
-To compile them would take half of the time in which a node is imported: it has some 350
+To compile the methods would take half of the time in which a node is imported: it has some 350
 dataclasses, and most of them are messages that it may never see.
+
+What is frozen is hashed by its fields, and mypy holds that nobody assigns to one. The standard
+library holds it once more, whenever a field is set: also by `__init__`, by a call for each field.
+That would take a tenth of a step, in which a dozen of values are made.
 """
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 T = TypeVar("T")
 _Method = Callable[..., object]
@@ -18,11 +23,13 @@ def _dataclass(
     *, slots: bool = False, frozen: bool = False, kw_only: bool = False, order: bool = False
 ) -> Callable[[type[T]], type[T]]:
     """As there. What has no slots, has an order, or derives from another is compiled at once."""
-    at_once = dataclasses.dataclass(slots=slots, frozen=frozen, kw_only=kw_only, order=order)
 
     def make(written: type[T]) -> type[T]:
+        is_hashed = frozen and vars(written).get("__hash__") is None
         if not slots or order or any(map(dataclasses.is_dataclass, written.__bases__)):
-            return at_once(written)
+            return dataclasses.dataclass(
+                slots=slots, unsafe_hash=is_hashed, kw_only=kw_only, order=order
+            )(written)
         written.__doc__ = written.__doc__ or written.__name__  # else it were made from a signature
         # Kept, since fields without a default are taken away from it.
         namespace: dict[str, Any] = {"__qualname__": written.__qualname__} | {
@@ -37,9 +44,9 @@ def _dataclass(
         def compiled() -> Mapping[str, Any]:
             again: Callable[..., type[T]] = type(written)
             whole = again(written.__name__, written.__bases__, dict(namespace))
-            return vars(dataclasses.dataclass(frozen=frozen, kw_only=kw_only)(whole))
+            return vars(dataclasses.dataclass(unsafe_hash=is_hashed, kw_only=kw_only)(whole))
 
-        return _finished(made, namespace, compiled, frozen=frozen, kw_only=kw_only)
+        return _finished(made, namespace, compiled, is_hashed=is_hashed, kw_only=kw_only)
 
     return make
 
@@ -49,20 +56,16 @@ def _finished(
     namespace: dict[str, Any],
     compiled: Callable[[], Mapping[str, Any]],
     *,
-    frozen: bool,
+    is_hashed: bool,
     kw_only: bool,
 ) -> type[T]:
     """With all that a class has which the standard library made."""
     late = [name for name in _COMPILED if name not in namespace]
-    if namespace.get("__hash__") is None:
-        if frozen:
-            late.append("__hash__")
-        else:
-            _give(made, __hash__=None)
-    _give(made, __dataclass_params__=_parameters(frozen=frozen, kw_only=kw_only))
-    if frozen:
-        _give(made, __setattr__=_no_setting, __delattr__=_no_deleting)
-        _give(made, __getstate__=_state, __setstate__=_set_state)
+    if is_hashed:
+        late.append("__hash__")
+    elif namespace.get("__hash__") is None:
+        _give(made, __hash__=None)
+    _give(made, __dataclass_params__=_parameters(is_hashed=is_hashed, kw_only=kw_only))
 
     @cache
     def methods() -> Mapping[str, Any]:
@@ -93,31 +96,14 @@ def _stub(name: str, methods: Callable[[], Mapping[str, Any]]) -> _Method:
 
 
 @cache
-def _parameters(*, frozen: bool, kw_only: bool) -> object:
+def _parameters(*, is_hashed: bool, kw_only: bool) -> object:
     """That others ask for: `dataclasses` itself of a base class."""
 
     class Like:
         pass
 
-    made = dataclasses.dataclass(frozen=frozen, kw_only=kw_only)(Like)
+    made = dataclasses.dataclass(unsafe_hash=is_hashed, kw_only=kw_only)(Like)
     return vars(made)["__dataclass_params__"]
-
-
-def _no_setting(self: object, name: str, value: object) -> NoReturn:  # noqa: ARG001
-    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _no_deleting(self: object, name: str) -> NoReturn:  # noqa: ARG001
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-
-
-def _state(self: Any) -> list[object]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
-
-
-def _set_state(self: Any, state: list[object]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)
 
 
 if TYPE_CHECKING:  # which is what checkers of types know

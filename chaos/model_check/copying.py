@@ -61,7 +61,9 @@ class _Writer(pickle.Pickler):
 
 def _is_changing(kind: type) -> bool:
     if is_dataclass(kind):
-        return not kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+        made: Any = kind
+        # What is frozen is hashed by its fields (`node.lazy_dataclass`).
+        return not made.__dataclass_params__.eq or kind.__hash__ is None
     return kind.__module__.startswith(_CHANGING)
 
 

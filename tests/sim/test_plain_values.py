@@ -1,53 +1,42 @@
-"""While a run lasts the node's values lack their guard, and nothing else of them is different."""
+"""While a run lasts kio's messages lack their guard, and nothing else of them is different."""
 
-from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, replace
+from typing import Any
 
 import pytest
 
 from chaos.cluster.sim.plain_values import _guarded, plain_values
-from node.effects import ElectionState
-from node.ids import Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey
-from node.wire.fetch import FetchResponse
-from tests.node.wire.sample_requests import REQUESTS
+from node.wire.api import kio_class, kio_module
 
-SAMPLES: tuple[object, ...] = (
-    *REQUESTS,
-    FetchResponse(records=b"records"),
-    ElectionState(epoch=Epoch(3)),
-    LogPosition(Epoch(3), Offset(4)),
-    ReplicaKey(NodeId(1)),
-    Now(1, 2),
+VOTES: Any = kio_module("vote", 2, "request")
+VOTE = kio_class("vote", "Vote", 2, "request")(
+    cluster_id="c",
+    voter_id=VOTES.BrokerId(1),
+    topics=(VOTES.TopicData(topic_name="t", partitions=()),),
 )
-
-
-def made_anew() -> Iterator[object]:
-    for sample in SAMPLES:
-        yield replace(sample)  # type: ignore[type-var]
 
 
 def test_values_are_equal_hashed_and_told_alike() -> None:
     with plain_values():
-        plain = list(made_anew())
-        assert plain == list(SAMPLES)
-        assert [hash(each) for each in plain] == [hash(each) for each in SAMPLES]
-        assert [repr(each) for each in plain] == [repr(each) for each in SAMPLES]
+        plain = replace(VOTE)
+        assert plain == VOTE
+        assert (hash(plain), repr(plain)) == (hash(VOTE), repr(VOTE))
 
 
 def test_what_is_missing_or_unknown_is_refused_as_ever() -> None:
     with plain_values():
-        with pytest.raises(TypeError, match="mono_ns"):
-            Now()  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="topics"):
+            type(VOTE)(cluster_id="c")
         with pytest.raises(TypeError, match="positional"):
-            ElectionState(Epoch(1))  # type: ignore[call-arg]
+            type(VOTE)("c")
 
 
 def test_they_are_frozen_before_and_afterwards() -> None:
     guarded = _guarded()
-    assert FetchResponse in guarded
+    assert type(VOTE) in guarded
     with plain_values(), plain_values():
         assert _guarded() == []
-        made = FetchResponse()
+        made = replace(VOTE)
     assert _guarded() == guarded
     with pytest.raises(FrozenInstanceError):
-        made.epoch = Epoch(1)  # type: ignore[misc]
+        made.cluster_id = "d"

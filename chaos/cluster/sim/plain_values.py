@@ -1,8 +1,7 @@
-"""The node's values, made without the guard of a frozen dataclass while a simulated run lasts.
+"""kio's messages, made without the guard of a frozen dataclass while a simulated run lasts.
 
-With it each field of a new value is set by a call, which is a tenth of what a run costs: a step
-makes a dozen of them. mypy holds that nobody changes a value, and wherever else the node runs they
-are frozen.
+With it each field of a new one is set by a call (`node.lazy_dataclass`). They are another's
+classes, so wherever else the node runs they are left as they are.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,15 +11,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from node import core, effects, events, ids, outbox
-from node.raft import fetch_leader, progress, roles
-from node.records import batch
-from node.wire import apis, configs, fetch, headers
+from node.wire import apis
 from node.wire.api import SIDES, kio_module
 
-_RAFT = (fetch_leader, progress, roles)
-_WIRE = (configs, fetch, headers)
-_MODULES = (batch, core, effects, events, ids, outbox, *_RAFT, *_WIRE)
 _GUARD = ("__setattr__", "__delattr__")  # what a frozen dataclass has, and others have not
 _REPLACED = ("__init__", *_GUARD)
 
@@ -41,9 +34,9 @@ def plain_values() -> Iterator[None]:
 
 
 def _guarded() -> list[type]:
-    """Those of the node, and the classes of the messages in the versions that nodes speak."""
+    """In the versions that nodes speak."""
     spoken = [kio_module(api.package, api.max_version, side) for api in apis.APIS for side in SIDES]
-    found = [each for module in (*_MODULES, *spoken) for each in _values_of(module)]
+    found = [each for module in spoken for each in _values_of(module)]
     return [each for each in found if all(name in vars(each) for name in _GUARD)]
 
 
