@@ -5,8 +5,9 @@ from dataclasses import replace
 from chaos.mutations.planted import Planted
 from node.endpoint import Endpoint
 from node.ids import NodeId
+from node.raft.addresses import Addresses
 from node.raft.own_address import OwnAddress
-from node.raft.quorum import Quorum
+from node.raft.roles import Role
 from node.raft.voter_forms import KRaftVersions, VoterChange
 from node.raft.voter_set import VoterSet
 from node.raft.whole_sets import WholeSets
@@ -15,7 +16,7 @@ from node.wire.raft_voters import AddVoterRequest
 
 _PORT = 1  # where nobody listens
 _as_it_should = WholeSets.change_record
-_as_told = Quorum.address_of
+_as_told = Addresses.of
 
 
 def elsewhere(
@@ -33,9 +34,9 @@ def believes_so(_self: OwnAddress, _voters: VoterSet) -> Voter | None:
     return None
 
 
-def by_the_set(self: Quorum, node: NodeId) -> Endpoint | None:
+def by_the_set(self: Addresses, node: NodeId, role: Role) -> Endpoint | None:
     """Nor does a leader say anything else."""
-    return self.voters.endpoint(node, self.listener) or _as_told(self, node)
+    return self.by_set(node) or _as_told(self, node, role)
 
 
 PLANTED = Planted(
@@ -46,6 +47,6 @@ PLANTED = Planted(
         owner=OwnAddress,
         decision="_moved",
         wrong=believes_so,
-        other=Planted(owner=Quorum, decision="address_of", wrong=by_the_set),
+        other=Planted(owner=Addresses, decision="of", wrong=by_the_set),
     ),
 )

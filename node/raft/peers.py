@@ -130,7 +130,7 @@ class Peers:
         server, quorum = self._servers.get(key), self._quorum
         if server is not None:
             return server
-        at = quorum.address_of(key.id)
+        at = quorum.addresses.of(key.id, quorum.role)
         assert at is not None, f"{key} has no address"
         return at
 

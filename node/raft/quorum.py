@@ -51,6 +51,7 @@ from node.ids import (
 )
 from node.outbox import Outbox
 from node.raft import deadlines
+from node.raft.addresses import Addresses
 from node.raft.candidacy import Candidacy
 from node.raft.election import Ballot
 from node.raft.local_log import LocalLog
@@ -71,7 +72,6 @@ from node.raft.roles import (
 )
 from node.raft.voter_set import VoterSet
 
-_Told = tuple[VoterSet | None, NodeId, Endpoint | None]
 R = TypeVar("R", Unattached, Prospective, Candidate, Leader, Follower, Resigned)
 
 
@@ -94,11 +94,10 @@ class Quorum:
         self.timeouts = timeouts
         self.role: Role = Unattached(epoch=election.epoch, election_deadline_ns=NEVER_NS)
         self.candidacy = Candidacy(key, log, timeouts, rng)
+        self.addresses = Addresses(log, listener)
         self.committed: Offset | None = None  # the highest high watermark known in this life
         self._log = log
         self._stored = election
-        # By which voters, of which leader, where that said that it is, and what is known so.
-        self._leader_at: tuple[_Told, Endpoint | None] = ((None, NO_NODE, None), None)
         self._others: tuple[VoterSet | None, list[ReplicaKey]] = (None, [])  # of which set
         self._outbox = outbox
 
@@ -175,7 +174,7 @@ class Quorum:
             return Follower(
                 epoch=stored.epoch,
                 leader=stored.leader,
-                leader_at=self.voters.endpoint(stored.leader, self.listener),
+                leader_at=self.addresses.by_set(stored.leader),
                 voted=stored.voted,
                 fetch_deadline_ns=self._fetch_deadline(mono_ns),
             )
@@ -254,7 +253,7 @@ class Quorum:
             Follower(
                 epoch=epoch,
                 leader=leader,
-                leader_at=at or self.voters.endpoint(leader, self.listener),
+                leader_at=at or self.addresses.by_set(leader),
                 voted=voted_in(self.role) if same_epoch else None,
                 fetch_deadline_ns=self._fetch_deadline(mono_ns),
             ),
@@ -361,26 +360,11 @@ class Quorum:
 
     def has_address(self, node: NodeId) -> bool:
         """By the voter set."""
-        return self.voters.endpoint(node) is not None
-
-    def address_of(self, node: NodeId) -> Endpoint | None:
-        """Where to reach a node: a leader that we follow where we were told, others where the voter
-        set says. A leader may have moved before it was elected, and the set does not say so."""
-        role = self.role
-        if isinstance(role, Follower | Prospective) and role.leader == node:
-            return role.leader_at or self.voters.endpoint(node, self.listener)
-        return self.voters.endpoint(node, self.listener)
+        return self.addresses.by_set(node) is not None
 
     def leader_at(self) -> Endpoint | None:
-        """Where the leader is to be reached, as answers tell it: the listener has no name there."""
-        role = self.role
-        told = role.leader_at if isinstance(role, Follower | Prospective) else None
-        by: _Told = self.voters, leader_of(role), told
-        if self._leader_at[0] != by:
-            at = self.address_of(self.leader)
-            known = None if at is None else Endpoint(name="", host=at.host, port=at.port)
-            self._leader_at = by, known
-        return self._leader_at[1]
+        """Where the leader is to be reached, as answers tell it."""
+        return self.addresses.of_leader(self.role)
 
     # --- inner ---
 
