@@ -7,6 +7,7 @@ from node.errors import ErrorCode
 from node.ids import NO_NODE, Epoch, NodeId
 from node.raft.quorum import Quorum
 from node.raft.reachable_epoch import reachable
+from node.raft.roles import Follower
 
 _LEADERSHIP_MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
@@ -49,6 +50,10 @@ def heed(quorum: Quorum, told: Told, mono_ns: int) -> bool:
     that is too far ahead we go by steps, for the others may have got there while we were away.
     """
     error, leader, epoch = told.error, told.leader, told.epoch
+    role = quorum.role
+    is_known = isinstance(role, Follower) and (leader, epoch) == (role.leader, role.epoch)
+    if is_known and error == ErrorCode.NONE:
+        return True
     if epoch < quorum.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         return False
     if epoch > (step := reachable(quorum.epoch)):
