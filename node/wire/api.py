@@ -1,7 +1,7 @@
 """What is known of one API: which versions are served, and how its messages translate."""
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
@@ -111,9 +111,29 @@ def _maker(found: Any, name: str, known: _Known) -> Any:
         if not values.keys() <= here:
             for lacking in (values.keys() - here) & known()[name]:
                 del values[lacking]
-        return found(**values)
+        return _constructor(found)(**values)
 
     return make
+
+
+@cache
+def _constructor(found: Any) -> Any:
+    """Makes one of these as its class does, but for the guard of a frozen dataclass: that takes a
+    call for each field (`node.lazy_dataclass`)."""
+    if not is_dataclass(found):
+        return found
+    assert not hasattr(found, "__post_init__"), f"{found} does more than to set its fields"
+    names: dict[str, Any] = {"new": object.__new__, "found": found}
+    parameters, lines = [], []
+    for field in fields(found):
+        names[f"default_{field.name}"] = field.default
+        names[f"set_{field.name}"] = getattr(found, field.name).__set__
+        has_default = field.default is not MISSING
+        parameters.append(f"{field.name}=default_{field.name}" if has_default else field.name)
+        lines.append(f"    set_{field.name}(made, {field.name})")
+    first = f"def make({', '.join(['*', *parameters])}):" if parameters else "def make():"
+    exec("\n".join([first, "    made = new(found)", *lines, "    return made"]), names)
+    return names["make"]
 
 
 @cache

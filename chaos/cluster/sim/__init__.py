@@ -26,7 +26,6 @@
     durable.py           what a disk is sure to hold of its node
     invariant_keeper.py  keeps the invariants of a run
     watchdog.py          ends a step that never ends, or eats memory
-    plain_values.py      kio's messages are made without a guard while a run lasts
     world.py             what a run needs of its runtime: loop, clock, cluster
 
 The node is the very one of the containers, and so are workloads, nemesis, recorder and checkers.

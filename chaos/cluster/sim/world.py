@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import Cluster
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.plain_values import plain_values
 from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.watchdog import Watchdog
@@ -81,7 +80,7 @@ class SimWorld:
         planted = self._planted.planted() if self._planted is not None else nullcontext()
         began = time.perf_counter()
         try:
-            with planted, plain_values(), _old_objects_kept(), self._watchdog.awake():
+            with planted, _old_objects_kept(), self._watchdog.awake():
                 return run(main, self._loop)
         finally:
             self._real_s = time.perf_counter() - began

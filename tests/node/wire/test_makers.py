@@ -1,7 +1,7 @@
 """What a translation names is known to some version that is served, and left out of the others."""
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import pytest
@@ -52,6 +52,21 @@ def test_a_maker_takes_the_fields_of_all_versions_and_no_others(
             assert {field.name for field in fields(made)} == here
         with pytest.raises(TypeError, match="mispelt"):
             make(**dict.fromkeys(known), mispelt=1)
+
+
+@pytest.mark.parametrize(("api", "version", "side"), EVERY_VERSION)
+def test_what_is_made_is_what_its_class_makes(api: Api, version: int, side: Side) -> None:
+    makers = api.makers(version, side)
+    for class_name in classes_in(api, version, side):
+        by_class = getattr(kio_module(api.package, version, side), class_name)
+        asked = [each.name for each in fields(by_class) if each.default is MISSING]
+        names = [each.name for each in fields(by_class)]
+        for values in (dict.fromkeys(asked), {name: at for at, name in enumerate(names)}):
+            made = getattr(makers, class_name)(**values)
+            assert (made, repr(made)) == (by_class(**values), repr(by_class(**values)))
+        for lacking in asked:
+            with pytest.raises(TypeError, match=f"missing 1 .*'{lacking}'"):
+                getattr(makers, class_name)(**{n: 1 for n in names if n != lacking})
 
 
 def test_a_class_that_no_version_knows_is_a_mistake() -> None:
