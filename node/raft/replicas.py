@@ -51,7 +51,7 @@ class Replicas:
             return  # nobody fetches from itself: the frame is damaged, and proves nothing
         voter = self._quorum.voters.rows.get(key)
         if voter is not None:
-            # By the set's own object: what is kept of it is found without comparing any.
+            # By the set's own object: where that is the key, it is found without comparing keys.
             self._on_voter(connection, voter.key, request, now)
             return
         leader = self._without_silent(leader, now.mono_ns)
@@ -63,10 +63,12 @@ class Replicas:
         self, connection: ConnectionId, key: ReplicaKey, request: FetchRequest, now: Now
     ) -> None:
         leader = self._leader()
+        before = leader.replicas.get(key, NOT_MET)
         self._reads.on_fetch(connection, key)
-        progress = self._progress(leader, key, request, now)
-        self._quorum.update(self._heard(leader, key, progress, now.mono_ns))
-        self.advance_high_watermark()
+        replicas = self._progress(leader, key, request, now)
+        self._quorum.update(self._heard(leader, key, replicas, now.mono_ns))
+        if replicas[key].end != before.end:
+            self.advance_high_watermark()
 
     def on_snapshot_fetch(self, replica: ReplicaKey, mono_ns: int) -> None:
         """It follows us, whatever it has."""
