@@ -7,6 +7,7 @@ check needs. `read_batches` walks through the few of a metadata log, `read_recor
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from crc32c import crc32c
@@ -136,8 +137,7 @@ def _instead(segment: bytes, at: int, magic: int, length: int) -> str:
     return f"{nuls} NUL bytes " + (f"and {rest} others behind them" if rest else "up to the end")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(NamedTuple):
     """A batch and where it stands. `data` is the record block, empty if the CRC is wrong."""
 
     base_offset: int
@@ -152,8 +152,7 @@ class Batch:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(NamedTuple):
     offset: int
     key: bytes | None
     value: bytes | None

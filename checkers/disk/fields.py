@@ -21,10 +21,11 @@ class Fields:
         return len(self.data) - self.at
 
     def take(self, size: int) -> bytes:
-        if size < 0 or self.left < size:
-            raise DamagedError(f"{size} bytes wanted at {self.at}, {self.left} are left")
-        self.at += size
-        return self.data[self.at - size : self.at]
+        at = self.at
+        if not 0 <= size <= len(self.data) - at:
+            raise DamagedError(f"{size} bytes wanted at {at}, {self.left} are left")
+        self.at = at + size
+        return self.data[at : at + size]
 
     def int8(self) -> int:
         return int.from_bytes(self.take(1), "big", signed=True)
@@ -45,6 +46,9 @@ class Fields:
         return int.from_bytes(self.take(8), "big", signed=True)
 
     def uvarint(self) -> int:
+        if self.at < len(self.data) and (first := self.data[self.at]) < 0x80:
+            self.at += 1  # as nearly all are
+            return first
         value = shift = 0
         for byte in self.data[self.at : self.at + _LONGEST_VARINT]:
             value |= (byte & 0x7F) << shift

@@ -40,8 +40,7 @@ def read_metadata_log(
     for name, data, scanned in files.segments():
         scans[name] = scanned
         for batch in batches_of(data, scanned):
-            where = f"{name} position {batch.position} (offset {batch.base_offset})"
-            _add(batch, where, found)
+            _add(batch, name, found)
     found.problems = files.problems + found.problems
     found.end = files.end
     if scans:
@@ -61,14 +60,15 @@ def _batches(scans: Mapping[str, Scan], node: int, directory_id: str) -> pa.Tabl
     return table(LOG_BATCHES, len(found.positions), columns)
 
 
-def _add(batch: Batch, where: str, found: MetadataLog, at: int | None = None) -> None:
+def _add(batch: Batch, file: str, found: MetadataLog, at: int | None = None) -> None:
     """The records of a batch, at the offset `at` if it is one of a snapshot."""
     try:
         for row in found.known.rows(batch):
             offset = row["offset"] if at is None else at
             found.records.append({**row, "node": found.node, "offset": offset})
     except DamagedError as error:
-        found.problems.append(f"{where}: {error}")
+        offset = f" (offset {batch.base_offset})" if at is None else ""
+        found.problems.append(f"{file} position {batch.position}{offset}: {error}")
 
 
 def _begin_with_snapshot(directory: Path, start: int, found: MetadataLog) -> None:
@@ -81,10 +81,9 @@ def _begin_with_snapshot(directory: Path, start: int, found: MetadataLog) -> Non
     snapshot = MetadataLog(found.node, found.known)
     try:
         for batch in read_batches(ends[end].read_bytes()):
-            where = f"{ends[end].name} position {batch.position}"
             if not batch.crc_ok:
-                snapshot.problems.append(f"{where}: wrong CRC")
-            _add(batch, where, snapshot, at=end - 1)
+                snapshot.problems.append(f"{ends[end].name} position {batch.position}: wrong CRC")
+            _add(batch, ends[end].name, snapshot, at=end - 1)
     except (DamagedError, OSError) as error:
         snapshot.problems.append(f"{ends[end].name}: {error}")
     if not snapshot.records or snapshot.records[-1]["type"] != "SnapshotFooter":

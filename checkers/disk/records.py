@@ -6,7 +6,8 @@ name by number.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import NamedTuple
 
 from checkers.disk.batches import Record
 from checkers.disk.details import FieldValue, read_detail
@@ -51,20 +52,19 @@ METADATA = {
 }
 
 # The leading fields of records whose content checks look at.
-_FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
+_FIELDS: dict[str, tuple[tuple[str, Callable[[Fields], int | str | None]], ...]] = {
     "Config": (
-        ("resource_type", "int8"),
-        ("resource", "text"),
-        ("name", "text"),
-        ("value", "text"),
+        ("resource_type", Fields.int8),
+        ("resource", Fields.text),
+        ("name", Fields.text),
+        ("value", Fields.text),
     ),
-    "FeatureLevel": (("name", "text"), ("value", "int16")),
-    "RegisterController": (("resource", "int32"), ("value", "uuid")),
+    "FeatureLevel": (("name", Fields.text), ("value", Fields.int16)),
+    "RegisterController": (("resource", Fields.int32), ("value", Fields.uuid)),
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
+class Decoded(NamedTuple):
     """A record by its type's name. A FeatureLevel's level and ids of others are in text fields."""
 
     type: str
@@ -105,7 +105,7 @@ def decode_metadata(record: Record) -> Decoded:
     number = frame.uvarint()
     written_as = frame.uvarint()
     name = METADATA.get(number, f"unknown-{number}")
-    found = {field: _field(frame, kind) for field, kind in _FIELDS.get(name, ())}
+    found = {field: read(frame) for field, read in _FIELDS.get(name, ())}
     resource_type = found.pop("resource_type", None)
     assert resource_type is None or isinstance(resource_type, int)
     text = {field: None if value is None else str(value) for field, value in found.items()}
@@ -126,17 +126,3 @@ def _meant(value: str | None) -> str | None:
 
 def _json(found: dict[str, FieldValue] | None) -> str | None:
     return None if found is None else json.dumps(found, separators=(",", ":"))
-
-
-def _field(frame: Fields, kind: str) -> int | str | None:
-    match kind:
-        case "int8":
-            return frame.int8()
-        case "int16":
-            return frame.int16()
-        case "int32":
-            return frame.int32()
-        case "uuid":
-            return frame.uuid()
-        case _:
-            return frame.text()
