@@ -84,8 +84,10 @@ _RENAMED = {
 }
 _COLUMNS: list[str] = NODE_EVENTS.names
 _POSITION = {name: position for position, name in enumerate(_COLUMNS)}
+_TIME = _POSITION["t"]
 _FIRST_FIELD = _POSITION["event"] + 1
 _DETAIL = _POSITION["detail"]
+_NO_FIELDS = (None,) * (len(_COLUMNS) - _FIRST_FIELD)
 _GRANTED = "granted"
 # Of each event, the columns of those of its fields that have one.
 _PLACES: dict[str, dict[str, int]] = {
@@ -99,7 +101,7 @@ _PLACES: dict[str, dict[str, int]] = {
 _OUTCOMES = {True: "granted", False: "refused"}
 
 _Value = object
-_Row = tuple[_Value, ...]
+_Row = list[_Value]  # by the columns of NODE_EVENTS
 Decode = Callable[[str], _Value]  # of JSON; raises ValueError
 
 _DETAIL_ENCODER = json.JSONEncoder(sort_keys=True)
@@ -139,26 +141,23 @@ def parse_traces(
     prose = 0
     for number, line in enumerate(lines, start=1):
         text = line.decode(errors="replace") if isinstance(line, bytes) else line
-        if not text.lstrip().startswith("{"):
+        if not text.startswith("{") and not text.lstrip().startswith("{"):
             prose += bool(text.strip())
             continue
-        row, whole = _parse_line(text, started_mono_ns, decode)
+        row = _row(_object(text, decode), started_mono_ns)
+        if row is None:
+            damaged.append(f"line {number}: {text.strip()[:80]}")
+            row = _row_behind(text, started_mono_ns, decode)
         if row is not None:
             rows.append(row)
-        if not whole:
-            damaged.append(f"line {number}: {text.strip()[:80]}")
     table, refused = _table(rows)
     return Traces(table=table, prose=prose, damaged=(*damaged, *refused))
 
 
-def _parse_line(text: str, started_mono_ns: int, decode: Decode) -> tuple[_Row | None, bool]:
-    """The row of a line, and whether the line was whole."""
-    row = _row(_object(text, decode), started_mono_ns)
-    if row is not None:
-        return row, True
+def _row_behind(text: str, started_mono_ns: int, decode: Decode) -> _Row | None:
+    """The row of the line that follows in this one, behind a head that was torn off."""
     again = text.rfind('{"ev"', 1)
-    rest = _object(text[again:], decode) if again > 0 else None
-    return _row(rest, started_mono_ns), False
+    return _row(_object(text[again:], decode), started_mono_ns) if again > 0 else None
 
 
 def _object(text: str, decode: Decode = json.loads) -> dict[str, _Value] | None:
@@ -174,21 +173,17 @@ def _row(line: dict[str, _Value] | None, started_mono_ns: int) -> _Row | None:
         return None
     try:
         event, mono = line.pop("ev"), line.pop("mono")
-        head = (line.pop("node"), line.pop("dir"), line.pop("inc"), line.pop("seq"))
+        row = [line.pop("node"), line.pop("dir"), line.pop("inc"), line.pop("seq"), mono, event]
     except KeyError:
         return None
     if not (isinstance(mono, int) and isinstance(event, str)):
         return None
     line.pop("wall", None)
-    return _fill(
-        [*head, mono - started_mono_ns, event, *[None] * (_DETAIL + 1 - _FIRST_FIELD)], line
-    )
-
-
-def _fill(row: list[_Value], fields: dict[str, _Value]) -> _Row:
-    places = _PLACES.get(str(row[_FIRST_FIELD - 1]), {})
+    row[_TIME] = mono - started_mono_ns
+    row += _NO_FIELDS
+    places = _PLACES.get(event, {})
     detail = {}
-    for name, value in fields.items():
+    for name, value in line.items():
         position = places.get(name)
         if position is None:
             detail[name] = value
@@ -196,7 +191,7 @@ def _fill(row: list[_Value], fields: dict[str, _Value]) -> _Row:
             row[position] = _OUTCOMES[bool(value)] if name == _GRANTED else value
     if detail:
         row[_DETAIL] = _DETAIL_ENCODER.encode(detail)
-    return tuple(row)
+    return row
 
 
 def _table(rows: list[_Row]) -> tuple[pa.Table, list[str]]:
