@@ -99,12 +99,12 @@ def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
 
 def _stood_at(evidence: Evidence, written: Written, offset: int) -> set[ReplicaKey]:
     """The disks whose logs begin behind this offset and had the value there."""
+    cut = evidence.once(cut_logs).items()
+    behind = [(disk, log) for disk, log in cut if offset < log.own_start]
+    if not behind:
+        return set()
     begun = first_begun(evidence, written)
-    return {
-        disk
-        for disk, log in evidence.once(cut_logs).items()
-        if offset < log.own_start and log.stood_at(*written, offset, begun)
-    }
+    return {disk for disk, log in behind if log.stood_at(*written, offset, begun)}
 
 
 def _stored_below(evidence: Evidence, written: Written, begun: int) -> StoredOn:
@@ -128,27 +128,22 @@ def _stored_nowhere(evidence: Evidence) -> StoredOn:
 
 def _stored(evidence: Evidence, places: Sequence[_Place]) -> StoredOn:
     whole, gone = evidence.once(whole_disks), evidence.lost_logs.keys()
-    found = StoredOn(0, 0, possible=False)
+    times = most = kept = lacking = 0
+    possible, lost = False, frozenset[ReplicaKey]()
     for offset, having in places or [(_BEHIND_ALL, frozenset[ReplicaKey]())]:
-        has_majority, most, possible = False, found.most, found.possible
+        has_majority = False
         for voters in _deciding(evidence, offset):
             count = _count(evidence, voters, having)
             most = max(most, count)
             unread = len(voters.keys) - _count(evidence, voters, whole)
             possible |= count + unread >= voters.majority
             has_majority |= count >= voters.majority
-        found = replace(
-            found,
-            times=found.times + has_majority,
-            most=most,
-            possible=possible,
-            lost=found.lost | (having & gone),
-        )
+        times += has_majority
+        lost |= having & gone
         if has_majority:
             newest, left = evidence.voters.newest, having - gone
             kept, lacking = newest.count(left), newest.count(whole - gone - having)
-            found = replace(found, kept=kept, lacking=lacking)
-    return found
+    return StoredOn(times, most, possible, kept=kept, lacking=lacking, lost=lost)
 
 
 def _count(evidence: Evidence, voters: VoterSet, replicas: Set[ReplicaKey]) -> int:
