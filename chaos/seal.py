@@ -127,6 +127,8 @@ def _read_events(directory: Path) -> _Recorded:
 
 def _sort_in(event: dict[str, Any], recorded: _Recorded) -> None:
     match EventType(event["type"]):
+        case EventType.INVOKE | EventType.OK | EventType.FAIL | EventType.INFO:
+            recorded.operations.append(event)
         case EventType.FAULT:
             recorded.faults.append(event)
         case EventType.PROBE:
@@ -135,8 +137,6 @@ def _sort_in(event: dict[str, Any], recorded: _Recorded) -> None:
             recorded.malformed.append(event)
         case EventType.NOTE:
             pass  # for people; nothing judges it
-        case _:
-            recorded.operations.append(event)
 
 
 def read_lines(path: Path, dropped: list[str]) -> Iterator[bytes]:

@@ -99,6 +99,7 @@ class TraceColumns:
         self._event = events.indices.to_numpy(zero_copy_only=False)[self._at].astype(np.int64)
         self._kinds: dict[tuple[str, ...], Flags] = {}
         self._columns: dict[str, Ints] = {}
+        self._having: dict[tuple[str, str], Flags] = {}
         self._lines: dict[int, NodeEvent] = {}
 
     def __len__(self) -> int:
@@ -130,8 +131,10 @@ class TraceColumns:
 
     def has(self, name: str, word: str, rows: Ints) -> Flags:
         """Of each of these rows, whether the line has this word there."""
-        found: Flags = pc.fill_null(pc.equal(self._table[name], word), False).to_numpy()
-        return found[self._at[rows]]
+        if (name, word) not in self._having:
+            found = pc.fill_null(pc.equal(self._table[name], word), False).to_numpy()
+            self._having[name, word] = found[self._at]
+        return self._having[name, word][rows]
 
     def texts(self, name: str, rows: Ints) -> list[str | None]:
         """A column of these rows that holds text."""
