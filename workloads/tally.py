@@ -18,7 +18,7 @@ class Tally:
         self.invoked += 1
 
     def complete(self, outcome: EventType) -> None:
-        setattr(self, outcome.value, getattr(self, outcome.value) + 1)
+        setattr(self, outcome, getattr(self, outcome) + 1)
 
     def as_json(self) -> dict[str, int]:
         return asdict(self)

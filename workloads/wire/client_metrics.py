@@ -20,7 +20,8 @@ DEFAULT_CONFIG = 5  # DescribeConfigs: nobody set this entry
 
 _Result = TypeVar("_Result")
 
-_NUMBER = re.compile(r"-?[0-9]{1,10}", re.ASCII)  # the config's type is INT
+# The config's type is INT. Blanks around it may be thousands, for which `str.strip` takes long.
+_NUMBER = re.compile(r" *(-?[0-9]{1,10}) *", re.ASCII)
 _NULL, _NO_TAGS = b"\x00", b"\x00"
 _ONE_CONFIG = b"\x02" + string(INTERVAL)
 _NO_EXTRAS = b"\x00\x00\x00"  # no synonyms, no documentation, tags
@@ -149,7 +150,7 @@ def _entry(reader: MessageReader) -> int | None:
 
 def _number(text: str) -> int:
     """Raises MalformedAnswerError: the value is none that anybody could set."""
-    text = text.strip(" ")
-    if _NUMBER.fullmatch(text) is None:
-        raise MalformedResponseError(f"{INTERVAL} is {text[:20]!r}, not a number")
-    return int(text)
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        raise MalformedResponseError(f"{INTERVAL} is {text.strip(' ')[:20]!r}, not a number")
+    return int(number[1])

@@ -68,6 +68,10 @@ class MessageReader:
         return int.from_bytes(self.data[start : start + 8], "big", signed=True)
 
     def varint(self) -> int:
+        at = self.position
+        if at < len(self.data) and (first := self.data[at]) < 0x80:
+            self.position = at + 1  # as nearly all are
+            return first
         value = shift = 0
         while True:
             byte = self.data[self.skip(1)]
@@ -105,7 +109,8 @@ class MessageReader:
 
     def count(self) -> int:
         """How many elements follow; a null array has none."""
-        return max(self.varint() - 1, 0)
+        size = self.varint()
+        return size - 1 if size else 0
 
     def expect_one(self) -> None:
         found = self.count()
@@ -114,9 +119,10 @@ class MessageReader:
 
     def tags(self) -> None:
         """Skip tagged fields: KIP-482 lets any message carry unknown ones."""
-        for _ in range(self.varint()):
-            self.varint()
-            self.skip(self.varint())
+        if count := self.varint():
+            for _ in range(count):
+                self.varint()
+                self.skip(self.varint())
 
     def end(self) -> None:
         self.tags()
