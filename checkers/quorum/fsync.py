@@ -43,6 +43,8 @@ from checkers.verdict import CheckResult
 
 UNLIMITED = sys.maxsize  # an offset
 COUNTED = "valid"  # the outcome of a q.fetch that moved the replica's end at the leader
+_DURABLE = ("n.start", "q.state", "q.fsync", "q.truncate", "q.loaded")  # what durability goes by
+_APPEND = "q.append"
 
 _Replica = tuple[int, str | None]
 
@@ -102,7 +104,7 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
         replica = (life.node, life.directory)
         if life.gap is not None:
             continue
-        epochs, mine = _epochs(life), fetches.get(replica, [])
+        epochs, mine = _epochs(life, _APPEND), fetches.get(replica, [])
         for fetch in mine:
             if fetch.counted and fetch.epoch in epochs:
                 early = list(_too_early(life.traces, fetch, epochs[fetch.epoch]))
@@ -200,9 +202,10 @@ def _fetches(evidence: Evidence) -> Mapping[_Replica, list[_Fetch]]:
     return found
 
 
-def _lines(life: Life) -> Iterator[_Line]:
+def _lines(life: Life, *more: str) -> Iterator[_Line]:
+    """The lines that durability goes by, and those of these kinds."""
     traces = life.traces
-    rows = life.rows("n.start", "q.state", "q.append", "q.fsync", "q.truncate", "q.loaded")
+    rows = life.rows(*_DURABLE, *more)
     columns = (traces.column(name)[rows].tolist() for name in ("epoch", "log_end", "base"))
     states = traces.texts("state", rows)
     return map(_Line, rows.tolist(), traces.events(rows), *columns, states)
@@ -213,10 +216,11 @@ def _is_cut_short(life: Life) -> bool:
     return life.traces.line(life.end - 1).event != "n.stop"
 
 
-def _epochs(life: Life) -> dict[int, _Epoch]:
+def _epochs(life: Life, *more: str) -> dict[int, _Epoch]:
+    """By its own lines; `appends` are known if they are among them."""
     epochs: dict[int, _Epoch] = {}
     now, durable = -1, 0
-    for line in _lines(life):
+    for line in _lines(life, *more):
         durable = _durable_after(line, durable)
         if line.event in ("q.state", "n.start") and line.epoch > now:
             now = line.epoch
@@ -227,7 +231,7 @@ def _epochs(life: Life) -> dict[int, _Epoch]:
         here.durable = max(here.durable, durable)
         if line.event in ("n.start", "q.truncate", "q.loaded"):
             here.appends.clear()
-        elif line.event == "q.append" and line.state == "follower":
+        elif line.event == _APPEND and line.state == "follower":
             here.appends.setdefault(line.base, []).append((durable, line.row))
     if epochs:
         epochs[now].is_open = _is_cut_short(life)

@@ -135,9 +135,11 @@ def _stored(evidence: Evidence, places: Sequence[_Place]) -> StoredOn:
         for voters in _deciding(evidence, offset):
             count = _count(evidence, voters, having)
             most = max(most, count)
-            unread = len(voters.keys) - _count(evidence, voters, whole)
-            possible |= count + unread >= voters.majority
-            has_majority |= count >= voters.majority
+            if count < voters.majority:
+                unread = len(voters.keys) - _count(evidence, voters, whole)
+                possible |= count + unread >= voters.majority
+            else:
+                possible = has_majority = True
         times += has_majority
         lost |= having & gone
         if has_majority:
