@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from checkers.array_types import Ints
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
@@ -115,16 +118,17 @@ def snapshots_of_committed(evidence: Evidence) -> CheckResult:
 
 
 def _created(process: Process) -> tuple[int, list[Violation]]:
-    committed, image, found = -1, -1, 0
+    traces, found = process.traces, 0
     violations: list[Violation] = []
-    for event in process.events("q.hwm", "c.image", "q.snapshot"):
-        if event.event == "q.hwm":
-            committed = max(committed, event.hwm)
-        elif event.event == "c.image":
-            image = event.offset
-        elif event.more.get("what") == _CREATED:
+    marks, images = process.rows("q.hwm"), process.rows("c.image")
+    highest = np.maximum.accumulate(traces.column("hwm")[marks])
+    offsets = traces.column("offset")[images]
+    rows = process.rows("q.snapshot")
+    for row, event in zip(rows.tolist(), traces.lines(rows), strict=True):
+        if event.more.get("what") == _CREATED:
             found += 1
             end = event.log_end
+            committed, image = _last(highest, marks, row), _last(offsets, images, row)
             told = f"node {event.node} took a snapshot that ends at {end}"
             if end > committed:
                 shown = [witness(event, f"committed below {committed}")]
@@ -133,6 +137,12 @@ def _created(process: Process) -> tuple[int, list[Violation]]:
                 shown = [witness(event, f"the image was that of {image}")]
                 violations.append(Violation(f"{told}, of the image at {image}", shown))
     return found, violations
+
+
+def _last(values: Ints, rows: Ints, row: int) -> int:
+    """What the last of these rows before another one has; -1: there is none."""
+    before = int(np.searchsorted(rows, row))
+    return int(values[before - 1]) if before else -1
 
 
 @check(

@@ -5,7 +5,9 @@ record that it appends or truncates; what others have, a leader tells as it take
 account (q.fetch), each replica by node and directory.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from checkers.check import check, traced_quorum
 from checkers.conclusion import Violation, conclude
@@ -21,12 +23,25 @@ V2, V3, V4 = "V2-one-change-uncommitted", "V3-epoch-committed-before-change", "V
 V6, V9, V10 = "V6-committed-by-voters", "V9-removed-leader-resigns", "V10-added-when-caught-up"
 Q19 = "Q19-voters-stand-for-election"
 
-_EVENTS = (
-    *("n.start", "q.state", "q.voters", "q.append", "q.truncate", "q.loaded"),
-    *("q.hwm", "q.fetch"),
-)
+_EVENTS = ("q.state", "q.voters", "q.append", "q.truncate", "q.loaded", "q.hwm", "q.fetch")
 _STANDS = ("prospective", "candidate", "leader")
 _NOTHING = "nobody's voters changed, and no disk was replaced"
+
+
+class _Line(NamedTuple):
+    """A line of a process, as far as it is looked at. NONE or None: it does not have that."""
+
+    row: int
+    event: str
+    epoch: int
+    log_end: int
+    base: int
+    hwm: int
+    replica: int
+    offset: int
+    is_valid: bool  # it tells of a valid Fetch
+    state: str
+    replica_directory: str
 
 
 @dataclass(slots=True)
@@ -36,7 +51,7 @@ class _Reign:
     epoch: int
     start: int | None = None  # of its first batch
     hwm: int = -1
-    removed: NodeEvent | None = None  # the line by which its removal is committed
+    removed: _Line | None = None  # the line by which its removal is committed
     ends: dict[ReplicaKey, int] = field(default_factory=dict)  # as Fetches told them
 
 
@@ -95,8 +110,8 @@ class _Walk:
         self._found = found
         self._self = ReplicaKey(process.node, process.directory)
         self._told: list[ToldVoters] = []  # in the order of their offsets; the last one is in force
-        self._cut: NodeEvent | None = None  # a truncation below the set in force
-        self._appended: NodeEvent | None = None
+        self._cut: _Line | None = None  # a truncation below the set in force
+        self._appended: _Line | None = None
         self._reign: _Reign | None = None
         self._committed = -1  # the highest high watermark of this process
 
@@ -110,11 +125,13 @@ class _Walk:
             "q.hwm": self._commit,
             "q.fetch": self._fetch,
         }
-        for line in self._process.events(*_EVENTS):
-            if line.event in steps:
-                steps[line.event](line)
+        for line in _lines(self._process):
+            steps[line.event](line)
 
-    def _state(self, line: NodeEvent) -> None:
+    def _whole(self, line: _Line) -> NodeEvent:
+        return self._process.traces.line(line.row)
+
+    def _state(self, line: _Line) -> None:
         if line.state in _STANDS and self._told:
             self._stands(line, *self._told[-2:])
         leads = line.state == "leader"
@@ -123,7 +140,7 @@ class _Walk:
         elif not leads:
             self._reign = None
 
-    def _stands(self, line: NodeEvent, *told: ToldVoters) -> None:
+    def _stands(self, line: _Line, *told: ToldVoters) -> None:
         self._found.look(Q19)
         before, newest = told[0], told[-1]
         leads_on = self._reign is not None and self._reign.epoch == line.epoch
@@ -131,34 +148,37 @@ class _Walk:
         is_being_removed = self._self in before.voters.keys and not is_committed
         votes = newest.voters.includes(self._self)
         if not (votes or is_being_removed or leads_on):
-            what = f"node {line.node} is {line.state} in epoch {line.epoch}, and by its log "
-            what += f"its disk is no voter's: {newest.in_words} are voters"
-            self._found.blame(Q19, what, (newest.line, "voters"), (line, "stands for election"))
+            what = f"node {self._process.node} is {line.state} in epoch {line.epoch}, and by "
+            what += f"its log its disk is no voter's: {newest.in_words} are voters"
+            stands = (self._whole(line), "stands for election")
+            self._found.blame(Q19, what, (newest.line, "voters"), stands)
 
-    def _append(self, line: NodeEvent) -> None:
-        self._check_cut(line)
+    def _append(self, line: _Line) -> None:
+        self._check_cut()
         self._appended = line
         reign = self._reign
         if reign is not None and line.epoch == reign.epoch and reign.start is None:
             reign.start = line.base
 
-    def _truncate(self, line: NodeEvent) -> None:
+    def _truncate(self, line: _Line) -> None:
         """A log that is replaced by a snapshot lacks what lay above it, and is told of anew."""
         if self._told and self._told[-1].offset >= line.log_end and self._told[-1].line.epoch > 0:
             self._cut = line
 
-    def _check_cut(self, line: NodeEvent) -> None:
+    def _check_cut(self) -> None:
         if self._cut is None:
             return
-        what = f"node {line.node} cut the record off at {self._told[-1].offset} by which "
-        what += f"{self._told[-1].in_words} vote, and goes on by it"
-        self._found.blame(V4, what, (self._told[-1].line, "voters"), (self._cut, "cuts it off"))
+        newest = self._told[-1]
+        what = f"node {self._process.node} cut the record off at {newest.offset} by which "
+        what += f"{newest.in_words} vote, and goes on by it"
+        cuts = (self._whole(self._cut), "cuts it off")
+        self._found.blame(V4, what, (newest.line, "voters"), cuts)
         self._cut = None
 
-    def _voters(self, line: NodeEvent) -> None:
+    def _voters(self, line: _Line) -> None:
         self._found.look(V4)
         self._cut = None
-        new = ToldVoters.of(line)
+        new = ToldVoters.of(self._whole(line))
         if self._told and line.offset > self._told[-1].offset:
             self._change(self._told[-1], new)
         self._told = [told for told in self._told if told.offset < line.offset] + [new]
@@ -175,7 +195,7 @@ class _Walk:
             self._found.look(name)
         if reign.hwm <= reign.start:
             what = f"{told}, and nothing of that epoch was committed"
-            self._found.blame(V3, what, (written, "writes"), (new.line, "voters"))
+            self._found.blame(V3, what, (self._whole(written), "writes"), (new.line, "voters"))
         if before.line.epoch == reign.epoch and reign.hwm <= before.offset:
             what = f"{told}, and the change at {before.offset} was not committed"
             self._found.blame(V2, what, (before.line, "voters"), (new.line, "voters"))
@@ -185,12 +205,12 @@ class _Walk:
                 what += f"{reign.ends.get(key, 'nobody knows where')}, not at {written.base}"
                 self._found.blame(V10, what, (new.line, "voters"))
 
-    def _fetch(self, line: NodeEvent) -> None:
+    def _fetch(self, line: _Line) -> None:
         reign = self._reign
-        if reign is not None and line.epoch == reign.epoch and line.outcome == "valid":
+        if reign is not None and line.epoch == reign.epoch and line.is_valid:
             reign.ends[ReplicaKey(line.replica, line.replica_directory)] = line.offset
 
-    def _commit(self, line: NodeEvent) -> None:
+    def _commit(self, line: _Line) -> None:
         self._committed = max(self._committed, line.hwm)
         reign = self._reign
         if reign is None or line.epoch != reign.epoch or not self._told:
@@ -200,12 +220,13 @@ class _Walk:
         self._found.look(V6)
         have = {key for key, end in reign.ends.items() if end >= line.hwm} | {self._self}
         if not newest.voters.has_majority(have):
-            what = f"node {line.node} called all below {line.hwm} committed in epoch {line.epoch}, "
-            what += f"and of {newest.in_words} no majority had told that it had it"
-            self._found.blame(V6, what, (newest.line, "voters"), (line, "commits"))
+            what = f"node {self._process.node} called all below {line.hwm} committed in epoch "
+            what += f"{line.epoch}, and of {newest.in_words} no majority had told that it had it"
+            commits = (self._whole(line), "commits")
+            self._found.blame(V6, what, (newest.line, "voters"), commits)
         self._resigns(line, reign)
 
-    def _resigns(self, line: NodeEvent, reign: _Reign) -> None:
+    def _resigns(self, line: _Line, reign: _Reign) -> None:
         """By any set since its epoch began: also one behind which it wrote another change."""
         in_force = self._in_force(reign)
         without = [told for told in in_force if not told.voters.includes(self._self)]
@@ -213,8 +234,10 @@ class _Walk:
             return
         self._found.look(V9)
         if reign.removed is not None:
-            what = f"node {line.node} leads on in epoch {line.epoch}, and its removal was committed"
-            self._found.blame(V9, what, (reign.removed, "commits it"), (line, "leads on"))
+            what = f"node {self._process.node} leads on in epoch {line.epoch}, and its removal "
+            what += "was committed"
+            removed = (self._whole(reign.removed), "commits it")
+            self._found.blame(V9, what, removed, (self._whole(line), "leads on"))
         elif line.hwm > without[0].offset:
             reign.removed = line
 
@@ -223,6 +246,20 @@ class _Walk:
         start = reign.start or 0
         before = sum(told.offset < start for told in self._told)
         return self._told[max(before - 1, 0) :]
+
+
+def _lines(process: Process) -> Iterator[_Line]:
+    traces, rows = process.traces, process.rows(*_EVENTS)
+    names = ("epoch", "log_end", "base", "hwm", "replica", "offset")
+    return map(
+        _Line,
+        rows.tolist(),
+        traces.events(rows),
+        *(traces.column(name)[rows].tolist() for name in names),
+        traces.has("outcome", "valid", rows).tolist(),
+        traces.texts("state", rows),
+        traces.texts("replica_directory", rows),
+    )
 
 
 @check(V2, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))

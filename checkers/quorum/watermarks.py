@@ -182,16 +182,24 @@ def leader_appends_only(evidence: Evidence) -> CheckResult:
     looked_at = 0
     violations: list[Violation] = []
     for process in (one for life in evidence.lives for one in life.processes if not one.gap):
-        leads: NodeEvent | None = None
+        traces = process.traces
+        leads: int | None = None  # the row that says so
         end = -1  # of its log; -1: it has not written anything as this leader
-        for event in process.events("q.state", "q.append", "q.truncate", "q.loaded"):
-            if event.event == "q.state":
-                leads, end = event if event.state == "leader" else None, -1
+        rows = process.rows("q.state", "q.append", "q.truncate", "q.loaded")
+        for row, event, is_leader, base, last in zip(
+            rows.tolist(),
+            traces.events(rows),
+            traces.has("state", "leader", rows).tolist(),
+            *(traces.column(name)[rows].tolist() for name in ("base", "last")),
+            strict=True,
+        ):
+            if event == "q.state":
+                leads, end = row if is_leader else None, -1
             elif leads is not None:
                 looked_at += 1
-                if event.event != "q.append" or event.base < end:
-                    violations.append(_not_appended(leads, event))
-                end = event.last + 1 if event.event == "q.append" else end
+                if event != "q.append" or base < end:
+                    violations.append(_not_appended(*traces.lines([leads, row])))
+                end = last + 1 if event == "q.append" else end
     return conclude(
         looked_at=looked_at,
         unit="changes of leaders' logs",
