@@ -43,6 +43,9 @@ class UnsealableError(Exception):
     """What lies there is not a run, or not one that this program recorded."""
 
 
+_OF_OPERATIONS = (EventType.INVOKE, EventType.OK, EventType.FAIL, EventType.INFO)
+
+
 @dataclass(slots=True)
 class _Recorded:
     """All events of a run, by kind, and what was lost of them."""
@@ -52,6 +55,16 @@ class _Recorded:
     probes: list[dict[str, Any]] = field(default_factory=list)
     malformed: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
+
+    def by_type(self) -> dict[str, list[dict[str, Any]]]:
+        """Where events of each type belong."""
+        return {
+            **dict.fromkeys(_OF_OPERATIONS, self.operations),
+            EventType.FAULT: self.faults,
+            EventType.PROBE: self.probes,
+            EventType.MALFORMED: self.malformed,
+            EventType.NOTE: [],  # for people; nothing judges it
+        }
 
 
 def seal(directory: Path) -> Run:
@@ -115,36 +128,25 @@ def _broken_lines(info: RunInfo, rows: Mapping[str, int]) -> dict[str, int]:
 
 def _read_events(directory: Path) -> _Recorded:
     recorded = _Recorded()
+    kept = recorded.by_type()
     for path in sorted(directory.glob(EVENTS)):
         try:
             for line in read_lines(path, recorded.dropped):
-                _sort_in(orjson.loads(line), recorded)
+                event = orjson.loads(line)
+                kept[event["type"]].append(event)
         except (orjson.JSONDecodeError, KeyError) as error:
             raise UnsealableError(f"{path}: not an event of ours: {error}") from error
     recorded.operations.sort(key=lambda event: int(event["i"]))
     return recorded
 
 
-def _sort_in(event: dict[str, Any], recorded: _Recorded) -> None:
-    match EventType(event["type"]):
-        case EventType.INVOKE | EventType.OK | EventType.FAIL | EventType.INFO:
-            recorded.operations.append(event)
-        case EventType.FAULT:
-            recorded.faults.append(event)
-        case EventType.PROBE:
-            recorded.probes.append(event)
-        case EventType.MALFORMED:
-            recorded.malformed.append(event)
-        case EventType.NOTE:
-            pass  # for people; nothing judges it
-
-
 def read_lines(path: Path, dropped: list[str]) -> Iterator[bytes]:
     """The lines of a file up to its first torn frame; what lies behind is named in `dropped`."""
     data = path.read_bytes()
+    frames = zstandard.ZstdDecompressor()
     position = 0
     while position < len(data):
-        decompressor = zstandard.ZstdDecompressor().decompressobj()
+        decompressor = frames.decompressobj()
         try:
             text = decompressor.decompress(data[position:])
         except zstandard.ZstdError:
