@@ -47,7 +47,7 @@ class Fields:
 
     def uvarint(self) -> int:
         if self.at < len(self.data) and (first := self.data[self.at]) < 0x80:
-            self.at += 1  # as nearly all are
+            self.at += 1  # one byte, as of nearly all
             return first
         value = shift = 0
         for byte in self.data[self.at : self.at + _LONGEST_VARINT]:

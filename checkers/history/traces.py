@@ -141,7 +141,7 @@ def parse_traces(
     prose = 0
     for number, line in enumerate(lines, start=1):
         text = line.decode(errors="replace") if isinstance(line, bytes) else line
-        if not text.startswith("{") and not text.lstrip().startswith("{"):
+        if not text.lstrip().startswith("{"):
             prose += bool(text.strip())
             continue
         row = _row(_object(text, decode), started_mono_ns)

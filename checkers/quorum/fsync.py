@@ -217,7 +217,7 @@ def _is_cut_short(life: Life) -> bool:
 
 
 def _epochs(life: Life, *more: str) -> dict[int, _Epoch]:
-    """By its own lines; `appends` are known if they are among them."""
+    """The replica's time in each epoch; its `appends` are there if `more` asks for their lines."""
     epochs: dict[int, _Epoch] = {}
     now, durable = -1, 0
     for line in _lines(life, *more):

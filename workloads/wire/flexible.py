@@ -70,7 +70,7 @@ class MessageReader:
     def varint(self) -> int:
         at = self.position
         if at < len(self.data) and (first := self.data[at]) < 0x80:
-            self.position = at + 1  # as nearly all are
+            self.position = at + 1  # one byte, as of nearly all
             return first
         value = shift = 0
         while True:
@@ -109,8 +109,7 @@ class MessageReader:
 
     def count(self) -> int:
         """How many elements follow; a null array has none."""
-        size = self.varint()
-        return size - 1 if size else 0
+        return max(self.varint() - 1, 0)
 
     def expect_one(self) -> None:
         found = self.count()
@@ -119,10 +118,9 @@ class MessageReader:
 
     def tags(self) -> None:
         """Skip tagged fields: KIP-482 lets any message carry unknown ones."""
-        if count := self.varint():
-            for _ in range(count):
-                self.varint()
-                self.skip(self.varint())
+        for _ in range(self.varint()):
+            self.varint()
+            self.skip(self.varint())
 
     def end(self) -> None:
         self.tags()
