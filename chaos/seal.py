@@ -134,7 +134,7 @@ def _read_events(directory: Path) -> _Recorded:
             for line in read_lines(path, recorded.dropped):
                 event = orjson.loads(line)
                 kept[event["type"]].append(event)
-        except (orjson.JSONDecodeError, KeyError) as error:
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise UnsealableError(f"{path}: not an event of ours: {error}") from error
     recorded.operations.sort(key=lambda event: int(event["i"]))
     return recorded

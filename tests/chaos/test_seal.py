@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from chaos import judging
 from chaos.judging import judge_directory
@@ -292,6 +293,17 @@ def test_what_is_no_run_is_not_sealed(tmp_path: Path) -> None:
     directory = recorded(tmp_path, 3)
     (directory / "run.json").write_text("{}")
     with pytest.raises(UnsealableError, match="not a run's description"):
+        seal(directory)
+
+
+@pytest.mark.parametrize("line", [b'{"type": "else"}', b"{}", b"7", b'{"type": []}', b"{"])
+def test_an_event_that_no_version_records_is_named_with_its_file(
+    tmp_path: Path, line: bytes
+) -> None:
+    directory = recorded(tmp_path, 3)
+    with (directory / "events-ops.jsonl.zst").open("ab") as events:
+        events.write(zstandard.ZstdCompressor(write_checksum=True).compress(line + b"\n"))
+    with pytest.raises(UnsealableError, match=r"events-ops\.jsonl\.zst: not an event of ours"):
         seal(directory)
 
 
