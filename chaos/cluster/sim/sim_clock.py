@@ -44,53 +44,56 @@ class NodeClock:
         self._clock = clock
         self._loop = loop
         self._rate = 1.0
-        self._wall_offset_ns = 0
-        # The node's clocks at the last change of the rate, and how long ago that is.
+        # Between its two clocks, which go at one rate: they drift apart by jumps alone.
+        self._unset_ahead_ns = clock.started_wall_ns - clock.started_mono_ns
+        self._wall_ahead_ns = self._unset_ahead_ns
+        # The monotonic clock at the last change of the rate, and when that was.
         self._since_ns = 0
         self._mono_then_ns = clock.started_mono_ns
-        self._wall_then_ns = clock.started_wall_ns
 
     def true(self) -> Now:
         """The machine's monotonic clock, beside what this node takes for the time of day."""
-        return Now(self._clock.mono_ns(), self.now().wall_ns)
+        return Now(self._clock.mono_ns(), self.mono_ns() + self._wall_ahead_ns)
 
     def now(self) -> Now:
-        elapsed = self._by_rate(self._loop.elapsed_ns - self._since_ns)
-        return Now(
-            self._mono_then_ns + elapsed, self._wall_then_ns + elapsed + self._wall_offset_ns
-        )
+        mono_ns = self.mono_ns()
+        return Now(mono_ns, mono_ns + self._wall_ahead_ns)
 
     def mono_ns(self) -> int:
-        return self._mono_then_ns + self._by_rate(self._loop.elapsed_ns - self._since_ns)
+        true_ns = self._loop.elapsed_ns - self._since_ns
+        # Asked several times a step: without a call where the rate is as it should be.
+        return self._mono_then_ns + (true_ns if self._rate == 1.0 else self._by_rate(true_ns))
 
     @property
     def offset_ns(self) -> int:
         """How far its time of day was set off."""
-        return self._wall_offset_ns
+        return self._wall_ahead_ns - self._unset_ahead_ns
 
     def jump(self, offset_ns: int) -> None:
         """Set the time of day forward or back; the monotonic clock goes on."""
-        self._wall_offset_ns += offset_ns
+        self._wall_ahead_ns += offset_ns
 
     def run_at(self, rate: float) -> None:
         """Let both clocks go so many times as fast as true time, from now on."""
         assert rate > 0
-        now = self._loop.elapsed_ns
-        elapsed = self._by_rate(now - self._since_ns)
-        self._mono_then_ns += elapsed
-        self._wall_then_ns += elapsed
-        self._since_ns = now
+        self._mono_then_ns = self.mono_ns()
+        self._since_ns = self._loop.elapsed_ns
         self._rate = rate
 
     def when(self, mono_ns: int) -> float:
         """The loop's time when this node's monotonic clock reaches `mono_ns`, if nothing changes;
         now if it has."""
         wanted_ns = mono_ns - self._mono_then_ns
+        lapse_ns = wanted_ns if self._rate == 1.0 else self._lapse_ns(wanted_ns)
+        return self._loop.when_ns(max(self._since_ns + lapse_ns, self._loop.elapsed_ns))
+
+    def _lapse_ns(self, wanted_ns: int) -> int:
+        """The least true time in which this node's clocks go so far."""
         lapse_ns = int(wanted_ns / self._rate)
         while self._by_rate(lapse_ns) < wanted_ns:
             lapse_ns += 1
-        return self._loop.when_ns(max(self._since_ns + lapse_ns, self._loop.elapsed_ns))
+        return lapse_ns
 
     def _by_rate(self, true_ns: int) -> int:
         """How far this node's clocks go meanwhile."""
-        return true_ns if self._rate == 1.0 else int(true_ns * self._rate)
+        return int(true_ns * self._rate)
