@@ -120,9 +120,13 @@ class Post:
         """All that the step asked for was done, but for frames."""
         if not self._keeper.is_open:
             return
+        at_ns = self._keeper.now_ns()
         try:
-            for watched in (self.life, self.broker, self.let_in):
-                if watched is not None:
-                    watched.after_step(outputs, self._keeper.now_ns())
+            if self.life is not None:
+                self.life.after_step(outputs, at_ns)
+            if self.broker is not None:
+                self.broker.after_step(outputs, at_ns)
+            if self.let_in is not None:
+                self.let_in.after_step(outputs, at_ns)
         except InvariantViolated as violated:
             self._keeper.tell(violated)

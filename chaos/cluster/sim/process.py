@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
-from typing import assert_never
 
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.sim.drive import LateFlush
@@ -29,7 +28,6 @@ from node.effects import (
     CloseConnection,
     DeleteBeforeSnapshot,
     DisconnectPeer,
-    Effect,
     FinishSnapshot,
     FlushLog,
     NoResponse,
@@ -52,7 +50,7 @@ from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from node.storage.log_changes import perform
 from node.storage.log_directories import LogDirectories
-from node.turn import Beat, Turn, Turns
+from node.turn import Beat, Deed, Turn, Turns
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told or not
@@ -62,6 +60,8 @@ _ON_SNAPSHOTS = (WriteSnapshot, FinishSnapshot, DeleteBeforeSnapshot, ReplaceLog
 _WAITED_FOR = frozenset(
     (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *OnReplicas.__subclasses__())
 )
+# Named once: an enum takes longer to find a member than to compare one.
+_STEPPED, _TRACES_LEAVE = Beat.STEPPED, Beat.TRACES_LEAVE
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 
 
@@ -212,10 +212,13 @@ class SimProcess:
 
     def _take(self, turn: Turn) -> Iterator[int]:
         for deed in chain.from_iterable(turn):
-            if isinstance(deed, Beat):
+            if type(deed) is Beat:
                 self._beat(deed)
             elif type(deed) in _WAITED_FOR:
-                yield from self._sync(deed)
+                self._around.between()
+                if not self._is_late(deed):
+                    yield self._around.drive.sync_ns()
+                    self._sync(deed)
             else:
                 self._do(deed)
             if self.exit_code is not None:
@@ -230,51 +233,49 @@ class SimProcess:
         while self._inbox and self.exit_code is None:
             self._inbox.popleft()()
 
-    def _sync(self, deed: Effect) -> Iterator[int]:
-        """Yields how long the disk has to be waited for."""
-        self._around.between()
+    def _is_late(self, deed: Deed) -> bool:
+        """Is it a flush during which the process goes on? Then it is under way."""
+        if not isinstance(deed, FlushLog):
+            return False
+        late = self._around.drive.late_flush()
+        if late is not None:
+            self._flush_late(deed.log, late)
+        return late is not None
+
+    def _sync(self, deed: Deed) -> None:
+        """The disk was waited for."""
         match deed:
+            case FlushLog():
+                self._around.between()
+                self._turns.feed(LogFlushed(log=deed.log, end=self._logs[deed.log].flush()))
             case TruncateLog():
-                yield self._around.drive.sync_ns()
                 if deed.log == ids.METADATA_LOG:
                     self._around.post.before_truncation(deed.end)
                 self._logs[deed.log].truncate(deed.end)
-            case FlushLog():
-                late = self._around.drive.late_flush()
-                if late is not None:
-                    self._flush_late(deed.log, late)
-                    return
-                yield self._around.drive.sync_ns()
-                self._around.between()
-                self._turns.feed(LogFlushed(log=deed.log, end=self._logs[deed.log].flush()))
             case PersistElectionState():
-                yield self._around.drive.sync_ns()
                 self._found.elections.save(deed.state)
             case ReplaceLog():
-                yield self._around.drive.sync_ns()
                 self._around.post.before_replacement()
                 perform(deed, self._logs[deed.log])
             case WriteSnapshot() | FinishSnapshot() | DeleteBeforeSnapshot():
-                yield self._around.drive.sync_ns()
                 perform(deed, self._logs[deed.log])
             case OnReplicas():
-                yield self._around.drive.sync_ns()
                 self._logs.change(deed)
 
-    def _do(self, deed: Effect) -> None:
+    def _do(self, deed: Deed) -> None:
         """What takes no time."""
         self._around.between()
         match deed:
             case Trace():
                 self._traces.add(deed, self._around.clock.true())
-            case AppendBatches():
-                self._logs[deed.log].append(deed.data)
             case SendResponse():
                 self._connections.send_frame(deed.connection, deed.frame)
-            case NoResponse():
-                self._connections.go_on(deed.connection)
             case SendToPeer():
                 self._peers.send(deed.channel, deed.endpoint, deed.frame)
+            case AppendBatches():
+                self._logs[deed.log].append(deed.data)
+            case NoResponse():
+                self._connections.go_on(deed.connection)
             case CloseConnection():
                 self._connections.close(deed.connection)
             case DisconnectPeer():
@@ -285,15 +286,13 @@ class SimProcess:
                 raise AssertionError(f"{deed} is waited for")
 
     def _beat(self, beat: Beat) -> None:
-        match beat:
-            case Beat.STEPPED:
-                self._around.post.after_step(self._watched.outputs)
-            case Beat.TRACES_LEAVE:
-                self._traces.flush()
-            case Beat.LISTEN:
-                self._look()
-            case _:
-                assert_never(beat)
+        if beat is _STEPPED:
+            self._around.post.after_step(self._watched.outputs)
+        elif beat is _TRACES_LEAVE:
+            self._traces.flush()
+        else:
+            assert beat is Beat.LISTEN
+            self._look()
 
     def _flush_late(self, log: ids.LogId, late: LateFlush) -> None:
         """At some moment of it what is written by then is durable; what the node hears of it at the

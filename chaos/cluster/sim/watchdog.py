@@ -40,12 +40,13 @@ class Limits:
 
 @dataclass(slots=True)
 class Going:
-    """The step that goes on. `ticks` and `resident_bytes` from the first look on."""
+    """One life of a node, and the step of it that goes on. `ticks` and `resident_bytes` from the
+    first look on."""
 
     node: NodeId
     life: int
-    number: int
-    event: object
+    number: int = 0  # of steps, the one that goes on counted
+    event: object = None
     ticks: int = 0
     resident_bytes: int = 0
 
@@ -79,10 +80,12 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
 
-    def over(self, node: NodeId, life: int, number: int, event: object) -> Self:
-        """A step, with `with`; there is one at a time. StepHalted is raised in it when it is too
-        much, and is for its process."""
-        self._going = Going(node, life, number, event)
+    def over(self, life: Going, event: object) -> Self:
+        """Its next step, with `with`; there is one at a time. StepHalted is raised in it when it is
+        too much, and is for its process."""
+        life.number += 1
+        life.event, life.ticks = event, 0
+        self._going = life
         return self
 
     def __enter__(self) -> None:

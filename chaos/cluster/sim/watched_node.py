@@ -1,7 +1,7 @@
 """A node whose steps are watched over while they last, and looked at afterwards."""
 
 from chaos.cluster.interface import NodeId
-from chaos.cluster.sim.watchdog import Watchdog
+from chaos.cluster.sim.watchdog import Going, Watchdog
 from node.effects import Effect
 from node.events import Event
 from node.ids import Now
@@ -16,16 +16,14 @@ class WatchedNode:
         self.outputs: list[Output] = []
         self._node = node
         self._watchdog = watchdog
-        self._id = number
-        self._life = life
-        self._steps = 0
+        self._going = Going(number, life)
 
     def start(self, now: Now) -> list[Effect]:
-        with self._watched("start"):
+        with self._watchdog.over(self._going, "start"):
             return self._encoded(self._node.core.start(now))
 
     def step(self, event: Event, now: Now) -> list[Effect]:
-        with self._watched(event):
+        with self._watchdog.over(self._going, event):
             return self._encoded(self._node.decide(event, now))
 
     def next_deadline_ns(self) -> int:
@@ -34,7 +32,3 @@ class WatchedNode:
     def _encoded(self, outputs: list[Output]) -> list[Effect]:
         self.outputs = outputs
         return self._node.encode(outputs)
-
-    def _watched(self, event: object) -> Watchdog:
-        self._steps += 1
-        return self._watchdog.over(self._id, self._life, self._steps, event)
