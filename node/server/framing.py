@@ -24,6 +24,9 @@ class FrameCutter:
 
     def cut(self, data: bytes) -> list[bytes]:
         """The frames that are complete with `data`. Raises FrameSizeRefused."""
+        size = len(data) - SIZE.size
+        if not self._rest and 0 < size <= self._max_bytes and SIZE.unpack_from(data) == (size,):
+            return [data[SIZE.size :]]  # as a rule: one, and nothing else
         self._rest += data
         frames = []
         at = 0

@@ -232,23 +232,28 @@ class Connection(asyncio.Protocol):
             self._in_hand = len(frame)
             self._owner.received(self, frame)
         self._throttle()
-        unread = self._cutter.held_bytes + sum(map(len, self._waiting)) + self._in_hand
-        self._hold(unread + self._untaken())
+        held_bytes = self._cutter.held_bytes + self._in_hand
+        if self._waiting:
+            held_bytes += sum(map(len, self._waiting))
+        if not self._writable:
+            held_bytes += self._untaken()
+        self._hold(held_bytes)
 
     def _untaken(self) -> int:
-        """Bytes of answers, where there are so many that we wait for the peer to take them."""
+        """Bytes of answers: there are so many that we wait for the peer to take them."""
         assert self._transport is not None
-        return 0 if self._writable else self._transport.get_write_buffer_size()
+        return self._transport.get_write_buffer_size()
 
     def _throttle(self) -> None:
         """Read no further while a frame waits."""
         assert self._transport is not None
-        if self._transport.is_closing():
+        may_read = not self._waiting
+        if may_read == self._transport.is_reading() or self._transport.is_closing():
             return
-        if self._waiting and self._transport.is_reading():
-            self._transport.pause_reading()
-        elif not self._waiting and not self._transport.is_reading():
+        if may_read:
             self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
 
     def _release(self) -> None:
         self._waiting.clear()
