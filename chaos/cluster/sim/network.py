@@ -62,7 +62,8 @@ class Network:
     ) -> None:
         self._loop = loop
         like = conditions or Conditions()
-        self._usual_ns = range(like.latency_least_us * 1000, like.latency_most_us * 1000)
+        self._least_ns = like.latency_least_us * 1000
+        self._spread_ns = like.latency_most_us * 1000 - self._least_ns
         self._spikes, self._spike_factor = like.spikes, like.spike_factor
         self._rng = random.Random(f"{seed}:network")
         self._listeners: dict[tuple[NodeId, int], _Listener] = {}
@@ -218,7 +219,8 @@ class Network:
         end.end(error)
 
     def _swallows(self, end: StreamEnd) -> bool:
-        end.is_dead = end.is_dead or end.lane.is_stopped
+        if end.lane.is_stopped:
+            end.is_dead = True
         return end.is_dead
 
     def _lane(self, link: Link, path: Path) -> StreamLane:
@@ -236,13 +238,14 @@ class Network:
     def _arrival(self, end: StreamEnd) -> float:
         """When what is sent now arrives: never before what was sent earlier."""
         at = self._loop.time() + self._latency_s(end.lane)
-        end.arrived = max(end.arrived, at)
+        if at > end.arrived:
+            end.arrived = at
         return end.arrived
 
     def _latency_s(self, lane: StreamLane) -> float:
         """As the conditions say: short as a rule, and now and then many times as long."""
         rng = self._rng
-        ns = rng.randrange(self._usual_ns.start, self._usual_ns.stop)
+        ns = self._least_ns + rng.randrange(self._spread_ns)
         if rng.random() < self._spikes:
             ns *= self._spike_factor
         if lane.is_between_nodes:
