@@ -30,9 +30,10 @@ from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest
 
 _READ_BYTES = 1024 * 1024
-# By type, since most outputs are neither.
+# By type, and by event, since most outputs are neither.
 _WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, DeleteBeforeSnapshot))
-_CLAIMS = frozenset((RequestTo, Trace, FinishSnapshot))
+_CLAIMS = frozenset((RequestTo, FinishSnapshot))
+_CLAIMING = frozenset(("q.vote", "c.active", "c.read"))
 
 
 class WatchedLife:
@@ -156,10 +157,13 @@ class WatchedLife:
         if applied != self._applied:
             self._apply(applied)
         for output in outputs:
-            if type(output) in _CLAIMS:
-                self._heed(output)
+            if type(output) is Trace:
+                if output.event in _CLAIMING:
+                    self._heed(output)
             elif type(output) is ResponseTo:
                 self._voters.acknowledge(output, leads)
+            elif type(output) in _CLAIMS:
+                self._heed(output)
 
     def _write(self, output: Output) -> None:
         match output:
