@@ -259,8 +259,9 @@ class FileSystem:
     def is_durable(self, path: str) -> bool:
         """Whether a file would be the same after any power cut."""
         inode = self.metadata.file(path)
-        is_named = self.journal.committed.find(path) == inode
-        return is_named and not self.cached[inode].dirty and inode not in self.journal.touched_data
+        if self.cached[inode].dirty or inode in self.journal.touched_data:
+            return False
+        return self.journal.committed.find(path) == inode
 
     def used_pages(self) -> int:
         """Taken or promised."""
@@ -334,7 +335,7 @@ class FileSystem:
         self.troubled_syncs += self.trouble.lying or self.trouble.sync_delay_ns > 0
         if self.trouble.lying:
             return
-        file = self.cached.get(inode, CachedFile())  # a directory has no pages here
+        file = self.cached.get(inode) or CachedFile()  # a directory has no pages here
         try:
             self._step(DiskStep.SYNC)
         except OSError:

@@ -34,7 +34,7 @@ class Trouble:
         """Raise what this step raises now."""
         if self.read_only:
             raise OSError(EROFS, strerror(EROFS))
-        if step not in self.failing:
+        if not self.failing or step not in self.failing:
             return
         self.failing[step] -= 1
         if self.failing[step] < 0:
