@@ -41,8 +41,11 @@ class TraceWriter:
         encode: Encode = encode_line,
         listen: Listen = _ignore,
     ) -> None:
-        self._identity: Line = {"node": int(key.id), "dir": uuid_text(key.directory)}
-        self._incarnation = uuid_text(incarnation)
+        self._identity: Line = {
+            "node": int(key.id),
+            "dir": uuid_text(key.directory),
+            "inc": uuid_text(incarnation),
+        }
         self._sink = sink
         self._listen = listen
         self._encode = encode
@@ -54,7 +57,6 @@ class TraceWriter:
         line: Line = {
             "ev": trace.event,
             **self._identity,
-            "inc": self._incarnation,
             "seq": self._sequence,
             "mono": now.mono_ns,
             "wall": now.wall_ns,
