@@ -8,11 +8,11 @@ the tasks' numbers. What would touch the machine raises `NotSimulatedError`.
 
 import asyncio
 import contextvars
-import heapq
 import itertools
 import signal
 from collections import deque
 from collections.abc import Callable, Coroutine
+from heapq import heappop, heappush
 from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 START_S = 1000.0  # what `time()` says first: a fixed number, as no code may depend on it
@@ -95,7 +95,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def at(self, when: float, callback: Callable[[*Ts], object], *args: *Ts) -> None:
         """`call_at` for good: the simulator's parts ask so often that a handle costs too much."""
-        heapq.heappush(self._timers, (when, next(self._order), _Due(callback, args)))
+        heappush(self._timers, (when, next(self._order), _Due(callback, args)))
 
     def soon(self, callback: Callable[[*Ts], object], *args: *Ts) -> None:
         """`call_soon` for good."""
@@ -110,7 +110,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> asyncio.TimerHandle:
         """Timers of one moment fire in the order in which they were set."""
         timer = asyncio.TimerHandle(when, callback, args, self, context)
-        heapq.heappush(self._timers, (when, next(self._order), timer))
+        heappush(self._timers, (when, next(self._order), timer))
         return timer
 
     def call_later(
@@ -158,15 +158,16 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _jump(self) -> None:
         timers = self._timers
         while timers and timers[0][2]._cancelled:
-            heapq.heappop(timers)
+            heappop(timers)
         if not timers:
             raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
         if timers[0][0] > self._now:
             self._now = timers[0][0]
             self.elapsed_ns = round((self._now - START_S) * 1e9)
             self._turns = 0
-        while timers and timers[0][0] <= self._now:
-            self._ready.append(heapq.heappop(timers)[2])
+        now = self._now
+        while timers and timers[0][0] <= now:
+            self._ready.append(heappop(timers)[2])
 
     def close(self) -> None:
         """Whoever keeps it, to ask for the time, keeps nothing that lived on it."""
