@@ -150,7 +150,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         ready = self._ready
         if not ready and not self._stopping:
             self._jump()
-        for _ in range(len(ready)):
+        left = len(ready)
+        while left:
+            left -= 1
             handle = ready.popleft()
             if not handle._cancelled:
                 handle._run()
