@@ -216,7 +216,7 @@ class SimProcess:
                 self._beat(deed)
             elif type(deed) in _WAITED_FOR:
                 self._around.between()
-                if not self._is_late(deed):
+                if not self._begin_late(deed):
                     yield self._around.drive.sync_ns()
                     self._sync(deed)
             else:
@@ -233,8 +233,8 @@ class SimProcess:
         while self._inbox and self.exit_code is None:
             self._inbox.popleft()()
 
-    def _is_late(self, deed: Deed) -> bool:
-        """Is it a flush during which the process goes on? Then it is under way."""
+    def _begin_late(self, deed: Deed) -> bool:
+        """Begin a flush during which the process goes on, if it is to be one."""
         if not isinstance(deed, FlushLog):
             return False
         late = self._around.drive.late_flush()
