@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
-from node.controller.image.digest import Digest
+from node.controller.image.digest import Counter
 from node.records.metadata import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -28,11 +28,11 @@ Change = (
 class Brokers:
     """A registration is the record that made it, with what changed since."""
 
-    def __init__(self, digest: Digest) -> None:
+    def __init__(self, digest: Counter) -> None:
         self._digest = digest
         self._registered: dict[int, RegisterBrokerRecord] = {}
 
-    def copy(self, digest: Digest) -> "Brokers":
+    def copy(self, digest: Counter) -> "Brokers":
         copy = Brokers(digest)
         copy._registered = dict(self._registered)
         return copy

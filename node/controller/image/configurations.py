@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from sys import intern
 
-from node.controller.image.digest import Digest, EntryChange
+from node.controller.image.digest import Counter, EntryChange
 from node.records.config_entries import PlainEntry
 from node.records.metadata import ConfigRecord
 
@@ -17,14 +17,14 @@ _NONE: dict[str, dict[str, str]] = {}  # of a type, no resource
 
 
 class Configs:
-    def __init__(self, digest: Digest) -> None:
+    def __init__(self, digest: Counter) -> None:
         self._digest = digest
         self._count: Callable[[int, str, str, str | None, str | None], None] = digest.count
         # By type and name. The inmost are replaced, never changed: resources, and copies of the
         # image, share them.
         self._entries: defaultdict[int, dict[str, dict[str, str]]] = defaultdict(dict)
 
-    def copy(self, digest: Digest) -> "Configs":
+    def copy(self, digest: Counter) -> "Configs":
         copy = Configs(digest)
         for kind, resources in self._entries.items():
             copy._entries[kind] = dict(resources)

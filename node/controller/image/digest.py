@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import chain, islice
 from struct import Struct
-from typing import Any
+from typing import Any, Protocol
 
 # Of what an entry is one, by two words, its name, its value before and after; None is its absence.
 EntryChange = tuple[int, str, str, str | None, str | None]
@@ -14,6 +14,18 @@ _AT_ONCE = 1_000
 # Copied for each entry: to make one takes as long as to use it.
 _new_hash = blake2b(digest_size=8).copy
 _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
+
+
+class Counter(Protocol):
+    def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
+        """An entry changes."""
+
+
+class Uncounted:
+    """A `Counter` of a copy: nobody compares it, so nothing of it is hashed."""
+
+    def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
+        pass
 
 
 class Postponed:
@@ -56,24 +68,18 @@ class Postponed:
 
 
 class Digest:
+    """A `Counter`."""
+
     def __init__(self) -> None:
         self._sum = 0
-        self._loaded = Postponed()  # shared with copies
+        self._loaded = Postponed()
         self._is_loading = False
-
-    def copy(self) -> "Digest":
-        """Of an image that is whole."""
-        assert not self._is_loading, "copies would share what is counted from now on"
-        copy = Digest()
-        copy._sum, copy._loaded = self._sum, self._loaded
-        return copy
 
     @property
     def value(self) -> int:
         return (self._sum + self._loaded.value) % _DIGESTS
 
     def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
-        """An entry changes."""
         if self._is_loading:
             self._loaded.count(kind, of, name, before, after)
         else:

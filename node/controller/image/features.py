@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from node.controller.image.digest import Digest
+from node.controller.image.digest import Counter
 from node.records.metadata import FeatureLevelRecord
 from node.records.metadata_versions import METADATA_VERSION
 
@@ -10,11 +10,11 @@ _KIND = -1  # where a resource has its type
 
 
 class Features:
-    def __init__(self, digest: Digest) -> None:
+    def __init__(self, digest: Counter) -> None:
         self._digest = digest
         self._levels: dict[str, int] = {}
 
-    def copy(self, digest: Digest) -> "Features":
+    def copy(self, digest: Counter) -> "Features":
         copy = Features(digest)
         copy._levels = dict(self._levels)
         return copy

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from node.controller.image.brokers import Brokers
 from node.controller.image.configurations import CLUSTER, TOPIC, Configs, Resource
-from node.controller.image.digest import Digest, Postponed
+from node.controller.image.digest import Digest, Postponed, Uncounted
 from node.controller.image.features import Features
 from node.controller.image.topics import Topics
 from node.controller.topic_synonyms import broker_key
@@ -41,16 +41,17 @@ _NOBODY = -1  # of a block of producer ids: whom it went to is forgotten
 
 class Image:
     def __init__(self) -> None:
-        self._digest = Digest()
-        self.configs = Configs(self._digest)
-        self.features = Features(self._digest)
-        self.brokers = Brokers(self._digest)
-        self.topics = Topics(self._digest)
+        self._digest: Digest | Uncounted = (digest := Digest())
+        self.configs = Configs(digest)
+        self.features = Features(digest)
+        self.brokers = Brokers(digest)
+        self.topics = Topics(digest)
         self.controllers: dict[int, RegisterControllerRecord] = {}  # the newest, by node id
         self.next_producer_id: int | None = None  # None: no block was ever given away
 
     def copy(self) -> "Image":
-        image, digest = Image(), self._digest.copy()
+        """To decide from. It has no digest: only what is committed is compared."""
+        image, digest = Image(), Uncounted()
         image._digest = digest
         image.configs = self.configs.copy(digest)
         image.features = self.features.copy(digest)
@@ -62,16 +63,21 @@ class Image:
 
     @property
     def digest(self) -> int:
-        return self._digest.value
+        return self._counted.value
+
+    @property
+    def _counted(self) -> Digest:
+        assert isinstance(self._digest, Digest), "a copy has no digest"
+        return self._digest
 
     def begin_loading(self) -> None:
         """What is replayed from now on is that of a snapshot."""
-        self._digest.begin_loading()
+        self._counted.begin_loading()
         self.configs.begin_loading()
 
     def end_loading(self) -> Postponed:
         """The digest of what was replayed meanwhile."""
-        loaded = self._digest.end_loading()
+        loaded = self._counted.end_loading()
         loaded.add(self.configs.end_loading())
         return loaded
 

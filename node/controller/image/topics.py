@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from uuid import UUID
 
-from node.controller.image.digest import Digest
+from node.controller.image.digest import Counter
 from node.controller.image.partition import Partition, PartitionKey, read
 from node.ids import uuid_text
 from node.lazy_dataclass import dataclass
@@ -37,14 +37,14 @@ class Topic:
 
 
 class Topics:
-    def __init__(self, digest: Digest) -> None:
+    def __init__(self, digest: Counter) -> None:
         self._digest = digest
         self._by_id: dict[UUID, Topic] = {}
         self._ids: dict[str, UUID] = {}
         self._plain: dict[str, str] = {}  # a name as metrics have it, and the topic's own
         self._partitions: dict[PartitionKey, Partition] = {}
 
-    def copy(self, digest: Digest) -> "Topics":
+    def copy(self, digest: Counter) -> "Topics":
         copy = Topics(digest)
         copy._by_id, copy._ids = dict(self._by_id), dict(self._ids)
         copy._plain = dict(self._plain)

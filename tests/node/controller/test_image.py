@@ -31,6 +31,7 @@ from node.records.metadata import (
     decode_metadata,
     encode_metadata,
 )
+from tests.support.random_brokers import content
 
 NAMES = st.sampled_from(["a", "b", "", "interval.ms"])
 LEVEL = FeatureLevelRecord(name="metadata.version", feature_level=30)
@@ -160,10 +161,6 @@ def image_of(records: list[MetadataRecord]) -> Image:
     return replay(Image(), [LEVEL, *records])
 
 
-def content(image: Image) -> set[str]:
-    return {repr(record) for record in image.records()}
-
-
 def loaded(image: Image, size: int = 1) -> Image:
     """As a snapshot of it is loaded: through bytes, in parts of `size` records."""
     values = [encode_metadata(record, image.metadata_version) for record in image.records()]
@@ -207,7 +204,8 @@ def test_a_copy_stays_as_it_was(before: list[MetadataRecord], after: list[Metada
     held = content(copy)
     replay(image, after)
     assert content(copy) == held
-    assert copy.digest == image_of(before).digest
+    with pytest.raises(AssertionError, match="a copy has no digest"):
+        _ = copy.digest
 
 
 @given(st.lists(RECORDS, max_size=8), st.lists(RECORDS, max_size=8))
@@ -227,10 +225,9 @@ def test_the_digest_of_what_was_loaded_is_hashed_piece_by_piece_and_stays_that()
     image.begin_loading()
     digest = replay(image, records[:5]).end_loading()
     assert [digest.hash_some(2) for _ in range(2)] == [False, False]
-    copy = image.copy()
     replay(image, records[5:])
     assert digest.hash_some(2)
-    assert digest.value == copy.digest == replay(Image(), records[:5]).digest
+    assert digest.value == replay(Image(), records[:5]).digest
     assert image.digest == replay(Image(), records).digest != digest.value
 
 
