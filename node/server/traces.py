@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from node.effects import Trace, TraceValue
@@ -10,15 +10,15 @@ from node.ids import Now, ReplicaKey, uuid_text
 from node.trace import TRACE_FIELDS
 
 Sink = Callable[[bytes], None]
-Line = dict[str, TraceValue]
+Fields = Mapping[str, TraceValue]
 Listen = Callable[[Trace, Now], None]
-Encode = Callable[[Line], bytes]
+Encode = Callable[[Fields], bytes]
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
-def encode_line(line: Line) -> bytes:
-    return _ENCODER.encode(line).encode()
+def encode_fields(fields: Fields) -> bytes:
+    return _ENCODER.encode(fields).encode()
 
 
 def _ignore(_trace: Trace, _now: Now) -> None:
@@ -30,7 +30,7 @@ class TraceWriter:
 
     Whoever makes something visible (sends a frame, ends the process) flushes first. `incarnation`
     names this life; `sink` takes whole lines, which are with their reader when it returns. `encode`
-    makes JSON without spaces; `listen` hears of every line as it is added.
+    makes JSON without spaces of a line's own fields; `listen` hears of every line as it is added.
     """
 
     def __init__(
@@ -38,14 +38,12 @@ class TraceWriter:
         key: ReplicaKey,
         incarnation: UUID,
         sink: Sink,
-        encode: Encode = encode_line,
+        encode: Encode = encode_fields,
         listen: Listen = _ignore,
     ) -> None:
-        self._identity: Line = {
-            "node": int(key.id),
-            "dir": uuid_text(key.directory),
-            "inc": uuid_text(incarnation),
-        }
+        disk, life = uuid_text(key.directory), uuid_text(incarnation)
+        # As it stands in every line.
+        self._identity = f'"node":{key.id},"dir":"{disk}","inc":"{life}"'
         self._sink = sink
         self._listen = listen
         self._encode = encode
@@ -54,16 +52,11 @@ class TraceWriter:
 
     def add(self, trace: Trace, now: Now) -> None:
         assert tuple(trace.fields) == TRACE_FIELDS[trace.event], trace
-        line: Line = {
-            "ev": trace.event,
-            **self._identity,
-            "seq": self._sequence,
-            "mono": now.mono_ns,
-            "wall": now.wall_ns,
-            **trace.fields,
-        }
+        line = f'{{"ev":"{trace.event}",{self._identity},"seq":{self._sequence},'
+        line += f'"mono":{now.mono_ns},"wall":{now.wall_ns}'
+        rest = b"," + self._encode(trace.fields)[1:] if trace.fields else b"}"
         self._sequence += 1
-        self._lines.append(self._encode(line))
+        self._lines.append(line.encode() + rest)
         self._listen(trace, now)
 
     def flush(self) -> None:

@@ -13,7 +13,7 @@ from chaos.cluster.sim.known_frames import KnownFrames
 from node import wire
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId
-from node.server.traces import encode_line
+from node.server.traces import encode_fields
 from node.trace import TRACE_FIELDS
 from node.wire import broker_frames
 from node.wire.fetch import FetchRequest, FetchResponse
@@ -190,4 +190,4 @@ def test_traces_are_written_as_the_server_writes_them() -> None:
     values = [0, -1, 2**63 - 1, 'a "text"', True, None, "", [{"id": 1, "dir": "AA", "since": 5}]]
     for event, names in TRACE_FIELDS.items():
         line = {"ev": event} | {name: values[at % len(values)] for at, name in enumerate(names)}
-        assert orjson.dumps(line) == encode_line(line)  # type: ignore[arg-type]
+        assert orjson.dumps(line) == encode_fields(line)  # type: ignore[arg-type]
