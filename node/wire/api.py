@@ -16,10 +16,17 @@ FromKio = Callable[[Any], Any]
 ToKio = Callable[[Any, SimpleNamespace], Any]
 # The bytes of ours in a version; None where only kio's classes make them.
 Pack = Callable[[Any, int], bytes | None]
+# Ours of a frame, from a position to its end, in a version; None where kio's classes have to read
+# them.
+Unpack = Callable[[bytes, int, int], Any]
 _Known = Callable[[], dict[str, set[str]]]
 
 
 def _pack_none(_message: Any, _version: int) -> None:
+    pass
+
+
+def _unpack_none(_frame: bytes, _at: int, _version: int) -> None:
     pass
 
 
@@ -35,7 +42,8 @@ class ApiRange:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
     """One API. `name` is Kafka's; `package` is where kio keeps it. `pack_request` and
-    `pack_response` write what is sent most often, in a sixth of the time and the same bytes.
+    `pack_response` write what is sent most often, in a sixth of the time and the same bytes;
+    `unpack_request` and `unpack_response` read just those, in less than half of the time.
     `may_be_followed`: clients are known that send more bytes than a request has, which Kafka does
     not look at."""
 
@@ -51,6 +59,8 @@ class Api:
     write_response: ToKio
     pack_request: Pack = _pack_none
     pack_response: Pack = _pack_none
+    unpack_request: Unpack = _unpack_none
+    unpack_response: Unpack = _unpack_none
     may_be_followed: bool = False
 
     @property

@@ -6,12 +6,9 @@ comes with 17 (KIP-853) and the follower's high watermark with 18.
 """
 
 from datetime import timedelta
-from struct import Struct
 from types import SimpleNamespace
 from typing import Any
 
-from node.codec.varint import write_unsigned
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import (
     METADATA_TOPIC,
@@ -23,7 +20,6 @@ from node.ids import (
     Offset,
     ReplicaKey,
 )
-from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import (
     NO_THROTTLE,
@@ -34,43 +30,12 @@ from node.wire.entities import (
     some_uuid,
     top_error,
 )
+from node.wire.fetch_messages import NO_HIGH_WATERMARK as NO_HIGH_WATERMARK
+from node.wire.fetch_messages import FetchRequest as FetchRequest
+from node.wire.fetch_messages import FetchResponse as FetchResponse
+from node.wire.packed_fetch import pack_request, pack_response, unpack_request, unpack_response
 
-NO_HIGH_WATERMARK = 2**63 - 1
 _MILLISECOND = timedelta(milliseconds=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchRequest:
-    """A replica asks for what follows its log; its fetch offset tells what is durable there.
-
-    `high_watermark`: 2**63-1 = not supported by the sender, -1 = unknown (Fetch v18).
-    """
-
-    cluster_id: str | None
-    partition_ok: bool = True
-    replica: ReplicaKey
-    epoch: Epoch
-    fetch_offset: int
-    last_epoch: int
-    max_wait_ms: int
-    max_bytes: int
-    high_watermark: int = NO_HIGH_WATERMARK
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchResponse:
-    """At most one of `diverging`, `snapshot` and `records` tells how to go on."""
-
-    top_error: ErrorCode = ErrorCode.NONE
-    error: ErrorCode = ErrorCode.NONE
-    leader: NodeId = NO_NODE
-    epoch: Epoch = Epoch(0)
-    high_watermark: int = -1
-    log_start: Offset = Offset(0)
-    diverging: LogPosition | None = None
-    snapshot: LogPosition | None = None  # to be fetched instead of records
-    records: bytes = b""
-    leader_endpoint: Endpoint | None = None
 
 
 def _read_request(entity: Any) -> FetchRequest:
@@ -129,34 +94,6 @@ def _write_request(message: FetchRequest, kio: SimpleNamespace) -> Any:
         replica_id=message.replica.id,
         replica_state=kio.ReplicaState(replica_id=message.replica.id),
     )
-
-
-def _pack_request(message: FetchRequest, version: int) -> bytes | None:
-    """As a replica of a running quorum asks all day long."""
-    replica, cluster_id = message.replica, message.cluster_id
-    is_usual = version == _PACKED_VERSION and replica.directory.int
-    if not is_usual or cluster_id is None or message.high_watermark == NO_HIGH_WATERMARK:
-        return None
-    cluster = cluster_id.encode()
-    if len(cluster) >= _SHORT:
-        return None
-    head = _PACKED_HEAD.pack(
-        *(message.max_wait_ms, 0, message.max_bytes, 0, 0, -1),  # of no session
-        *(_ONE, METADATA_TOPIC_ID.bytes, _ONE, 0),
-        *(message.epoch, message.fetch_offset, message.last_epoch, 0, message.max_bytes),
-        *(2, 0, 16, replica.directory.bytes, 1, 8, message.high_watermark),
-        *(0, _EMPTY, _EMPTY),  # the topic has no tags; nothing is forgotten, and no rack named
-        *(2, 0, len(cluster) + 1, len(cluster) + 1),
-    )
-    return head + cluster + _PACKED_TAIL.pack(1, 13, replica.id, -1, 0)
-
-
-# What `_pack_request` packs: all of a request but the cluster id, with sizes and tags.
-_PACKED_VERSION = 18
-_PACKED_HEAD = Struct(">iiibii B16sBi iqiqi BBB16sBBq BBB BBBB")
-_PACKED_TAIL = Struct(">BBiqB")
-_EMPTY, _ONE = 1, 2  # how many there are of something, as compact arrays and strings say it
-_SHORT = 0x7E  # bytes whose number, and one more, takes a byte
 
 
 def _read_response(entity: Any) -> FetchResponse:
@@ -223,42 +160,6 @@ def _partition(message: FetchResponse, kio: SimpleNamespace) -> Any:
     )
 
 
-def _pack_response(message: FetchResponse, version: int) -> bytes | None:
-    """As a leader answers all day long: nothing, or what follows."""
-    is_other = message.top_error or message.diverging is not None or message.snapshot is not None
-    if is_other or version < _FIRST_WITH_IDS or message.leader < 0:
-        return None
-    out = bytearray(
-        _TOLD.pack(
-            *(0, 0, 0, _ONE, METADATA_TOPIC_ID.bytes, _ONE),  # not throttled, and of no session
-            *(0, message.error, message.high_watermark, -1, message.log_start, 0, NO_NODE),
-        )
-    )
-    write_unsigned(out, len(message.records) + 1)
-    out += message.records
-    out += _TOLD_LEADER.pack(1, 1, 9, message.leader, message.epoch, 0, 0)
-    at = message.leader_endpoint
-    out += b"\0" if at is None or version < _FIRST_WITH_NODES else _node(message.leader, at)
-    return bytes(out)
-
-
-def _node(leader: NodeId, at: Endpoint) -> bytes:
-    """The tagged NodeEndpoints."""
-    host, node = at.host.encode(), bytearray((_ONE, *leader.to_bytes(4, "big")))
-    write_unsigned(node, len(host) + 1)
-    node += host + _NODE_TAIL.pack(at.port, 0, 0)  # in no rack
-    out = bytearray((1, 0))
-    write_unsigned(out, len(node))
-    return bytes(out + node)
-
-
-# What `_pack_response` packs: all before the records, and what follows them.
-_TOLD = Struct(">ihiB16sB ihqqqBi")
-_TOLD_LEADER = Struct(">BBBiiBB")
-_NODE_TAIL = Struct(">iBB")
-_FIRST_WITH_IDS, _FIRST_WITH_NODES = 13, 16
-
-
 FETCH = Api(
     key=1,
     name="Fetch",
@@ -267,9 +168,11 @@ FETCH = Api(
     max_version=18,
     request=FetchRequest,
     read_request=_read_request,
+    unpack_request=unpack_request,
     write_request=_write_request,
-    pack_request=_pack_request,
+    pack_request=pack_request,
     read_response=_read_response,
+    unpack_response=unpack_response,
     write_response=_write_response,
-    pack_response=_pack_response,
+    pack_response=pack_response,
 )

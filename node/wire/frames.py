@@ -52,6 +52,9 @@ def decode_request(
         return header, ApiVersionsRequest(supported=False)
     request_class = kio_class(api.package, api.name, version, "request")
     header, at = read_request_header(frame, flexible=request_class.__flexible__)
+    known: Request | None = api.unpack_request(frame, at, version)
+    if known is not None:
+        return header, known
     entity = read_whole(
         request_class, frame, at, MalformedFrame, may_be_followed=api.may_be_followed
     )
@@ -132,6 +135,9 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
         raise MalformedFrame(
             f"answer to request {correlation_id}, not to {header.correlation_id} ({api.name})"
         )
+    known: Response | None = api.unpack_response(frame, at, version)
+    if known is not None:
+        return known
     response: Response = api.read_response(read_whole(response_class, frame, at, MalformedFrame))
     return response
 
