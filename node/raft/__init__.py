@@ -12,7 +12,7 @@ moment (`quorum_gauges`).
 
     role       roles.py       one frozen class each, holding only what is true in that role
     moves      quorum.py      every transition, persisted and traced in order
-    deadlines  deadlines.py   what is due when, and what happens then
+    deadlines  deadlines.py   what is due when, and what happens then; due_moves.py takes what is
     addresses  addresses.py   where other nodes are reached
     voters     voter_set, voter_history: who votes, from which offset on; asked of the log, which
                is where control records say so. voter_forms: in which of two ways (KIP-853,

@@ -14,16 +14,16 @@ from node import limits
 from node.config import QuorumTimeouts, SnapshotSettings
 from node.effects import ElectionState
 from node.endpoint import Endpoint
-from node.ids import ChannelId, ConnectionId, Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey
+from node.ids import ChannelId, ConnectionId, LogPosition, NodeId, Now, Offset, ReplicaKey
 from node.outbox import Outbox
 from node.parking import Parking
 from node.raft import deadlines
-from node.raft.begin_end_epoch import Epochs, preferred_candidates
+from node.raft.begin_end_epoch import Epochs
 from node.raft.cluster_description import describe_cluster
-from node.raft.deadlines import Move
+from node.raft.due_moves import DueMoves
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
-from node.raft.leader_records import begin_epoch, name_voters
+from node.raft.leader_records import name_voters
 from node.raft.local_log import LocalLog
 from node.raft.local_snapshots import LocalSnapshots, PieceWriter
 from node.raft.new_voters import NewVoters
@@ -112,6 +112,7 @@ class Raft:
             self.quorum, self.log, self._replicas, self.reads, outbox, parking, cluster_id
         )
         self.changes = VoterChanges(self.quorum, self.log, self._replicas, parking, cluster_id)
+        self._moves = DueMoves(self.quorum, self.log, self.reads, self._epochs, self.changes)
         self._new_voters = NewVoters(self._peers, self.changes)
         self._own_address = OwnAddress(
             self.quorum, self.log, self._peers, self.changes, cluster_id, advertised[0], directory
@@ -145,7 +146,7 @@ class Raft:
         self._is_touched = True
         self._epochs.is_shutting_down = True
         if isinstance(self.quorum.role, Leader):
-            self._resign(now)
+            self._moves.resign(now)
         return not self.is_ready_to_stop()
 
     def is_shutting_down(self) -> bool:
@@ -320,7 +321,7 @@ class Raft:
         self.changes.poll(now)
         self._follow_voters(mono_ns)
         self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
-        while self._move(now):
+        while self._moves.take(now, self._elapsed_ns):
             pass
 
     def _send(self, mono_ns: int) -> None:
@@ -355,49 +356,6 @@ class Raft:
                 self.changes.deadline_ns(),
             )
         return self._due_ns
-
-    def _move(self, now: Now) -> bool:
-        """Take one transition that is due, if any (`node.raft.deadlines`)."""
-        quorum, mono_ns = self.quorum, now.mono_ns
-        role = quorum.role
-        if isinstance(role, Resigned) and self.is_shutting_down():
-            return False
-        if isinstance(role, Leader) and self.changes.is_removed(role):
-            self._resign(now)
-            return True
-        move = deadlines.due_move(role, quorum.voters, self._elapsed_ns, lambda: quorum.can_lead)
-        match move:
-            case None:
-                return False
-            case Move.ASK:
-                quorum.to_prospective(mono_ns)
-            case Move.STAND:
-                quorum.to_candidate(mono_ns)
-            case Move.GIVE_UP:
-                quorum.after_prospective(mono_ns)
-            case Move.LEAD:
-                self._lead(now)
-            case Move.LOOK_AROUND:
-                quorum.to_unattached(role.epoch, mono_ns)
-            case Move.RESIGN:
-                self._resign(now)
-            case Move.GO_ON:
-                quorum.to_unattached(Epoch(role.epoch + 1), mono_ns)
-            case _:
-                assert_never(move)
-        return True
-
-    def _resign(self, now: Now) -> None:
-        role = self.quorum.role
-        assert isinstance(role, Leader), f"{role} cannot resign"
-        self.quorum.to_resigned(preferred_candidates(role, self.quorum), now.mono_ns)
-
-    def _lead(self, now: Now) -> None:
-        self.quorum.to_leader(now.mono_ns)
-        self.reads.restart()
-        leader = self.quorum.role
-        assert isinstance(leader, Leader)
-        begin_epoch(self.log, leader, self.quorum.voters, now)
 
     def _follow_voters(self, mono_ns: int) -> None:
         """A step before this one, or this one, appended or cut what says who votes."""

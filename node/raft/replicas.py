@@ -49,23 +49,19 @@ class Replicas:
         leader, key = self._leader(), request.replica
         if key == self._quorum.key:
             return  # nobody fetches from itself: the frame is damaged, and proves nothing
-        voter = self._quorum.voters.rows.get(key)
-        if voter is not None:
-            # By the set's own object: where that is the key, it is found without comparing keys.
-            self._on_voter(connection, voter.key, request, now)
+        if key in self._quorum.voters:
+            self._on_voter(connection, request, now)
             return
         leader = self._without_silent(leader, now.mono_ns)
         if key in leader.replicas or self._has_room(leader, key):
-            replicas = self._progress(leader, key, request, now)
+            replicas = self._progress(leader, request, now)
             self._quorum.update(replace(leader, replicas=replicas))
 
-    def _on_voter(
-        self, connection: ConnectionId, key: ReplicaKey, request: FetchRequest, now: Now
-    ) -> None:
-        leader = self._leader()
+    def _on_voter(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
+        leader, key = self._leader(), request.replica
         before = leader.replicas.get(key, NOT_MET)
         self._reads.on_fetch(connection, key)
-        replicas = self._progress(leader, key, request, now)
+        replicas = self._progress(leader, request, now)
         self._quorum.update(self._heard(leader, key, replicas, now.mono_ns))
         if replicas[key].end != before.end:
             self.advance_high_watermark()
@@ -90,15 +86,15 @@ class Replicas:
         return observer.id >= 0 and sum(k not in voters for k in leader.replicas) < _OBSERVERS
 
     def _progress(
-        self, leader: Leader, key: ReplicaKey, request: FetchRequest, now: Now
+        self, leader: Leader, request: FetchRequest, now: Now
     ) -> dict[ReplicaKey, Progress]:
-        progress = leader.replicas.get(key, NOT_MET).fetched(
+        progress = leader.replicas.get(request.replica, NOT_MET).fetched(
             end=Offset(request.fetch_offset),
             leader_end=self._log.end.offset,
             now=now,
             outcome="valid",
         )
-        return {**leader.replicas, key: progress}
+        return {**leader.replicas, request.replica: progress}
 
     def _heard(
         self,

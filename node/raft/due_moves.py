@@ -1,0 +1,76 @@
+"""Transitions that are due, taken: `deadlines` says which, `quorum` what they are."""
+
+from typing import assert_never
+
+from node.ids import Epoch, Now
+from node.raft import deadlines
+from node.raft.begin_end_epoch import Epochs, preferred_candidates
+from node.raft.deadlines import Move
+from node.raft.leader_records import begin_epoch
+from node.raft.local_log import LocalLog
+from node.raft.quorum import Quorum
+from node.raft.read_index import ReadIndex
+from node.raft.roles import Leader, Resigned
+from node.raft.voter_changes import VoterChanges
+
+
+class DueMoves:
+    def __init__(
+        self,
+        quorum: Quorum,
+        log: LocalLog,
+        reads: ReadIndex,
+        epochs: Epochs,
+        changes: VoterChanges,
+    ) -> None:
+        self._quorum = quorum
+        self._log = log
+        self._reads = reads
+        self._epochs = epochs
+        self._changes = changes
+        self._can_lead = lambda: quorum.can_lead  # once, not in every step
+
+    def take(self, now: Now, elapsed_ns: int) -> bool:
+        """One that is due, if any. `elapsed_ns`: all input from before it was heard."""
+        role = self._quorum.role
+        if isinstance(role, Resigned) and self._epochs.is_shutting_down:
+            return False
+        if isinstance(role, Leader) and self._changes.is_removed(role):
+            self.resign(now)
+            return True
+        move = deadlines.due_move(role, self._quorum.voters, elapsed_ns, self._can_lead)
+        if move is not None:
+            self._make(move, now)
+        return move is not None
+
+    def resign(self, now: Now) -> None:
+        role = self._quorum.role
+        assert isinstance(role, Leader), f"{role} cannot resign"
+        self._quorum.to_resigned(preferred_candidates(role, self._quorum), now.mono_ns)
+
+    def _make(self, move: Move, now: Now) -> None:
+        quorum, mono_ns = self._quorum, now.mono_ns
+        match move:
+            case Move.ASK:
+                quorum.to_prospective(mono_ns)
+            case Move.STAND:
+                quorum.to_candidate(mono_ns)
+            case Move.GIVE_UP:
+                quorum.after_prospective(mono_ns)
+            case Move.LEAD:
+                self._lead(now)
+            case Move.LOOK_AROUND:
+                quorum.to_unattached(quorum.epoch, mono_ns)
+            case Move.RESIGN:
+                self.resign(now)
+            case Move.GO_ON:
+                quorum.to_unattached(Epoch(quorum.epoch + 1), mono_ns)
+            case _:
+                assert_never(move)
+
+    def _lead(self, now: Now) -> None:
+        self._quorum.to_leader(now.mono_ns)
+        self._reads.restart()
+        leader = self._quorum.role
+        assert isinstance(leader, Leader)
+        begin_epoch(self._log, leader, self._quorum.voters, now)
