@@ -28,17 +28,16 @@ class DueMoves:
         self._reads = reads
         self._epochs = epochs
         self._changes = changes
-        self._can_lead = lambda: quorum.can_lead  # once, not in every step
 
     def take(self, now: Now, elapsed_ns: int) -> bool:
         """One that is due, if any. `elapsed_ns`: all input from before it was heard."""
-        role = self._quorum.role
+        quorum, role = self._quorum, self._quorum.role
         if isinstance(role, Resigned) and self._epochs.is_shutting_down:
             return False
         if isinstance(role, Leader) and self._changes.is_removed(role):
             self.resign(now)
             return True
-        move = deadlines.due_move(role, self._quorum.voters, elapsed_ns, self._can_lead)
+        move = deadlines.due_move(role, quorum.voters, elapsed_ns, lambda: quorum.can_lead)
         if move is not None:
             self._make(move, now)
         return move is not None
