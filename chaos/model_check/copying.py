@@ -9,6 +9,7 @@ import pickle
 from collections import deque
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from types import FunctionType, MethodType
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -16,9 +17,9 @@ T = TypeVar("T")
 # Where the classes stand of what changes while a replica runs.
 _CHANGING = ("node.", "chaos.model_check.memory_log", "chaos.model_check.replica")
 # Whether values of a type are written down, and made anew in each copy. Tuples may hold what
-# changes; the others of these are as soon made as looked up.
+# changes, and methods are of what does; the others of these are as soon made as looked up.
 _MADE_ANEW: dict[type, bool] = dict.fromkeys(
-    (list, deque, set, dict, tuple, str, int, bool, type(None)), True
+    (list, deque, set, dict, tuple, MethodType, str, int, bool, type(None)), True
 )
 
 
@@ -53,6 +54,7 @@ class _Writer(pickle.Pickler):
             assert _MADE_ANEW[kind] or not _changing_parts(value), f"copies would share {kind}"
         if _MADE_ANEW[kind]:
             return None
+        assert kind is not FunctionType or not _enclosed(value), f"copies would share {value}"
         place = self._places.setdefault(id(value), len(self._shared))
         if place == len(self._shared):
             self._shared.append(value)
@@ -65,6 +67,12 @@ def _is_changing(kind: type) -> bool:
         # What is frozen is hashed by its fields (`node.lazy_dataclass`).
         return not made.__dataclass_params__.eq or kind.__hash__ is None
     return kind.__module__.startswith(_CHANGING)
+
+
+def _enclosed(function: FunctionType) -> list[Any]:
+    """What a function has of where it was made, and what changes."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return [it for it in cells if _MADE_ANEW.get(type(it), _is_changing(type(it)))]
 
 
 def _changing_parts(value: Any) -> list[Any]:

@@ -9,6 +9,8 @@ from chaos.model_check.formation import Formation
 from chaos.model_check.forming import formed
 from chaos.model_check.replica import LiveReplica
 from chaos.model_check.views import view
+from node.controller.image import Image
+from node.records.metadata import ConfigRecord
 
 
 @pytest.fixture
@@ -37,6 +39,19 @@ class Holder:
     """Seems to never change."""
 
     held: LiveReplica
+
+
+def test_methods_that_are_kept_are_the_copys() -> None:
+    """Such as the one by which configurations count a digest."""
+    original = Image()
+    copy, before = Original(original).copy(), original.digest
+    copy.replay(ConfigRecord(resource_type=16, resource_name="r", name="m", value="1"))
+    assert original.digest == before != copy.digest
+
+
+def test_a_function_that_encloses_what_changes_is_refused(leader: LiveReplica) -> None:
+    with pytest.raises(AssertionError, match=r"copies would share .*lambda"):
+        Original([lambda: leader.write()])
 
 
 def test_what_is_frozen_and_holds_what_changes_is_refused(leader: LiveReplica) -> None:
