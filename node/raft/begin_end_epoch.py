@@ -12,7 +12,7 @@ from node.ids import MS, Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.peers import Peers
-from node.raft.progress import Progress
+from node.raft.progress import NOT_MET
 from node.raft.quorum import Quorum
 from node.raft.roles import Follower, Leader, Resigned
 from node.wire.quorum_epoch import (
@@ -29,7 +29,7 @@ def preferred_candidates(leader: Leader, quorum: Quorum) -> tuple[ReplicaKey, ..
     """The other voters, the one that has fetched furthest first."""
 
     def fetched_to(key: ReplicaKey) -> Offset:
-        return leader.replicas.get(key, Progress()).end or Offset(-1)
+        return leader.replicas.get(key, NOT_MET).end or Offset(-1)
 
     others = quorum.others
     return tuple(sorted(others, key=lambda key: (-fetched_to(key), key)))

@@ -4,7 +4,7 @@ from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import Now, ReplicaKey
 from node.raft.local_log import LocalLog
-from node.raft.progress import Progress
+from node.raft.progress import NOT_MET
 from node.raft.quorum import Quorum
 from node.raft.replicas import observers
 from node.raft.roles import Leader
@@ -58,7 +58,7 @@ def _status(
         return ReplicaStatus(
             key=key, log_end=log.end.offset, last_fetch_ms=own_ms, last_caught_up_ms=own_ms
         )
-    progress = leader.replicas.get(key, Progress())
+    progress = leader.replicas.get(key, NOT_MET)
     return ReplicaStatus(
         key=key,
         log_end=-1 if progress.end is None else progress.end,

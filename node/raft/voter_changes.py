@@ -24,7 +24,7 @@ from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.raft import deadlines
 from node.raft.local_log import LocalLog
-from node.raft.progress import Progress
+from node.raft.progress import NOT_MET
 from node.raft.quorum import Quorum
 from node.raft.replicas import Replicas, without_directories
 from node.raft.roles import Leader
@@ -208,7 +208,7 @@ class VoterChanges:
 
     def is_caught_up(self, leader: Leader, request: AddVoterRequest) -> bool:
         """Does it have, durably, all that we have? Else nothing could be committed until then."""
-        return leader.replicas.get(request.voter, Progress()).end == self._log.end.offset
+        return leader.replicas.get(request.voter, NOT_MET).end == self._log.end.offset
 
     def _is_committed(self, offset: Offset) -> bool:
         return (self._quorum.committed or Offset(0)) > offset
