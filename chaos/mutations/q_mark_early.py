@@ -6,6 +6,7 @@ cluster where all of them lose power.
 """
 
 from chaos.mutations.planted import Planted
+from node.storage.flush_mark import FLUSHES_A_RISE
 from node.storage.log import Log
 
 
@@ -13,6 +14,7 @@ def write_and_mark(self: Log, data: bytes) -> None:
     if data:
         self.segments[-1].file.append(data)
         self.flushed = False
+        self.mark.late = FLUSHES_A_RISE - 1
         self.mark.rise(self.next_offset)
 
 

@@ -12,8 +12,8 @@ where that fails depends on `flush_mark`, which says how far the log was flushed
   before the next is made), and a log that ends below the mark: that is rot. A replica that silently
   forgot what it had acknowledged could elect a leader that lacks committed records.
 
-The limit, stated: the mark may be one flush late (`flush_mark`). Rot that strikes just there looks
-like a torn append and is cut. Without a mark (somebody removed it) nothing is cut, and a log that
+The limit, stated: the mark may be eight flushes late (`flush_mark`). Rot that strikes just there
+looks like a torn append and is cut. Without a mark (somebody removed it) nothing is cut, and a log that
 is sound is opened with a word about it: whole batches may be missing at its end.
 
 A log that was cut behind a snapshot starts at one: the oldest that ends within its segments, which

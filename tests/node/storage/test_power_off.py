@@ -2,7 +2,7 @@
 
 What must hold whenever the power is back: the log is opened, whatever pages were torn off; all that
 was flushed is there, or a snapshot is that stands for it; what else is there is a prefix of what
-was written; what was flushed before the last flush is vouched for by the mark, and so is what a
+was written; what was flushed before the last eight is vouched for by the mark, and so is what a
 start found; the election state is the last one that `save` returned about, or the one it was about
 to write. Where a log does not start at 0, a snapshot ends there.
 """
@@ -20,7 +20,7 @@ from node.effects import ElectionState
 from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.records.batch import split_batches
 from node.storage.election_store import ElectionStore
-from node.storage.flush_mark import find_mark
+from node.storage.flush_mark import FLUSHES_A_RISE, find_mark
 from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
 from tests.sim.every_choice import outcomes
@@ -50,6 +50,7 @@ class Storage(RuleBasedStateMachine):
         self.fetched: LogPosition | None = None
         self.durable = self.flushed = 0
         self.vouched = Offset(0)
+        self.ends: list[Offset] = []  # of flushes, since all was vouched for or something was cut
         # A node knows an epoch, durably, before it writes a record of it.
         self.saved = ElectionState(epoch=Epoch(1))
         self.store.save(self.saved)
@@ -83,7 +84,8 @@ class Storage(RuleBasedStateMachine):
     @precondition(lambda self: not self.cut)
     @rule()
     def flush(self) -> None:
-        before = self.log.mark.flushed if not self.log.flushed else self.vouched
+        is_one = not self.log.flushed
+        before = self.log.mark.flushed if is_one else self.vouched
         try:
             end = self.log.flush()
         except PowerCut:
@@ -91,6 +93,10 @@ class Storage(RuleBasedStateMachine):
             return
         assert end == self.log.end().offset
         self.vouched = before
+        if is_one:
+            self.ends.append(end)
+        if len(self.ends) > FLUSHES_A_RISE:
+            assert self.vouched >= self.ends[-FLUSHES_A_RISE - 1]
         self.durable = self.flushed = len(self.written)
 
     @precondition(lambda self: not self.cut and self.written)
@@ -106,6 +112,7 @@ class Storage(RuleBasedStateMachine):
         # Cut off or not yet, according to when the power goes: only what is kept is promised.
         self.durable = min(self.durable, keep)
         self.vouched = min(self.vouched, end)
+        self.ends.clear()
         try:
             self.log.truncate(end)
         except PowerCut:
@@ -268,6 +275,7 @@ class Storage(RuleBasedStateMachine):
     def _all_is_durable(self) -> None:
         self.durable = self.flushed = len(self.written)
         self.vouched = self.log.end().offset
+        self.ends.clear()
 
     def _load_election_state(self) -> None:
         loaded = self.store.load()

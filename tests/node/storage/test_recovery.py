@@ -10,6 +10,7 @@ import pytest
 
 from node.ids import Epoch, LogPosition, Offset
 from node.server.real_disk import RealDisk
+from node.storage.flush_mark import FLUSHES_A_RISE
 from node.storage.log import Log
 from node.storage.storage_errors import CorruptFile, CorruptLog
 from tests.support.batches import batch
@@ -24,10 +25,11 @@ MARK = "flushed-00000000000000000006"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    log = Log.open(RealDisk(tmp_path), DIRECTORY, 1 << 30)
+    log = reopen(tmp_path)
     log.append(WHOLE[:UP_TO_LAST])
     log.flush()
-    log.append(BATCHES[-1])
+    log.close()
+    reopen(tmp_path).append(BATCHES[-1])  # what a start finds is vouched for
     return tmp_path
 
 
@@ -165,12 +167,36 @@ def test_of_several_marks_the_highest_counts_and_stays_alone(root: Path) -> None
 def test_a_mark_falls_with_the_log_and_rises_again(root: Path, end: int) -> None:
     log = reopen(root)
     log.truncate(Offset(end))
-    assert marks(root) == [f"flushed-{end:020d}"]
-    log.append(batch(end, 9))
-    assert marks(root) == [f"flushed-{end:020d}"], "not ahead of the flush"
+    at = [f"flushed-{end:020d}"]
+    assert marks(root) == at
+    for offset in range(end, end + FLUSHES_A_RISE - 1):
+        log.append(batch(offset, 9))
+        assert marks(root) == at, "not ahead of the flush"
+        log.flush()
+    risen = [f"flushed-{log.end().offset:020d}"]
+    assert marks(root) in (at, risen), "the cut was a flush as well"
+    log.append(batch(log.end().offset, 9))
     log.flush()
-    assert marks(root) == [f"flushed-{end + 1:020d}"]
-    assert reopen(root).end().offset == end + 1
+    assert marks(root) in (risen, [f"flushed-{log.end().offset:020d}"])
+    assert reopen(root).end().offset == end + FLUSHES_A_RISE
+
+
+def test_a_mark_rises_once_in_so_many_flushes(root: Path) -> None:
+    log = reopen(root)
+    found = []
+    for offset in range(8, 8 + 2 * FLUSHES_A_RISE):
+        log.append(batch(offset, 9))
+        log.flush()
+        found += marks(root)
+    assert found == [
+        f"flushed-{end:020d}"
+        for end, times in (
+            (8, FLUSHES_A_RISE - 1),
+            (8 + FLUSHES_A_RISE, FLUSHES_A_RISE),
+            (8 + 2 * FLUSHES_A_RISE, 1),
+        )
+        for _ in range(times)
+    ]
 
 
 @pytest.mark.parametrize(

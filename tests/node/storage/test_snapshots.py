@@ -139,7 +139,8 @@ def test_one_that_is_newer_than_the_log_replaces_it() -> None:
 
 def test_what_was_flushed_beyond_one_does_not_go_missing_in_silence() -> None:
     disk = new_disk()
-    log = log_of(disk, 2, 2, 2, 2, 2, 2)
+    log_of(disk, 2, 2, 2, 2, 2, 2)
+    log = open_log(disk)
     keep(log, ID)
     for segment in log.segments:
         disk.remove(segment.path)
