@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import orjson
 from crc32c import crc32c
 
 from checkers.history.store import replace_file
@@ -18,6 +19,7 @@ _TRACE = re.compile(r"logs/node-(\d+)\.log")
 # Made by a broker from its segments, which are here: megabytes that nothing is read from.
 _DERIVED = (".index", ".timeindex", ".txnindex")
 _BLOCK = 1 << 20
+_LAYOUT = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 
 _Entries = Mapping[str, Mapping[str, int]]
 
@@ -29,7 +31,7 @@ class InventoryError(Exception):
 def take(directory: Path, *, syncs: bool = True) -> int:
     """Write a run's inventory; its own CRC."""
     entries = {_name(path, directory): _entry(path) for path in _evidence(directory)}
-    data = json.dumps(entries, indent=1, sort_keys=True).encode() + b"\n"
+    data = orjson.dumps(entries, option=_LAYOUT)
     replace_file(directory / INVENTORY, data, syncs=syncs)
     return crc32c(data)
 

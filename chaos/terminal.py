@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from chaos.judging import HARNESS_LOG, PAGE, REPRO
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
+from checkers.verdict_file import as_row
 
 _OUTCOMES = ("ok", "fail", "info")
 _LATENCIES = ("p50", "p99", "max")
@@ -26,12 +26,7 @@ def judgement_text(judgement: Judgement, directory: Path) -> str:
 
 def judgement_json(judgement: Judgement, directory: Path) -> str:
     """The same for scripts: `verdict.json` and where it lies."""
-    content = asdict(judgement)
-    content["verdict"] = judgement.verdict.word
-    for row in content["results"]:
-        row["verdict"] = row["verdict"].word
-    content["directory"] = str(directory)
-    return json.dumps(content, indent=2)
+    return json.dumps(as_row(judgement) | {"directory": str(directory)}, indent=2)
 
 
 def _statistics(numbers: Mapping[str, EventValue | float]) -> list[str]:

@@ -1,21 +1,32 @@
 """`verdict.json`: a judgement as pages, reports and scripts read it."""
 
 import json
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from checkers.history.store import VERDICT, replace_file
 from checkers.verdict import CheckResult, Judgement, Verdict
 
 
+def as_row(judgement: Judgement) -> dict[str, Any]:
+    """What a `verdict.json` holds."""
+    row = {each.name: getattr(judgement, each.name) for each in fields(judgement)}
+    results = [
+        {each.name: getattr(result, each.name) for each in fields(result)}
+        | {"verdict": result.verdict.word}
+        for result in judgement.results
+    ]
+    return row | {"verdict": judgement.verdict.word, "results": results}
+
+
 def write_verdict(directory: Path, judgement: Judgement, *, syncs: bool = True) -> Path:
     """Put `verdict.json` into a run's directory, in one step; returns its path."""
-    row = asdict(judgement)
-    row["verdict"] = judgement.verdict.word
-    for result in row["results"]:
-        result["verdict"] = result["verdict"].word
+    layout = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
     path = directory / VERDICT
-    replace_file(path, json.dumps(row, indent=2).encode() + b"\n", syncs=syncs)
+    replace_file(path, orjson.dumps(as_row(judgement), option=layout), syncs=syncs)
     return path
 
 

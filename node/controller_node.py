@@ -113,8 +113,11 @@ class ControllerRole:
     def poll(self, now: Now) -> None:
         controller = self.controller
         controller.poll(now)
-        is_wanted = self._registrar.is_wanted(controller.image)
-        self._registrar.poll(self._active_controller() if is_wanted else None, now.mono_ns)
+        registrar = self._registrar
+        if registrar.is_wanted(controller.image):
+            registrar.poll(self._active_controller(), now.mono_ns)
+        elif registrar.is_talking:
+            registrar.poll(None, now.mono_ns)
         if self._stop_by_ns != NEVER_NS:
             is_late = now.mono_ns >= self._stop_by_ns
             self.is_ended = is_late or self._raft.is_ready_to_stop()

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 from crc32c import crc32c
 
@@ -100,11 +101,13 @@ class RunInfo:
 
 
 _OWN_CRC = "crc32c"  # the last entry: of all before it
+_LAYOUT = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
 
 
 def with_checksum(fields: Mapping[str, Any]) -> str:
     """The text of a JSON file that shows whether it is as it was written."""
-    return json.dumps({**fields, _OWN_CRC: _crc_of(fields)}, indent=2) + "\n"
+    whole = {**fields, _OWN_CRC: _crc_of(fields)}
+    return orjson.dumps(whole, option=_LAYOUT).decode()
 
 
 def checked(path: Path, text: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +124,8 @@ def checked(path: Path, text: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_run_info(directory: Path, info: RunInfo) -> None:
-    (directory / "run.json").write_text(with_checksum(asdict(info)))
+    described = {each.name: getattr(info, each.name) for each in fields(info)}
+    (directory / "run.json").write_text(with_checksum(described))
 
 
 def read_run_info(directory: Path) -> RunInfo:

@@ -139,6 +139,11 @@ class Registrar:
     def record(self) -> RegisterControllerRecord:
         return self._record
 
+    @property
+    def is_talking(self) -> bool:
+        """A connection is open, or what was sent over it was lost."""
+        return self._sent_to is not None
+
     def poll(self, leader: Active | None, mono_ns: int) -> None:
         """Send what is due to `leader`, another node; None where there is none, or nothing is
         wanted of it."""

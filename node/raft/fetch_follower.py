@@ -24,6 +24,9 @@ class _Promised:
     high_watermark: Offset
 
 
+_FETCHING = (Follower, Unattached)
+
+
 class FollowerFetch:
     def __init__(
         self,
@@ -46,9 +49,11 @@ class FollowerFetch:
 
     def send(self, mono_ns: int) -> None:
         """One Fetch at a time, and none while a snapshot is fetched."""
-        is_fetching = self._hang_up_on_others() or self._snapshots.is_fetching
+        is_fetching = self._peers.is_fetching and self._hang_up_on_others()
         role = self._quorum.role
-        if is_fetching or not isinstance(role, Follower | Unattached) or not self.may_fetch():
+        if is_fetching or not isinstance(role, _FETCHING):
+            return
+        if self._snapshots.is_fetching or not self.may_fetch():
             return
         key = self._source(role)
         if key is not None:

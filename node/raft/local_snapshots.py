@@ -86,6 +86,8 @@ class LocalSnapshots:
     def poll(self, now: Now) -> None:
         """Tell of those that are gone, and let go of more."""
         snapshots = self._view.snapshots()
+        if not (snapshots or self._known):
+            return  # as mostly
         ids = [snapshot.id for snapshot in snapshots]
         if ids == self._known and now.mono_ns < self._due_ns:
             return

@@ -85,6 +85,11 @@ class Peers:
             if (peer := self._peer(key)).ready_at_ns == 0 and not peer.outstanding
         ]
 
+    @property
+    def is_fetching(self) -> bool:
+        """Is any Fetch out?"""
+        return bool(self._fetches)
+
     def fetching_from(self) -> list[tuple[ReplicaKey, FetchRequest]]:
         """Fetches that are out, in the order of keys; one a voter at most."""
         return sorted(self._fetches.items())

@@ -153,7 +153,8 @@ class Batch:
 
     def values(self) -> list[bytes | None]:
         """Of `records_in_order`."""
-        values = _plain_values(self.data, self.header) if self.header.codec == "none" else None
+        is_plain = not self.header.attributes & _CODEC_MASK
+        values = _plain_values(self.data, self.header) if is_plain else None
         return [each.value for each in self.records_in_order()] if values is None else values
 
 
@@ -191,7 +192,7 @@ def read_header(data: bytes, position: int = 0) -> BatchHeader:
     header = BatchHeader._make(HEADER.unpack_from(data, position))
     if header.magic != MAGIC:
         raise DamagedBatch(position, f"magic is {header.magic}, not {MAGIC}")
-    if header.size < HEADER_SIZE:
+    if header.length < HEADER_SIZE - _LENGTH_END:
         raise DamagedBatch(position, f"batch length {header.length} is less than a header's")
     if header.base_offset < 0 or header.last_offset_delta < 0:
         raise DamagedBatch(position, "negative offsets")
@@ -208,7 +209,7 @@ def check_batch(data: bytes, position: int = 0) -> BatchHeader:
     Raises DamagedBatch that says where and why, and whether the batch is torn or corrupt.
     """
     header = read_header(data, position)
-    end = position + header.size
+    end = position + _LENGTH_END + header.length
     if end > len(data):
         missing = end - len(data)
         raise DamagedBatch(position, f"{missing} of its {header.size} bytes are missing", torn=True)
@@ -227,8 +228,9 @@ def split_batches(data: bytes) -> Iterator[Batch]:
     position = 0
     while position < len(data):
         header = check_batch(data, position)
-        yield Batch(header=header, data=data[position : position + header.size])
-        position += header.size
+        end = position + header.size
+        yield Batch(header=header, data=data[position:end])
+        position = end
 
 
 def _encode_record(delta: int, key: bytes | None, value: bytes | None) -> bytes:

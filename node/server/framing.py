@@ -15,12 +15,9 @@ class FrameCutter:
     """Holds what is not a whole frame yet."""
 
     def __init__(self, max_bytes: int = limits.MAX_FRAME_BYTES) -> None:
+        self.held_bytes = 0
         self._max_bytes = max_bytes
         self._rest = bytearray()
-
-    @property
-    def held_bytes(self) -> int:
-        return len(self._rest)
 
     def cut(self, data: bytes) -> list[bytes]:
         """The frames that are complete with `data`. Raises FrameSizeRefused."""
@@ -28,6 +25,7 @@ class FrameCutter:
         if not self._rest and 0 < size <= self._max_bytes and SIZE.unpack_from(data) == (size,):
             return [data[SIZE.size :]]  # as a rule: one, and nothing else
         self._rest += data
+        self.held_bytes = len(self._rest)
         frames = []
         at = 0
         while len(self._rest) - at >= SIZE.size:
@@ -40,6 +38,7 @@ class FrameCutter:
             frames.append(bytes(self._rest[at + SIZE.size : end]))
             at = end
         del self._rest[:at]
+        self.held_bytes = len(self._rest)
         return frames
 
 

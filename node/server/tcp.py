@@ -173,6 +173,7 @@ class Connection(asyncio.Protocol):
         self._cutter = cutter
         self._waiting: deque[bytes] = deque()
         self._in_hand = 0  # the size of the frame that is with the node
+        self._is_muted = False  # its socket is not read
         self._writable = True  # the peer takes our answers
         self._transport: asyncio.Transport | None = None
 
@@ -231,13 +232,15 @@ class Connection(asyncio.Protocol):
             frame = self._waiting.popleft()
             self._in_hand = len(frame)
             self._owner.received(self, frame)
-        self._throttle()
+        if bool(self._waiting) != self._is_muted:
+            self._throttle()
         held_bytes = self._cutter.held_bytes + self._in_hand
         if self._waiting:
             held_bytes += sum(map(len, self._waiting))
         if not self._writable:
             held_bytes += self._untaken()
-        self._hold(held_bytes)
+        if held_bytes != self.held_bytes:
+            self._hold(held_bytes)
 
     def _untaken(self) -> int:
         """Bytes of answers: there are so many that we wait for the peer to take them."""
@@ -247,13 +250,13 @@ class Connection(asyncio.Protocol):
     def _throttle(self) -> None:
         """Read no further while a frame waits."""
         assert self._transport is not None
-        may_read = not self._waiting
-        if may_read == self._transport.is_reading() or self._transport.is_closing():
+        if self._transport.is_closing():
             return
-        if may_read:
-            self._transport.resume_reading()
-        else:
+        self._is_muted = not self._is_muted
+        if self._is_muted:
             self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
 
     def _release(self) -> None:
         self._waiting.clear()
@@ -262,5 +265,4 @@ class Connection(asyncio.Protocol):
 
     def _hold(self, held_bytes: int) -> None:
         more, self.held_bytes = held_bytes - self.held_bytes, held_bytes
-        if more:
-            self._owner.holds(more)
+        self._owner.holds(more)

@@ -118,6 +118,9 @@ class MessageReader:
 
     def tags(self) -> None:
         """Skip tagged fields: KIP-482 lets any message carry unknown ones."""
+        if self.data.startswith(b"\0", self.position):
+            self.position += 1  # as nearly always
+            return
         for _ in range(self.varint()):
             self.varint()
             self.skip(self.varint())

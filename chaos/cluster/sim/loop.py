@@ -12,6 +12,7 @@ import itertools
 import signal
 from collections import deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
@@ -54,18 +55,8 @@ class _Task(asyncio.Task[T]):
         return self._number
 
 
-class _Due:
-    """A callback that nobody calls off; where it raises, the run ends."""
-
-    __slots__ = ("_args", "_callback")
-    _cancelled = False  # as asyncio's handles have it; read, as calling a method costs more
-
-    def __init__(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
-        self._callback = callback
-        self._args = args
-
-    def _run(self) -> None:
-        self._callback(*self._args)
+# A callback that nobody calls off; where it raises, the run ends.
+_Due = partial[object]
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
@@ -76,7 +67,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.internet = internet
         self._now = START_S
         self.elapsed_ns = 0  # virtual time since the loop was made
-        self._timers: list[tuple[float, int, asyncio.TimerHandle | _Due]] = []
+        self._timers: list[tuple[float, int, asyncio.TimerHandle | _Due]] = []  # a heap
         self._order = itertools.count()
         self._signals: deque[int] = deque()
         self._handlers: dict[int, asyncio.Handle] = {}
@@ -95,11 +86,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def at(self, when: float, callback: Callable[[*Ts], object], *args: *Ts) -> None:
         """`call_at` for good: the simulator's parts ask so often that a handle costs too much."""
-        heappush(self._timers, (when, next(self._order), _Due(callback, args)))
+        heappush(self._timers, (when, next(self._order), partial(callback, *args)))
 
     def soon(self, callback: Callable[[*Ts], object], *args: *Ts) -> None:
         """`call_soon` for good."""
-        self._ready.append(_Due(callback, args))
+        self._ready.append(partial(callback, *args))
 
     def call_at(
         self,
@@ -154,12 +145,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
         while left:
             left -= 1
             handle = ready.popleft()
-            if not handle._cancelled:
+            if isinstance(handle, partial):
+                handle()
+            elif not handle._cancelled:
                 handle._run()
 
     def _jump(self) -> None:
         timers = self._timers
-        while timers and timers[0][2]._cancelled:
+        while timers and _is_called_off(timers[0][2]):
             heappop(timers)
         if not timers:
             raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
@@ -237,6 +230,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _refuse(self, what: str) -> NoReturn:
         raise NotSimulatedError(f"{what}: a virtual loop reaches no machine")
+
+
+def _is_called_off(timer: asyncio.TimerHandle | _Due) -> bool:
+    return not isinstance(timer, partial) and timer._cancelled
 
 
 def run(main: Coroutine[Any, Any, T], loop: VirtualLoop) -> T:

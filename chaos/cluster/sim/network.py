@@ -193,8 +193,8 @@ class Network:
             self.resets[lane.link] = self.resets.get(lane.link, 0) + 1
             for each in (end, end.other):
                 self._end(each, reset())
-        elif self._swallows(end):
-            lane.swallow(len(data))
+        elif lane.is_stopped or end.is_dead:
+            self._swallow(end, data)
         else:
             self._loop.at(self._arrival(end), self._arrive, end, data)
 
@@ -204,24 +204,27 @@ class Network:
         self._loop.at(self._arrival(end), self._part, end, error)
 
     def _arrive(self, end: StreamEnd, data: bytes) -> None:
-        if self._swallows(end):
-            end.lane.swallow(len(data))
+        lane = end.lane
+        if lane.is_stopped or end.is_dead:
+            self._swallow(end, data)
         elif end.other.is_open:
-            end.lane.pass_on(len(data))
+            lane.received += len(data)
+            lane.sent += len(data)
             end.other.deliver(data)
 
     def _part(self, end: StreamEnd, error: Exception | None) -> None:
-        if not self._swallows(end):
+        if end.lane.is_stopped or end.is_dead:
+            self._swallow(end, b"")
+        else:
             self._end(end.other, error)
 
     def _end(self, end: StreamEnd, error: Exception | None) -> None:
         self._ends[end.place].pop(end, None)
         end.end(error)
 
-    def _swallows(self, end: StreamEnd) -> bool:
-        if end.lane.is_stopped:
-            end.is_dead = True
-        return end.is_dead
+    def _swallow(self, end: StreamEnd, data: bytes) -> None:
+        end.is_dead = True
+        end.lane.received += len(data)
 
     def _lane(self, link: Link, path: Path) -> StreamLane:
         if (link, path) not in self._lanes:

@@ -56,7 +56,8 @@ class NodeClock:
         return Now(self._clock.mono_ns(), self.mono_ns() + self._wall_ahead_ns)
 
     def now(self) -> Now:
-        mono_ns = self.mono_ns()
+        true_ns = self._loop.elapsed_ns - self._since_ns
+        mono_ns = self._mono_then_ns + (true_ns if self._rate == 1.0 else self._by_rate(true_ns))
         return Now(mono_ns, mono_ns + self._wall_ahead_ns)
 
     def mono_ns(self) -> int:

@@ -9,6 +9,7 @@ import errno
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Protocol
 
 from chaos.cluster.interface import Link
@@ -34,13 +35,6 @@ class StreamLane:
     flakiness: float = 0.0  # the share of writes that break their connection
     received: int = 0
     sent: int = 0
-
-    def swallow(self, size: int) -> None:
-        self.received += size
-
-    def pass_on(self, size: int) -> None:
-        self.received += size
-        self.sent += size
 
 
 class Carrier(Protocol):
@@ -118,7 +112,7 @@ class StreamEnd(asyncio.Transport):
             self._hear(lambda: self.protocol.connection_made(self))
 
     def deliver(self, data: bytes) -> None:
-        self._hear(lambda: self._receive(data))
+        self._hear(partial(self._receive, data))
 
     def end(self, error: Exception | None) -> None:
         """Its protocol is told, once, if it ever heard of it."""

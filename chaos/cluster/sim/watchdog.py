@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from os import sysconf
 from pathlib import Path
 from types import FrameType
-from typing import Self
 
 from chaos.cluster.cluster_errors import StepError
 from chaos.cluster.interface import NodeId
@@ -62,7 +61,7 @@ class Watchdog:
     def __init__(self, is_called: Callable[[], bool], limits: Limits | None = None) -> None:
         self._is_called = is_called
         self._limits = limits or Limits()
-        self._going: Going | None = None
+        self.going: Going | None = None
         self._failed: StepError | None = None
         self._waiting: asyncio.Future[None] | None = None
 
@@ -80,19 +79,12 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
 
-    def over(self, life: Going, event: object) -> Self:
-        """Its next step, with `with`; there is one at a time. StepHalted is raised in it when it is
-        too much, and is for its process."""
+    def begin(self, life: Going, event: object) -> None:
+        """Watch over its next step, until `going` is None again; there is one at a time. StepHalted
+        is raised in it when it is too much, and is for its process."""
         life.number += 1
         life.event, life.ticks = event, 0
-        self._going = life
-        return self
-
-    def __enter__(self) -> None:
-        """No generator's: this is done for every step."""
-
-    def __exit__(self, *_raised: object) -> None:
-        self._going = None
+        self.going = life
 
     def fail(self, node: NodeId, why: BaseException) -> None:
         """A step was halted: whoever waits for that is told."""
@@ -108,7 +100,7 @@ class Watchdog:
         await self._waiting
 
     def _tick(self, _number: int, _frame: FrameType | None) -> None:
-        going = self._going
+        going = self.going
         if going is None:
             return
         resident = _resident_bytes()
