@@ -160,6 +160,8 @@ class Node(Generic[R]):
         effects: list[Effect] = []
         for output in outputs:
             match output:
+                case Trace():  # most are
+                    effects.append(output)
                 case ResponseTo():
                     effects += self._respond(output)
                 case NoResponse(connection=connection) | SendResponse(connection=connection):

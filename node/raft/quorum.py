@@ -349,7 +349,7 @@ class Quorum:
             case Leader() as leader:
                 if offset == leader.high_watermark:
                     return
-                self.update(replace(leader, high_watermark=offset))
+                self.update(leader.reached(offset))
                 role = "leader"
             case _:
                 if self.committed is not None and offset <= self.committed:

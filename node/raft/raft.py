@@ -359,7 +359,7 @@ class Raft:
 
     def _follow_voters(self, mono_ns: int) -> None:
         """A step before this one, or this one, appended or cut what says who votes."""
-        before, self._voters = self._voters, self.log.voters.newest
+        before, self._voters = self._voters, self.quorum.voters
         if self._voters is before:
             return
         self.quorum.follow_voters(before, mono_ns)

@@ -64,6 +64,21 @@ class Leader:
     fetched: frozenset[ReplicaKey] = frozenset()  # voters heard since check-quorum was renewed
     check_quorum_deadline_ns: int
 
+    def reached(self, high_watermark: Offset) -> "Leader":
+        """More is committed."""
+        return Leader(
+            epoch=self.epoch,
+            leader=self.leader,
+            epoch_start=self.epoch_start,
+            high_watermark=high_watermark,
+            granting=self.granting,
+            replicas=self.replicas,
+            begin_due_ns=self.begin_due_ns,
+            told=self.told,
+            fetched=self.fetched,
+            check_quorum_deadline_ns=self.check_quorum_deadline_ns,
+        )
+
     def followed(
         self,
         *,

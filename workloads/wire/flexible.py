@@ -83,10 +83,16 @@ class MessageReader:
                 raise MalformedResponseError("a length of more than five bytes")
 
     def string(self) -> str | None:
-        size = self.varint()
-        if size == 0:
-            return None
-        start = self.skip(size - 1)
+        start = self.position
+        end = start + (self.data[start] if start < len(self.data) else 0)
+        if start < end <= len(self.data) and end - start < 0x80:
+            self.position = end  # a size of one byte, as of nearly all
+            start += 1
+        else:
+            size = self.varint()
+            if size == 0:
+                return None
+            start = self.skip(size - 1)
         try:
             return self.data[start : self.position].decode()
         except UnicodeDecodeError:

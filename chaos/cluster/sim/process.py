@@ -61,7 +61,7 @@ _WAITED_FOR = frozenset(
     (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *OnReplicas.__subclasses__())
 )
 # Named once: an enum takes longer to find a member than to compare one.
-_STEPPED, _TRACES_LEAVE = Beat.STEPPED, Beat.TRACES_LEAVE
+_STEPPED, _TRACES_LEAVE, _LISTEN = Beat.STEPPED, Beat.TRACES_LEAVE, Beat.LISTEN
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 
 
@@ -212,8 +212,12 @@ class SimProcess:
 
     def _take(self, turn: Turn) -> Iterator[int]:
         for deed in chain.from_iterable(turn):
-            if type(deed) is Beat:
-                self._beat(deed)
+            if deed is _STEPPED:
+                self._around.post.after_step(self._watched.outputs)
+            elif deed is _TRACES_LEAVE:
+                self._traces.flush()
+            elif deed is _LISTEN:
+                self._look()
             elif type(deed) in _WAITED_FOR:
                 self._around.between()
                 if not self._begin_late(deed):
@@ -284,15 +288,6 @@ class SimProcess:
                 self._stop(deed)
             case _:
                 raise AssertionError(f"{deed} is waited for")
-
-    def _beat(self, beat: Beat) -> None:
-        if beat is _STEPPED:
-            self._around.post.after_step(self._watched.outputs)
-        elif beat is _TRACES_LEAVE:
-            self._traces.flush()
-        else:
-            assert beat is Beat.LISTEN
-            self._look()
 
     def _flush_late(self, log: ids.LogId, late: LateFlush) -> None:
         """At some moment of it what is written by then is durable; what the node hears of it at the

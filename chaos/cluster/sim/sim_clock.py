@@ -50,20 +50,24 @@ class NodeClock:
         # The monotonic clock at the last change of the rate, and when that was.
         self._since_ns = 0
         self._mono_then_ns = clock.started_mono_ns
+        # Ahead of the time that has elapsed, while the rate is as it should be; None: it is not.
+        # Asked several times a step.
+        self._ahead_ns: int | None = clock.started_mono_ns
 
     def true(self) -> Now:
         """The machine's monotonic clock, beside what this node takes for the time of day."""
         return Now(self._clock.mono_ns(), self.mono_ns() + self._wall_ahead_ns)
 
     def now(self) -> Now:
-        true_ns = self._loop.elapsed_ns - self._since_ns
-        mono_ns = self._mono_then_ns + (true_ns if self._rate == 1.0 else self._by_rate(true_ns))
+        ahead_ns = self._ahead_ns
+        mono_ns = self.mono_ns() if ahead_ns is None else self._loop.elapsed_ns + ahead_ns
         return Now(mono_ns, mono_ns + self._wall_ahead_ns)
 
     def mono_ns(self) -> int:
-        true_ns = self._loop.elapsed_ns - self._since_ns
-        # Asked several times a step: without a call where the rate is as it should be.
-        return self._mono_then_ns + (true_ns if self._rate == 1.0 else self._by_rate(true_ns))
+        ahead_ns = self._ahead_ns
+        if ahead_ns is None:
+            return self._mono_then_ns + self._by_rate(self._loop.elapsed_ns - self._since_ns)
+        return self._loop.elapsed_ns + ahead_ns
 
     @property
     def offset_ns(self) -> int:
@@ -80,13 +84,17 @@ class NodeClock:
         self._mono_then_ns = self.mono_ns()
         self._since_ns = self._loop.elapsed_ns
         self._rate = rate
+        self._ahead_ns = self._mono_then_ns - self._since_ns if rate == 1.0 else None
 
     def when(self, mono_ns: int) -> float:
         """The loop's time when this node's monotonic clock reaches `mono_ns`, if nothing changes;
         now if it has."""
-        wanted_ns = mono_ns - self._mono_then_ns
-        lapse_ns = wanted_ns if self._rate == 1.0 else self._lapse_ns(wanted_ns)
-        return self._loop.when_ns(max(self._since_ns + lapse_ns, self._loop.elapsed_ns))
+        ahead_ns = self._ahead_ns
+        if ahead_ns is None:
+            at_ns = self._since_ns + self._lapse_ns(mono_ns - self._mono_then_ns)
+        else:
+            at_ns = mono_ns - ahead_ns
+        return self._loop.when_ns(max(at_ns, self._loop.elapsed_ns))
 
     def _lapse_ns(self, wanted_ns: int) -> int:
         """The least true time in which this node's clocks go so far."""

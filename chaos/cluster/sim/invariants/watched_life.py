@@ -32,7 +32,7 @@ from node.wire.vote import VoteRequest
 _READ_BYTES = 1024 * 1024
 # By type, and by event, since most outputs are neither.
 _WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, DeleteBeforeSnapshot))
-_CLAIMS = frozenset((RequestTo, FinishSnapshot))
+_CLAIMS = frozenset((RequestTo, ResponseTo, FinishSnapshot))
 _CLAIMING = frozenset(("q.vote", "c.active", "c.read"))
 
 
@@ -136,12 +136,18 @@ class WatchedLife:
     def _follow(self, outputs: Sequence[Output]) -> None:
         view, now = self._view, self._ledgers.fetches.next_step()
         self._arrivals.note(view.reads, now)
+        told: list[Output] = []  # to others, or to its account, or kept as committed
         for output in outputs:
-            if type(output) in _WRITES:
+            if type(output) is Trace:
+                if output.event == "q.state":
+                    self._voters.stand(str(output.fields["state"]))
+                    self._role.move(output.fields)
+                elif output.event in _CLAIMING:
+                    told.append(output)
+            elif type(output) in _WRITES:
                 self._write(output)
-            elif type(output) is Trace and output.event == "q.state":
-                self._voters.stand(str(output.fields["state"]))
-                self._role.move(output.fields)
+            elif type(output) in _CLAIMS:
+                told.append(output)
         if view.disk.log_end != self._durable_end:
             self._follow_disk()
         led, role, committed, applied = self._role.role, view.role, view.committed, view.applied
@@ -156,13 +162,10 @@ class WatchedLife:
             self._commit(committed, leads)
         if applied != self._applied:
             self._apply(applied)
-        for output in outputs:
-            if type(output) is Trace:
-                if output.event in _CLAIMING:
-                    self._heed(output)
-            elif type(output) is ResponseTo:
+        for output in told:
+            if type(output) is ResponseTo:
                 self._voters.acknowledge(output, leads)
-            elif type(output) in _CLAIMS:
+            else:
                 self._heed(output)
 
     def _write(self, output: Output) -> None:
