@@ -248,7 +248,7 @@ class Network:
     def _latency_s(self, lane: StreamLane) -> float:
         """As the conditions say: short as a rule, and now and then many times as long."""
         rng = self._rng
-        ns = self._least_ns + rng.randrange(self._spread_ns)
+        ns = self._least_ns + int(rng.random() * self._spread_ns)
         if rng.random() < self._spikes:
             ns *= self._spike_factor
         if lane.is_between_nodes:
