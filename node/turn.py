@@ -53,6 +53,8 @@ class Beat(Enum):
     TRACES_LEAVE = "traces leave"  # nobody learns of what the account does not tell yet
 
 
+_STEPPED, _TRACES_LEAVE = Beat.STEPPED, Beat.TRACES_LEAVE  # looked up once: they are often wanted
+
 Deed = Effect | Beat
 Turn = Iterator[Sequence[Deed]]
 
@@ -142,6 +144,8 @@ class Turns:
 
     def _deeds(self, effects: list[Effect]) -> list[Deed]:
         """What is done before the next step; the rest is kept until there is none."""
+        if not effects:
+            return [_STEPPED]
         deeds: list[Deed] = []
         stop = None
         for effect in effects:
@@ -170,7 +174,7 @@ class Turns:
                     break
                 case _:
                     assert_never(effect)
-        deeds.append(Beat.STEPPED)
+        deeds.append(_STEPPED)
         if stop is not None:
             self._is_stopped = True
             deeds += [*self._leaving(), stop]  # its last answers
@@ -178,7 +182,7 @@ class Turns:
 
     def _leaving(self) -> list[Deed]:
         outgoing, self._outgoing = self._outgoing, []
-        return [Beat.TRACES_LEAVE, *outgoing]
+        return [_TRACES_LEAVE, *outgoing]
 
     def _flushes(self) -> list[Deed]:
         if not self._wanted:

@@ -1,24 +1,19 @@
 """Q-STAY-CANDIDATE: a leader that no majority follows stands for election at once, and again each
 time that nobody answers (KIP-595, before check-quorum and KIP-996)."""
 
-from collections.abc import Callable
-
 from chaos.mutations.planted import Planted
 from node.raft import deadlines
-from node.raft.deadlines import Move
+from node.raft.deadlines import Move, Standing
 from node.raft.quorum import Quorum
 from node.raft.roles import Candidate, Leader, Prospective, Role
-from node.raft.voter_set import VoterSet
 
 _due, _to_candidate = deadlines.due_move, Quorum.to_candidate
 
 
-def stand_on(
-    role: Role, voters: VoterSet, elapsed_ns: int, can_lead: Callable[[], bool]
-) -> Move | None:
+def stand_on(role: Role, standing: Standing, elapsed_ns: int) -> Move | None:
     """It raises the epoch all the time that it is cut off, and comes back with the highest."""
-    move = _due(role, voters, elapsed_ns, can_lead)
-    is_alone = isinstance(role, Leader) and move is Move.RESIGN and can_lead()
+    move = _due(role, standing, elapsed_ns)
+    is_alone = isinstance(role, Leader) and move is Move.RESIGN and standing.can_lead
     is_unheard = isinstance(role, Candidate) and move is Move.ASK
     return Move.STAND if is_alone or is_unheard else move
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -88,6 +89,7 @@ _TIME = _POSITION["t"]
 _FIRST_FIELD = _POSITION["event"] + 1
 _DETAIL = _POSITION["detail"]
 _NO_FIELDS = (None,) * (len(_COLUMNS) - _FIRST_FIELD)
+_HEAD = ("ev", "node", "dir", "inc", "seq", "mono", "wall")  # what every line begins with
 _GRANTED = "granted"
 # Of each event, the columns of those of its fields that have one.
 _PLACES: dict[str, dict[str, int]] = {
@@ -171,6 +173,32 @@ def _object(text: str, decode: Decode = json.loads) -> dict[str, _Value] | None:
 def _row(line: dict[str, _Value] | None, started_mono_ns: int) -> _Row | None:
     if line is None:
         return None
+    event = line.get("ev")
+    places = _usual_places(event, tuple(line)) if isinstance(event, str) else None
+    if places is None:
+        return _unusual_row(line, started_mono_ns)
+    _, node, disk, life, seq, mono, _, *values = line.values()
+    if not isinstance(mono, int):
+        return None
+    row = [node, disk, life, seq, mono - started_mono_ns, event, *_NO_FIELDS]
+    for place, value in zip(places, values, strict=True):
+        row[place] = value
+    return row
+
+
+@lru_cache(maxsize=256)
+def _usual_places(event: str, names: tuple[str, ...]) -> tuple[int, ...] | None:
+    """The columns of a line's fields, if it begins as all lines of nodes do and each of its fields
+    has a column and stands in it as it is."""
+    head, names = names[: len(_HEAD)], names[len(_HEAD) :]
+    places = _PLACES.get(event, {})
+    if head != _HEAD or _GRANTED in names or not all(name in places for name in names):
+        return None
+    return tuple(places[name] for name in names)
+
+
+def _unusual_row(line: dict[str, _Value], started_mono_ns: int) -> _Row | None:
+    """Of any line: `line` loses what is in the row."""
     try:
         event, mono = line.pop("ev"), line.pop("mono")
         row = [line.pop("node"), line.pop("dir"), line.pop("inc"), line.pop("seq"), mono, event]

@@ -234,6 +234,9 @@ class RaftClient:
             self._go_on_loading(listener)
             return
         before, committed = self.handed_over, self._committed()
+        if before == committed:
+            self._is_behind = False
+            return
         if before < committed and not self._is_own(before):
             self._hand_over_from_log(listener, committed)
         while self.handed_over < committed and self._is_own(self.handed_over):

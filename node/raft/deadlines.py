@@ -27,8 +27,9 @@ follower that is told of a resignation waits only for its turn (`end_epoch_backo
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
+from typing import Protocol
 
 from node.config import QuorumTimeouts
 from node.ids import MS, NEVER_NS, ReplicaKey
@@ -54,27 +55,37 @@ class Move(Enum):
     GO_ON = "go on in the next epoch"
 
 
-def due_move(
-    role: Role, voters: VoterSet, elapsed_ns: int, can_lead: Callable[[], bool]
-) -> Move | None:
-    """All input from before `elapsed_ns` was heard, so what is due by then is due. Whether this
-    node can lead is asked of a follower that is overdue, and not at every step."""
+class Standing(Protocol):
+    """`node.raft.quorum.Quorum`, as far as a transition depends on it. Asked only where it does."""
+
+    @property
+    def voters(self) -> VoterSet: ...
+
+    @property
+    def can_lead(self) -> bool: ...
+
+
+def due_move(role: Role, standing: Standing, elapsed_ns: int) -> Move | None:
+    """All input from before `elapsed_ns` was heard, so what is due by then is due."""
     match role:
         case Follower():
             if elapsed_ns < role.fetch_deadline_ns:
                 return None
-            return Move.ASK if can_lead() else Move.LOOK_AROUND
+            return Move.ASK if standing.can_lead else Move.LOOK_AROUND
         case Leader():
-            return Move.RESIGN if has_lost_quorum(role, voters, elapsed_ns) else None
+            is_lonely = has_lost_quorum(role, standing.voters, elapsed_ns)
+            return Move.RESIGN if is_lonely else None
         case Unattached():
             return Move.ASK if elapsed_ns >= role.election_deadline_ns else None
         case Prospective():
-            if may_stand(role, voters):
+            if may_stand(role, standing.voters):
                 return Move.STAND
-            is_over = is_lost(role.ballot, voters) or elapsed_ns >= role.election_deadline_ns
+            is_over = (
+                is_lost(role.ballot, standing.voters) or elapsed_ns >= role.election_deadline_ns
+            )
             return Move.GIVE_UP if is_over else None
         case Candidate():
-            if is_won(role.ballot, voters):
+            if is_won(role.ballot, standing.voters):
                 return Move.LEAD
             return Move.ASK if elapsed_ns >= role.election_deadline_ns else None
         case Resigned():

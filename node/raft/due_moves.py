@@ -37,7 +37,7 @@ class DueMoves:
         if isinstance(role, Leader) and self._changes.is_removed(role):
             self.resign(now)
             return True
-        move = deadlines.due_move(role, quorum.voters, elapsed_ns, lambda: quorum.can_lead)
+        move = deadlines.due_move(role, quorum, elapsed_ns)
         if move is not None:
             self._make(move, now)
         return move is not None

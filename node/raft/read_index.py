@@ -98,7 +98,10 @@ class ReadIndex:
 
     def _by_majority(self, voters: VoterSet) -> Ticket:
         me = self._quorum.key
-        newest = [self._issued if key == me else self._newest(key) for key in voters.keys]
+        newest = [
+            self._issued if key.id == me.id and key == me else self._newest(key)
+            for key in voters.keys
+        ]
         return sorted(newest, reverse=True)[voters.majority - 1]
 
     def _newest(self, voter: ReplicaKey) -> Ticket:

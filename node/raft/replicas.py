@@ -140,7 +140,9 @@ class Replicas:
         """The durable log end of every voter; our own only as far as it is flushed."""
         me, replicas = self._quorum.key, leader.replicas
         return [
-            self._log.durable if key == me else replicas.get(key, NOT_MET).end or Offset(0)
+            self._log.durable
+            if key.id == me.id and key == me
+            else replicas.get(key, NOT_MET).end or Offset(0)
             for key in self._quorum.voters.keys
         ]
 

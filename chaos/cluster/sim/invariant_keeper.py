@@ -32,20 +32,24 @@ class InvariantKeeper:
 
     def __init__(self, loop: VirtualLoop) -> None:
         self.broken: BrokenInvariant | None = None
-        self._loop = loop
+        self.is_open = False
+        self.loop = loop
         self._watch: Watch | None = None
         self._brokers: BrokerWatch | None = None
 
     def open(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int) -> None:
         self._watch = Watch(voters, fetch_timeout_ms)
+        self._note_whether_open()
 
     def open_for_brokers(self, min_isr: int) -> None:
         """`min_isr`: of topics that do not say themselves."""
         self._brokers = BrokerWatch(min_isr)
+        self._note_whether_open()
 
     def close(self) -> None:
         """Where disks lie, nodes cannot keep what they promise, and no step proves a bug."""
         self._watch = self._brokers = None
+        self._note_whether_open()
 
     def post(self) -> "Post":
         """For a process that has opened its logs, and has not started yet."""
@@ -77,11 +81,12 @@ class InvariantKeeper:
             self.tell(violated)
 
     def now_ns(self) -> int:
-        return self._loop.elapsed_ns
+        return self.loop.elapsed_ns
 
-    @property
-    def is_open(self) -> bool:
-        return self.broken is None and (self._watch is not None or self._brokers is not None)
+    def _note_whether_open(self) -> None:
+        """Kept, as it is asked after every step."""
+        is_watched = self._watch is not None or self._brokers is not None
+        self.is_open = self.broken is None and is_watched
 
     def tell(self, violated: InvariantViolated) -> None:
         """What follows from the first would only hide it."""
@@ -120,7 +125,7 @@ class Post:
         """All that the step asked for was done, but for frames."""
         if not self._keeper.is_open:
             return
-        at_ns = self._keeper.now_ns()
+        at_ns = self._keeper.loop.elapsed_ns
         try:
             if self.life is not None:
                 self.life.after_step(outputs, at_ns)

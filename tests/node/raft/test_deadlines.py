@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,12 @@ def ballot(granted: int, rejected: int) -> Ballot:
     return Ballot(granted=frozenset(nodes[:granted]), rejected=frozenset(nodes[granted:]))
 
 
+@dataclass(frozen=True)
+class Standing:
+    voters: VoterSet
+    can_lead: bool = True
+
+
 @pytest.mark.parametrize("can_lead", [True, False])
 @pytest.mark.parametrize("size", [2, 3, 5])
 def test_a_role_moves_at_its_deadline_and_not_before(size: int, can_lead: bool) -> None:
@@ -67,8 +74,8 @@ def test_a_role_moves_at_its_deadline_and_not_before(size: int, can_lead: bool) 
         for role in [*roles(at_ns, ballot(1, 0)), leader(at_ns, {})]:
             due_ns = role_deadline_ns(role, polled_ns=0, elapsed_ns=0)
             assert due_ns == at_ns
-            assert due_move(role, voters(size), due_ns - 1, lambda: can_lead) is None
-            assert due_move(role, voters(size), due_ns, lambda: can_lead) is not None
+            assert due_move(role, Standing(voters(size), can_lead), due_ns - 1) is None
+            assert due_move(role, Standing(voters(size), can_lead), due_ns) is not None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +91,7 @@ def test_a_role_moves_at_its_deadline_and_not_before(size: int, can_lead: bool) 
 )
 def test_what_happens_at_a_deadline(role: type[Role], can_lead: bool, move: Move) -> None:
     (late,) = (each for each in roles(7, ballot(1, 0)) if type(each) is role)
-    assert due_move(late, voters(3), 7, lambda: can_lead) is move
+    assert due_move(late, Standing(voters(3), can_lead), 7) is move
 
 
 @pytest.mark.parametrize(
@@ -102,8 +109,8 @@ def test_an_election_of_five_that_is_decided_waits_for_no_deadline(
     granted: int, rejected: int, pre_votes: Move | None, votes: Move | None
 ) -> None:
     _, asking, standing, *_ = roles(10**12, ballot(granted, rejected))
-    assert due_move(asking, voters(5), 0, lambda: True) is pre_votes
-    assert due_move(standing, voters(5), 0, lambda: True) is votes
+    assert due_move(asking, Standing(voters(5)), 0) is pre_votes
+    assert due_move(standing, Standing(voters(5)), 0) is votes
 
 
 def test_a_leader_wakes_for_whom_it_has_not_told_and_resigns_without_a_majority() -> None:
@@ -111,9 +118,9 @@ def test_a_leader_wakes_for_whom_it_has_not_told_and_resigns_without_a_majority(
     assert role_deadline_ns(role, polled_ns=0, elapsed_ns=0) == 300
     assert role_deadline_ns(role, polled_ns=300, elapsed_ns=300) == 500
     assert role_deadline_ns(role, polled_ns=600, elapsed_ns=600) == 900
-    assert due_move(role, voters(3), 900, lambda: True) is Move.RESIGN
+    assert due_move(role, Standing(voters(3)), 900) is Move.RESIGN
     alone = leader(900, {})
-    assert due_move(alone, voters(1), 900, lambda: True) is None
+    assert due_move(alone, Standing(voters(1)), 900) is None
     assert role_deadline_ns(alone, polled_ns=900, elapsed_ns=900) == NEVER_NS
 
 
