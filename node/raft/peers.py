@@ -79,10 +79,11 @@ class Peers:
 
     def ready(self) -> list[ReplicaKey]:
         """Voters, and bootstrap servers, that are neither asked anything nor backed off from."""
+        peers = self._peers
         return [
             key
             for key in (*self._quorum.others, *self._servers)
-            if (peer := self._peer(key)).ready_at_ns == 0 and not peer.outstanding
+            if (peer := peers.get(key) or self._meet(key)).ready_at_ns == 0 and not peer.outstanding
         ]
 
     @property
@@ -116,8 +117,9 @@ class Peers:
         peer.outstanding[correlation_id] = request
         if isinstance(request, FetchRequest):
             self._fetches[peer.key] = request
-        peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
-        self._due_ns = None
+        due_ns = peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
+        if self._due_ns is not None and due_ns < self._due_ns:
+            self._due_ns = due_ns
         self._outbox.emit(
             RequestTo(
                 channel=peer.channel,
@@ -142,8 +144,9 @@ class Peers:
     def take(self, channel: ChannelId, correlation_id: int) -> Sent | None:
         """The request that this answers; None if it is of a connection since dropped."""
         peer = self._by_channel[channel]
-        peer.deadlines_ns.pop(correlation_id, None)
-        self._due_ns = None
+        due_ns = peer.deadlines_ns.pop(correlation_id, None)
+        if due_ns == self._due_ns:
+            self._due_ns = None
         request = peer.outstanding.pop(correlation_id, None)
         if isinstance(request, FetchRequest):
             del self._fetches[peer.key]

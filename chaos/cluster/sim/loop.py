@@ -136,7 +136,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
             if self._signals:
                 self._hear_signals()
             if ready or self._stopping:
-                self._count_turn()
+                self._turns += 1
+                if self._turns > _MOST_TURNS:
+                    self._stand_still()
                 for _ in range(len(ready)):
                     handle = ready.popleft()
                     if isinstance(handle, partial):
@@ -168,14 +170,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
                     self.elapsed_ns = round((when - START_S) * 1e9)
                     self._turns = 0
                 else:
-                    self._count_turn()
+                    self._turns += 1
+                    if self._turns > _MOST_TURNS:
+                        self._stand_still()
                 return timer
         raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
 
-    def _count_turn(self) -> None:
-        self._turns += 1
-        if self._turns > _MOST_TURNS:
-            raise StandstillError(f"{_MOST_TURNS} turns, and it is still {self._said_now()}")
+    def _stand_still(self) -> NoReturn:
+        raise StandstillError(f"{_MOST_TURNS} turns, and it is still {self._said_now()}")
 
     def _hear_signals(self) -> None:
         while self._signals:
