@@ -26,6 +26,7 @@ from chaos.scenario import SIM
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.store import read_run
 from checkers.verdict import Judgement, Verdict
+from tests.bench.paired import SCRATCH
 from tests.bench.row import Row
 from tests.bench.shares import shares
 from workloads.register_options import RegisterOptions
@@ -152,7 +153,7 @@ def best_pace(plan: RunPlan) -> Pace:
 
 def pace(plan: RunPlan) -> Pace:
     began = time.process_time()
-    with tempfile.TemporaryDirectory() as out, judging_clocked() as judging:
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as out, judging_clocked() as judging:
         ran = launch(plan, Path(out), ConsoleProgress(quiet=True), page=False)
         took = time.process_time() - began
     judged = sum(judging)
@@ -202,7 +203,7 @@ def _resident_bytes() -> int:
 def shrinking(mutation: str, scenario: str) -> Iterator[Row]:
     """From the first seed that shows the planted bug to the least that does."""
     name = f"shrink: {mutation}"
-    with tempfile.TemporaryDirectory() as out:
+    with tempfile.TemporaryDirectory(dir=SCRATCH) as out:
         failing = _failing(mutation, scenario, Path(out))
         if failing is None:
             note = f"none of {len(SEEDS)} seeds shows it"

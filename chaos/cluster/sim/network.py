@@ -196,12 +196,14 @@ class Network:
         elif lane.is_stopped or end.is_dead:
             self._swallow(end, data)
         else:
-            self._loop.at(self._arrival(end), self._arrive, end, data)
+            end.arrived = max(self._loop.time() + self._latency_s(lane), end.arrived)
+            self._loop.at(end.arrived, self._arrive, end, data)
 
     def farewell(self, end: StreamEnd, error: Exception | None) -> None:
         """Tell the other end, behind all that was written; a cut swallows that too."""
         self._ends[end.place].pop(end, None)
-        self._loop.at(self._arrival(end), self._part, end, error)
+        end.arrived = max(self._loop.time() + self._latency_s(end.lane), end.arrived)
+        self._loop.at(end.arrived, self._part, end, error)
 
     def _arrive(self, end: StreamEnd, data: bytes) -> None:
         lane = end.lane
@@ -237,13 +239,6 @@ class Network:
         mine.other, other.other = other, mine
         for end in (mine, other):
             self._ends[end.place][end] = None
-
-    def _arrival(self, end: StreamEnd) -> float:
-        """When what is sent now arrives: never before what was sent earlier."""
-        at = self._loop.time() + self._latency_s(end.lane)
-        if at > end.arrived:
-            end.arrived = at
-        return end.arrived
 
     def _latency_s(self, lane: StreamLane) -> float:
         """As the conditions say: short as a rule, and now and then many times as long."""

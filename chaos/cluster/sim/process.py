@@ -128,7 +128,8 @@ class SimProcess:
         """Something came in from outside; it is looked at when the process next looks."""
         if self.exit_code is None:
             self._inbox.append(callback)
-            self._wake()
+            if not self._is_scheduled:
+                self._wake()
 
     def pause(self) -> None:
         """Every thread stands still; sockets stay open, and fill."""
@@ -229,7 +230,7 @@ class SimProcess:
                 return
 
     def _is_due(self) -> bool:
-        self._deadline_ns = self.node.next_deadline_ns()
+        self._deadline_ns = self.node.core.next_deadline_ns()
         return self._around.clock.mono_ns() >= self._deadline_ns
 
     def _look(self) -> None:
