@@ -54,14 +54,14 @@ class Replicas:
             return
         leader = self._without_silent(leader, now.mono_ns)
         if key in leader.replicas or self._has_room(leader, key):
-            replicas = self._progress(leader, request, now)
+            replicas = self._progress(leader, key, request, now)
             self._quorum.update(replace(leader, replicas=replicas))
 
     def _on_voter(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
-        leader, key = self._leader(), request.replica
+        leader, key = self._leader(), self._quorum.voters.own(request.replica)
         before = leader.replicas.get(key, NOT_MET)
         self._reads.on_fetch(connection, key)
-        replicas = self._progress(leader, request, now)
+        replicas = self._progress(leader, key, request, now)
         self._quorum.update(self._heard(leader, key, replicas, now.mono_ns))
         if replicas[key].end != before.end:
             self.advance_high_watermark()
@@ -86,15 +86,15 @@ class Replicas:
         return observer.id >= 0 and sum(k not in voters for k in leader.replicas) < _OBSERVERS
 
     def _progress(
-        self, leader: Leader, request: FetchRequest, now: Now
+        self, leader: Leader, key: ReplicaKey, request: FetchRequest, now: Now
     ) -> dict[ReplicaKey, Progress]:
-        progress = leader.replicas.get(request.replica, NOT_MET).fetched(
+        progress = leader.replicas.get(key, NOT_MET).fetched(
             end=Offset(request.fetch_offset),
             leader_end=self._log.end.offset,
             now=now,
             outcome="valid",
         )
-        return {**leader.replicas, request.replica: progress}
+        return {**leader.replicas, key: progress}
 
     def _heard(
         self,

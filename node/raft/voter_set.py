@@ -51,6 +51,12 @@ class VoterSet:
         """Is this very replica (id and directory) a voter?"""
         return key in self.rows
 
+    def own(self, key: ReplicaKey) -> ReplicaKey:
+        """An equal key as this set has it, if it has one. Under that very object is found at once,
+        without a comparison, what is kept of a voter."""
+        known = self.by_id.get(key.id, key)
+        return known if known == key else key
+
     def may_include(self, key: ReplicaKey) -> bool:
         """Is it a voter, also as one of which nobody knows the directory yet?"""
         return key in self.rows or ReplicaKey(key.id) in self.rows

@@ -41,6 +41,9 @@ class Log:
     mark: FlushMark
     next_offset: Offset
     flushed: bool = True
+    known_end: LogPosition = LogPosition(
+        Epoch(0), Offset(0)
+    )  # as it was told last: every step asks
 
     @classmethod
     def open(cls, disk: Disk, directory: str, segment_bytes: int) -> Self:
@@ -68,7 +71,10 @@ class Log:
         )
 
     def end(self) -> LogPosition:
-        return LogPosition(max(self.epochs.latest(), self.begin.epoch), self.next_offset)
+        epoch, known = max(self.epochs.latest(), self.begin.epoch), self.known_end
+        if known.offset != self.next_offset or known.epoch != epoch:
+            known = self.known_end = LogPosition(epoch, self.next_offset)
+        return known
 
     def start(self) -> Offset:
         return self.begin.offset

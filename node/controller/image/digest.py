@@ -1,6 +1,7 @@
 """A sum over all entries of an image: the same for equal images, however they came about."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, islice
 from struct import Struct
@@ -11,6 +12,7 @@ EntryChange = tuple[int, str, str, str | None, str | None]
 _DIGESTS = 1 << 62
 _WORDS = 5  # of a change
 _AT_ONCE = 1_000
+_SHORT, _KEPT = 200, 1_000  # characters, entries: some hundred kilobytes at most
 # Copied for each entry: to make one takes as long as to use it.
 _new_hash = blake2b(digest_size=8).copy
 _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
@@ -101,8 +103,17 @@ def _added(kind: int, of: str, name: str, before: str | None, after: str | None)
 
 
 def _entry(kind: int, of: str, name: str, value: str) -> int:
-    """Equal entries give the same; only zero bytes in names could make others look alike."""
+    """Equal entries give the same; only zero bytes in names could make others look alike. What is
+    short is mostly replaced soon, and is then taken off the sum."""
+    is_short = len(of) + len(name) + len(value) <= _SHORT
+    return _known_hash(kind, of, name, value) if is_short else _hash(kind, of, name, value)
+
+
+def _hash(kind: int, of: str, name: str, value: str) -> int:
     found = _new_hash()
     found.update(f"{kind}\0{of}\0{name}\0{value}".encode())
     number: int = _number(found.digest())[0]
     return number
+
+
+_known_hash = lru_cache(maxsize=_KEPT)(_hash)
