@@ -1,9 +1,10 @@
 """The reader's side of the nodes' trace lines (`node.trace` writes them; a test compares)."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 import pyarrow as pa
 
@@ -89,6 +90,7 @@ _TIME = _POSITION["t"]
 _FIRST_FIELD = _POSITION["event"] + 1
 _DETAIL = _POSITION["detail"]
 _NO_FIELDS = (None,) * (len(_COLUMNS) - _FIRST_FIELD)
+_STANDING = ("node", "dir", "inc", "seq", "mono", "ev")  # of a line, as the first columns have it
 _HEAD = ("ev", "node", "dir", "inc", "seq", "mono", "wall")  # what every line begins with
 _GRANTED = "granted"
 # Of each event, the columns of those of its fields that have one.
@@ -103,7 +105,7 @@ _PLACES: dict[str, dict[str, int]] = {
 _OUTCOMES = {True: "granted", False: "refused"}
 
 _Value = object
-_Row = list[_Value]  # by the columns of NODE_EVENTS
+_Row = Sequence[_Value]  # by the columns of NODE_EVENTS
 Decode = Callable[[str], _Value]  # of JSON; raises ValueError
 
 _DETAIL_ENCODER = json.JSONEncoder(sort_keys=True)
@@ -174,27 +176,28 @@ def _row(line: dict[str, _Value] | None, started_mono_ns: int) -> _Row | None:
     if line is None:
         return None
     event = line.get("ev")
-    places = _usual_places(event, tuple(line)) if isinstance(event, str) else None
-    if places is None:
+    arranged = _arrangement(event, tuple(line)) if isinstance(event, str) else None
+    if arranged is None:
         return _unusual_row(line, started_mono_ns)
-    _, node, disk, life, seq, mono, _, *values = line.values()
+    mono = line["mono"]
     if not isinstance(mono, int):
         return None
-    row = [node, disk, life, seq, mono - started_mono_ns, event, *_NO_FIELDS]
-    for place, value in zip(places, values, strict=True):
-        row[place] = value
-    return row
+    line["mono"] = mono - started_mono_ns
+    return arranged((*line.values(), None))
 
 
 @lru_cache(maxsize=256)
-def _usual_places(event: str, names: tuple[str, ...]) -> tuple[int, ...] | None:
-    """The columns of a line's fields, if it begins as all lines of nodes do and each of its fields
-    has a column and stands in it as it is."""
-    head, names = names[: len(_HEAD)], names[len(_HEAD) :]
+def _arrangement(event: str, names: tuple[str, ...]) -> Callable[[_Row], _Row] | None:
+    """Makes a row of a line's values and a None behind them, if it begins as all lines of nodes do
+    and each of its fields has a column and stands in it as it is."""
+    fields = names[len(_HEAD) :]
     places = _PLACES.get(event, {})
-    if head != _HEAD or _GRANTED in names or not all(name in places for name in names):
+    if names[: len(_HEAD)] != _HEAD or _GRANTED in fields or not places.keys() >= set(fields):
         return None
-    return tuple(places[name] for name in names)
+    sources = [names.index(name) for name in _STANDING] + [len(names)] * len(_NO_FIELDS)
+    for name in fields:
+        sources[places[name]] = names.index(name)
+    return itemgetter(*sources)
 
 
 def _unusual_row(line: dict[str, _Value], started_mono_ns: int) -> _Row | None:

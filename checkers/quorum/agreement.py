@@ -70,7 +70,8 @@ def _common_end(one: Sequence[StoredBatch], other: Sequence[StoredBatch]) -> int
     common = {batch.epoch for batch in one} & {batch.epoch for batch in other}
     if not common:
         return 0
-    return min(max(b.last for b in log if b.epoch == max(common)) + 1 for log in (one, other))
+    highest = max(common)
+    return min(max(b.last for b in log if b.epoch == highest) + 1 for log in (one, other))
 
 
 def _between(log: Sequence[StoredBatch], start: int, end: int) -> list[StoredBatch]:

@@ -80,8 +80,9 @@ def _on_disk(node: int, batch: StoredBatch) -> dict[str, EventValue]:
 
 def _different_prefixes(evidence: Evidence) -> Iterator[Violation]:
     logs = evidence.metadata_logs
+    held = {node: {(b.base, b.epoch) for b in log} for node, log in logs.items()}
     for one, two in combinations(sorted(logs), 2):
-        common = {(b.base, b.epoch) for b in logs[one]} & {(b.base, b.epoch) for b in logs[two]}
+        common = held[one] & held[two]
         if not common:
             continue
         top = max(common)

@@ -2,9 +2,18 @@
 
 import json
 
+import pyarrow as pa
+import pytest
+
 import node.trace
 from checkers.history.tables import NODE_EVENTS
-from checkers.history.traces import TRACE_FIELDS, fields_of, parse_trace_lines, parse_traces
+from checkers.history.traces import (
+    _RENAMED,
+    TRACE_FIELDS,
+    fields_of,
+    parse_trace_lines,
+    parse_traces,
+)
 from tests.support.histories import NodeTrace
 
 
@@ -28,6 +37,30 @@ def test_every_field_of_every_event_has_a_column_or_is_in_detail() -> None:
         assert row["event"] == event
         assert row["t"] == 50
         assert len(found) - bool(details) + len(details) == len(names), event
+
+
+@pytest.mark.parametrize("event", [*TRACE_FIELDS, "x.unknown"])
+def test_a_line_with_its_fields_in_another_order_gives_the_same_row(event: str) -> None:
+    """Lines as nodes write them are read by their order, all others by the names of the fields."""
+    names = TRACE_FIELDS.get(event, ("end",))
+    found = set()
+    for kept in (len(names), max(len(names) - 1, 0)):
+        usual = json.loads(line(event, 3, **{name: _value(name) for name in names[:kept]}))
+        shuffled = dict(reversed(usual.items()))
+        rows = [parse_trace_lines([json.dumps(each)], 100) for each in (usual, shuffled)]
+        assert rows[0].to_pylist() == rows[1].to_pylist()
+        assert rows[0].num_rows == 1
+        found.add(str(rows[0].to_pylist()))
+    assert len(found) == (2 if names else 1)
+
+
+def _value(name: str) -> object:
+    """Of a type that its column takes, if it has one."""
+    if name == "granted":
+        return True
+    column = _RENAMED.get(name, name)
+    is_text = column in NODE_EVENTS.names and pa.types.is_string(NODE_EVENTS.field(column).type)
+    return f"of {name}" if is_text else len(name)
 
 
 def test_shared_columns() -> None:
