@@ -2,6 +2,7 @@
 
 import base64
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from checkers.counted import counted
 from workloads.wire.flexible import MalformedResponseError, MessageReader, string
@@ -56,12 +57,20 @@ def read_quorum_response(body: bytes) -> LeaderClaim:
     error = reader.int16()
     reader.string()  # what is wrong, in words
     claims = [claim for _ in range(reader.count()) for claim in _topic(reader, error)]
-    listeners = tuple([each for _ in range(reader.count()) for each in _node(reader)])
-    reader.end()
+    listeners = _listeners(body[reader.position :])
     if len(claims) > 1 or (not claims and not error):
         raise MalformedResponseError(f"{counted(len(claims), 'partition')}, asked for one")
     nothing = LeaderClaim(leader=None, epoch=-1, high_watermark=-1, error=error)
     return replace(claims[0] if claims else nothing, listeners=listeners)
+
+
+@lru_cache(maxsize=64)
+def _listeners(rest: bytes) -> tuple[VoterListener, ...]:
+    """What follows the topics, to the end. Mostly it is what it was when it was read last."""
+    reader = MessageReader(rest)
+    listeners = tuple([each for _ in range(reader.count()) for each in _node(reader)])
+    reader.end()
+    return listeners
 
 
 def _topic(reader: MessageReader, error: int) -> list[LeaderClaim]:

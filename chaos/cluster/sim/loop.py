@@ -92,6 +92,19 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """`call_soon` for good."""
         self._ready.append(partial(callback, *args))
 
+    def call_soon(
+        self,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.Handle:
+        """As asyncio's, but for what that does in a loop that is debugged."""
+        if self.is_closed():
+            raise RuntimeError("the loop is closed")
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
     def call_at(
         self,
         when: float,
