@@ -7,6 +7,7 @@ that the log begins later.
 """
 
 from collections.abc import Collection, Mapping
+from operator import attrgetter
 
 from node import limits
 from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
@@ -28,6 +29,9 @@ from node.wire.partition_fetch import (
 
 # Who leads is told to those who took another one for it (KIP-951).
 _TELLING_WHO_LEADS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+_until_ns = attrgetter("until_ns")  # of who waits; asked for after every step
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,7 +93,7 @@ class FetchRequests:
                 self._waiting.respond(connection, self._tell(waiting.request, found))
 
     def deadline_ns(self) -> int:
-        return self._waiting.earliest_ns(lambda each: each.until_ns)
+        return self._waiting.earliest_ns(_until_ns)
 
     def _look(self, request: PartitionsFetchRequest, arrived_ns: int | None = None) -> list[_Found]:
         """What there is, without reading it: whoever waits for more has others look again.

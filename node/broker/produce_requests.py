@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter
 from struct import Struct
 
 from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
@@ -26,6 +27,9 @@ ALL, LEADER, NONE = -1, 1, 0  # acks
 _BASE_OFFSET, _LEADER_EPOCH = Struct(">q"), Struct(">i")
 _AFTER_LENGTH, _AFTER_EPOCH = 12, 16
 _TRANSACTIONAL = 0x10
+
+
+_until_ns = attrgetter("until_ns")  # of who waits; asked for after every step
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,7 +95,7 @@ class ProduceRequests:
                 self._waiting.respond(connection, ProduceResponse(results=results))
 
     def deadline_ns(self) -> int:
-        return self._waiting.earliest_ns(lambda each: each.until_ns)
+        return self._waiting.earliest_ns(_until_ns)
 
     def _append(
         self, request: ProduceRequest, produced: ProducedPartition, mono_ns: int

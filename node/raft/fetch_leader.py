@@ -1,5 +1,7 @@
 """Fetch, as the leader serves it: records, or where logs part, at once or when there is news."""
 
+from operator import attrgetter
+
 from node import limits
 from node.errors import ErrorCode
 from node.ids import (
@@ -23,6 +25,8 @@ from node.raft.replicas import Replicas
 from node.raft.roles import Leader
 from node.storage.view import LogView
 from node.wire.fetch import FetchRequest, FetchResponse
+
+_deadline_ns = attrgetter("deadline_ns")  # of what is parked; asked for after every step
 
 
 def divergence(view: LogView, offset: int, last_epoch: int) -> LogPosition | None:
@@ -152,7 +156,7 @@ class LeaderFetch:
         return None
 
     def deadline_ns(self) -> int:
-        return self._parked.earliest_ns(lambda parked: parked.deadline_ns)
+        return self._parked.earliest_ns(_deadline_ns)
 
     def _is_worth_a_response(self, request: FetchRequest) -> bool:
         known = self._leader().high_watermark

@@ -6,7 +6,7 @@ out. A Fetch may be parked at the other side; whatever is asked after it would w
 the connection is dropped instead.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 
 from node.effects import DisconnectPeer
@@ -176,10 +176,12 @@ class Peers:
         self._forget(peer)
         self._outbox.emit(DisconnectPeer(channel=peer.channel))
 
-    def poll(self, mono_ns: int, on_timed_out: Callable[[ReplicaKey], None]) -> None:
-        """End back-offs that are over, and connections whose oldest request is overdue."""
+    def poll(self, mono_ns: int) -> Sequence[ReplicaKey]:
+        """End back-offs that are over, and connections whose oldest request is overdue: to whom
+        those were."""
         if mono_ns < self.deadline_ns():
-            return
+            return ()
+        silent = []
         for key, peer in self._peers.items():
             if peer.ready_at_ns and peer.ready_at_ns <= mono_ns:
                 peer.ready_at_ns = 0
@@ -187,7 +189,8 @@ class Peers:
             if peer.deadlines_ns and min(peer.deadlines_ns.values()) <= mono_ns:
                 self.drop(key)
                 self.lost(key, mono_ns)
-                on_timed_out(key)
+                silent.append(key)
+        return silent
 
     def deadline_ns(self) -> int:
         """When `poll` has something to do."""

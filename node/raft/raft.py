@@ -320,7 +320,8 @@ class Raft:
             self._own_address.write(now)
         self.changes.poll(now)
         self._follow_voters(mono_ns)
-        self._peers.poll(self._elapsed_ns, lambda key: self._epochs.on_lost(key, mono_ns))
+        for key in self._peers.poll(self._elapsed_ns):
+            self._epochs.on_lost(key, mono_ns)
         while self._moves.take(now, self._elapsed_ns):
             pass
 

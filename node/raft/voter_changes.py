@@ -16,6 +16,7 @@ written of it, is up to the form of the quorum (`node.raft.voter_forms`).
 """
 
 from dataclasses import field, replace
+from operator import attrgetter
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
@@ -47,6 +48,8 @@ from node.wire.raft_voters import (
     UpdateVoterResponse,
     VoterChangeResponse,
 )
+
+_deadline_ns = attrgetter("deadline_ns")  # of who waits; asked for after every step
 
 
 @dataclass(slots=True, kw_only=True)
@@ -179,7 +182,7 @@ class VoterChanges:
                 self._waiting.respond(connection, response)
 
     def deadline_ns(self) -> int:
-        return self._waiting.earliest_ns(lambda waiting: waiting.deadline_ns)
+        return self._waiting.earliest_ns(_deadline_ns)
 
     def is_removed(self, leader: Leader) -> bool:
         """Is it committed that this leader votes no more? Until then it leads on, so that its
