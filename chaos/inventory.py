@@ -5,6 +5,7 @@
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,7 +31,7 @@ class InventoryError(Exception):
 
 def take(directory: Path, *, syncs: bool = True) -> int:
     """Write a run's inventory; its own CRC."""
-    entries = {_name(path, directory): _entry(path) for path in _evidence(directory)}
+    entries = {name: _entry(directory / name) for name in _evidence(directory)}
     data = orjson.dumps(entries, option=_LAYOUT)
     replace_file(directory / INVENTORY, data, syncs=syncs)
     return crc32c(data)
@@ -39,9 +40,9 @@ def take(directory: Path, *, syncs: bool = True) -> int:
 def trace_lines(directory: Path) -> dict[str, int]:
     """By node: the lines of its log that begin as trace lines do."""
     found = {}
-    for path in _evidence(directory):
-        if match := _TRACE.fullmatch(_name(path, directory)):
-            with path.open("rb") as lines:
+    for name in _evidence(directory):
+        if match := _TRACE.fullmatch(name):
+            with (directory / name).open("rb") as lines:
                 found[match[1]] = sum(line.startswith(b"{") for line in lines)
     return found
 
@@ -93,15 +94,23 @@ def _difference(path: Path, entry: Mapping[str, int], *, read: bool) -> str:
     return ""
 
 
-def _evidence(directory: Path) -> Iterator[Path]:
-    yield from sorted(directory.glob("events-*.jsonl.zst"))
+def _evidence(directory: Path) -> Iterator[str]:
+    """The names of files, as paths in a run's directory."""
+    yield from sorted(path.name for path in directory.glob("events-*.jsonl.zst"))
     for below in ("logs", "disks"):
-        paths = sorted((directory / below).rglob("*"))
-        yield from (path for path in paths if path.suffix not in _DERIVED and path.is_file())
+        if (directory / below).is_dir():
+            yield from sorted(_below(str(directory), below))
 
 
-def _name(path: Path, directory: Path) -> str:
-    return path.relative_to(directory).as_posix()
+def _below(directory: str, name: str) -> Iterator[str]:
+    """Without a Path for each: disks of brokers hold hundreds of files."""
+    with os.scandir(f"{directory}/{name}") as entries:
+        for entry in entries:
+            found = f"{name}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                yield from _below(directory, found)
+            elif entry.is_file() and not found.endswith(_DERIVED):
+                yield found
 
 
 def _entry(path: Path) -> dict[str, int]:

@@ -21,7 +21,10 @@ def save_machine(machine: Machine, into: Path) -> None:
 
 def _save_drive(drive: Drive, into: Path) -> None:
     into.mkdir(parents=True, exist_ok=True)
+    made = {into}
     for path, content in drive.log_directory().items():
         file = into / path
-        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.parent not in made:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            made.add(file.parent)
         file.write_bytes(content)
