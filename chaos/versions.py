@@ -26,6 +26,7 @@ def made_of_images(images: Mapping[str, str]) -> dict[str, str]:
     return {f"image of {what}": image for what, image in sorted(images.items())}
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)

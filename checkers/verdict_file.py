@@ -14,9 +14,9 @@ from checkers.verdict import CheckResult, Judgement, Verdict
 def as_row(judgement: Judgement) -> dict[str, Any]:
     """What a `verdict.json` holds."""
     row = {each.name: getattr(judgement, each.name) for each in fields(judgement)}
+    columns = [each.name for each in fields(CheckResult)]
     results = [
-        {each.name: getattr(result, each.name) for each in fields(result)}
-        | {"verdict": result.verdict.word}
+        {name: getattr(result, name) for name in columns} | {"verdict": result.verdict.word}
         for result in judgement.results
     ]
     return row | {"verdict": judgement.verdict.word, "results": results}

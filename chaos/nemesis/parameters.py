@@ -6,6 +6,7 @@ default is left out, unless the field is `always` to be told.
 
 from dataclasses import MISSING, Field, field, fields
 from enum import StrEnum
+from functools import cache
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -40,9 +41,14 @@ def with_parameters(kind: type[Fault], victim: Victim, words: Words) -> Fault:
         raise ValueError(f"{kind.kinds[0]} has no parameter {', '.join(sorted(unknown))}")
     if missing := needed - words.keys():
         raise ValueError(f"{kind.kinds[0]} needs its {', '.join(sorted(missing))}")
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     values = {name: _value(hints[name], text) for name, text in words.items()}
     return _make(kind, victim=victim, **values)
+
+
+@cache
+def _hints(kind: type[Fault]) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _make(kind: type[Any], **values: object) -> Fault:
