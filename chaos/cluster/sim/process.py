@@ -103,7 +103,8 @@ class SimProcess:
         self._is_scheduled = False
         self._is_told_to_stop = False
         self._deadline_ns = 0  # when the node has something to do, as of the last look
-        self._timer_at = 0.0
+        # When it fires, for which deadline it was set, and how often the clock had changed by then.
+        self._timer_at, self._timer_ns, self._timer_changes = 0.0, 0, 0
         self._timer_number = 0
 
     @property
@@ -305,11 +306,15 @@ class SimProcess:
 
     def _arm_timer(self) -> None:
         """One timer is enough while it fires no later than the deadline: it looks again then."""
-        when = self._around.clock.when(self._deadline_ns)
-        now = self._around.loop.time()
+        now, clock = self._around.loop.time(), self._around.clock
+        is_set = now < self._timer_at and self._timer_changes == clock.changes
+        if is_set and self._timer_ns <= self._deadline_ns:
+            return
+        when = clock.when(self._deadline_ns)
         if now < self._timer_at <= when:
             return
-        self._timer_at = when
+        self._timer_at, self._timer_ns = when, self._deadline_ns
+        self._timer_changes = clock.changes
         self._timer_number += 1
         self._around.loop.at(when, self._time_out, self._timer_number)
 

@@ -44,6 +44,7 @@ class NodeClock:
         self._clock = clock
         self._loop = loop
         self._rate = 1.0
+        self.changes = 0  # of its rate
         # Between its two clocks, which go at one rate: they drift apart by jumps alone.
         self._unset_ahead_ns = clock.started_wall_ns - clock.started_mono_ns
         self._wall_ahead_ns = self._unset_ahead_ns
@@ -84,6 +85,7 @@ class NodeClock:
         self._mono_then_ns = self.mono_ns()
         self._since_ns = self._loop.elapsed_ns
         self._rate = rate
+        self.changes += 1
         self._ahead_ns = self._mono_then_ns - self._since_ns if rate == 1.0 else None
 
     def when(self, mono_ns: int) -> float:
