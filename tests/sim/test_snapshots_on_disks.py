@@ -7,7 +7,7 @@ import pytest
 
 from chaos.cli import main
 
-WORDS = ["run", "snapshot-catch-up", "--runtime", "sim", "--seed", "1"]
+WORDS = ["run", "snapshot-catch-up", "--runtime", "sim", "--seed", "2"]
 CHECKS = (
     "stored-snapshots-equal-the-log",
     "stored-snapshots-are-committed",

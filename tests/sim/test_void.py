@@ -66,7 +66,10 @@ def opposite_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def says_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The network claims to stop what it lets pass."""
-    monkeypatch.setattr(Network, "_swallows", lambda *_: False)
+    claimed: set[tuple[Link, Way]] = set()
+    monkeypatch.setattr(Network, "stop", lambda _, *lane: claimed.add(lane))
+    monkeypatch.setattr(Network, "let_pass", lambda _, *lane: claimed.discard(lane))
+    monkeypatch.setattr(Network, "is_stopped", lambda _, *lane: lane in claimed)
 
 
 def lives_again(monkeypatch: pytest.MonkeyPatch) -> None:
