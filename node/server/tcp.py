@@ -261,7 +261,8 @@ class Connection(asyncio.Protocol):
     def _release(self) -> None:
         self._waiting.clear()
         self._cutter = FrameCutter(0)
-        self._hold(0)
+        if self.held_bytes:
+            self._hold(0)
 
     def _hold(self, held_bytes: int) -> None:
         more, self.held_bytes = held_bytes - self.held_bytes, held_bytes
