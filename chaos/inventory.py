@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import orjson
 from crc32c import crc32c
 
+from checkers.history.laid_out import laid_out
 from checkers.history.store import replace_file
 
 INVENTORY = "inventory.json"
@@ -20,7 +20,6 @@ _TRACE = re.compile(r"logs/node-(\d+)\.log")
 # Made by a broker from its segments, which are here: megabytes that nothing is read from.
 _DERIVED = (".index", ".timeindex", ".txnindex")
 _BLOCK = 1 << 20
-_LAYOUT = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 
 _Entries = Mapping[str, Mapping[str, int]]
 
@@ -32,7 +31,7 @@ class InventoryError(Exception):
 def take(directory: Path, *, syncs: bool = True) -> int:
     """Write a run's inventory; its own CRC."""
     entries = {name: _entry(directory / name) for name in _evidence(directory)}
-    data = orjson.dumps(entries, option=_LAYOUT)
+    data = laid_out(entries, sort_keys=True)
     replace_file(directory / INVENTORY, data, syncs=syncs)
     return crc32c(data)
 

@@ -5,8 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from checkers.history.laid_out import laid_out
 from checkers.history.store import VERDICT, replace_file
 from checkers.verdict import CheckResult, Judgement, Verdict
 
@@ -24,9 +23,8 @@ def as_row(judgement: Judgement) -> dict[str, Any]:
 
 def write_verdict(directory: Path, judgement: Judgement, *, syncs: bool = True) -> Path:
     """Put `verdict.json` into a run's directory, in one step; returns its path."""
-    layout = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
     path = directory / VERDICT
-    replace_file(path, orjson.dumps(as_row(judgement), option=layout), syncs=syncs)
+    replace_file(path, laid_out(as_row(judgement)), syncs=syncs)
     return path
 
 

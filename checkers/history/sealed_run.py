@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow as pa
 from crc32c import crc32c
 
 from checkers.history.history_kinds import HistoryKind
+from checkers.history.laid_out import laid_out
 
 LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
 # A promise: a config that is set to null, or stands twice in a resource, is refused. Brokers of
@@ -101,13 +101,12 @@ class RunInfo:
 
 
 _OWN_CRC = "crc32c"  # the last entry: of all before it
-_LAYOUT = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
 
 
 def with_checksum(fields: Mapping[str, Any]) -> str:
     """The text of a JSON file that shows whether it is as it was written."""
     whole = {**fields, _OWN_CRC: _crc_of(fields)}
-    return orjson.dumps(whole, option=_LAYOUT).decode()
+    return laid_out(whole).decode()
 
 
 def checked(path: Path, text: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -125,13 +124,13 @@ def checked(path: Path, text: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 def write_run_info(directory: Path, info: RunInfo) -> None:
     described = {each.name: getattr(info, each.name) for each in fields(info)}
-    (directory / "run.json").write_text(with_checksum(described))
+    (directory / "run.json").write_text(with_checksum(described), encoding="utf-8")
 
 
 def read_run_info(directory: Path) -> RunInfo:
     """Raises FileNotFoundError, or ValueError naming what is wrong with the file."""
     path = directory / "run.json"
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     try:
         fields = json.loads(text)
         info = RunInfo(**{name: value for name, value in fields.items() if name != _OWN_CRC})

@@ -13,8 +13,9 @@ where that fails depends on `flush_mark`, which says how far the log was flushed
   forgot what it had acknowledged could elect a leader that lacks committed records.
 
 The limit, stated: the mark may be eight flushes late (`flush_mark`). Rot that strikes just there
-looks like a torn append and is cut. Without a mark (somebody removed it) nothing is cut, and a log
-that is sound is opened with a word about it: whole batches may be missing at its end.
+looks like a torn append and is cut, and nobody misses what was removed just there. Without a mark
+(somebody removed it) nothing is cut, and a log that is sound is opened with a word about it: whole
+batches may be missing at its end.
 
 A log that was cut behind a snapshot starts at one: the oldest that ends within its segments, which
 may begin before it. One that a snapshot has overtaken, newer than the log's end, is replaced by it:

@@ -1,5 +1,6 @@
 """What was collected is named with its bytes and its CRC, and every change of it is told."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,3 +70,12 @@ def test_an_archive_has_nothing_but_its_seal(collected: Path) -> None:
         if path.is_file() and path.name != INVENTORY:
             path.unlink()
     assert not has_any_file(collected, own)
+
+
+def test_a_file_whose_name_is_no_text_is_named_as_well(collected: Path) -> None:
+    odd = collected / "disks/node-1" / os.fsdecode(b"odd\xff")
+    odd.write_bytes(b"")
+    own = take(collected)
+    assert differences(collected, own, read=True) == {}
+    odd.unlink()
+    assert list(differences(collected, own, read=True).values()) == ["is gone"]
