@@ -154,8 +154,9 @@ class Epochs:
                 pass
 
     def _send_begin(self, role: Leader, mono_ns: int) -> None:
-        others = self._quorum.others
-        for key in [key for key in others if role.begin_due_ns.get(key, 0) <= mono_ns]:
+        for key in self._quorum.others:
+            if role.begin_due_ns.get(key, 0) > mono_ns:
+                continue  # as mostly
             request = BeginQuorumEpochRequest(
                 cluster_id=self._cluster_id,
                 voter=key.id,

@@ -41,6 +41,8 @@ class LocalLog:
         # is readable, and not yet durable.
         self.durable: Offset = view.start()
         self._flushed = True
+        self.changes = 0  # how often it was written to, cut or replaced
+        self._seen = 0  # of those, in the view
         self._outbox = outbox
 
     def read_below(self, unknown: UnknownRecord | None) -> None:
@@ -53,7 +55,9 @@ class LocalLog:
 
     def begin_step(self) -> None:
         """What the last step wrote is now in the view."""
-        self.end = self.view.end()
+        if self._seen != self.changes:
+            self._seen = self.changes
+            self.end = self.view.end()
         self.start = self.view.start()
 
     @property
@@ -85,6 +89,7 @@ class LocalLog:
     def truncate(self, end: LogPosition, high_watermark: Offset, role: str) -> None:
         """Cut off what diverges. Never below what is committed: that would be lost."""
         assert end.offset >= high_watermark, f"truncation to {end} below {high_watermark}"
+        self.changes += 1
         self._outbox.emit(TruncateLog(log=METADATA_LOG, end=end.offset))
         self._outbox.trace("q.truncate", end=end.offset, hwm=high_watermark, role=role)
         if self.unreplayable is not None and self.unreplayable.offset >= end.offset:
@@ -103,6 +108,7 @@ class LocalLog:
         unreplayable: Unreplayable | None,
     ) -> None:
         """Drop all of it for a snapshot of what is committed, which says `controls`."""
+        self.changes += 1
         self._outbox.emit(ReplaceLog(log=METADATA_LOG, snapshot=snapshot))
         self._note_unreplayable(unreplayable)
         self.end = snapshot
@@ -146,6 +152,7 @@ class LocalLog:
             self.trace_unreplayable()
 
     def _append(self, data: bytes, headers: Sequence[BatchHeader], role: str) -> None:
+        self.changes += 1
         self._outbox.emit(AppendBatches(log=METADATA_LOG, data=data))
         for header in headers:
             self._outbox.trace(

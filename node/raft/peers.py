@@ -32,6 +32,11 @@ def kind_of(request: Sent) -> Kind:
     return type(request), isinstance(request, VoteRequest) and request.pre_vote, epoch
 
 
+def is_in_the_way(other: Sent, request: Sent) -> bool:
+    """Would what `other` asks be answered late, or for this one?"""
+    return isinstance(other, FetchRequest) or kind_of(other)[:2] == kind_of(request)[:2]
+
+
 @dataclass(slots=True, kw_only=True)
 class _Peer:
     key: ReplicaKey
@@ -104,11 +109,9 @@ class Peers:
     def send(self, key: ReplicaKey, request: PeerRequest, mono_ns: int) -> None:
         """Send; first drop a connection on which the answer would be late or mistaken."""
         peer = self._peer(key)
-        wanted, pre_vote, _ = kind_of(request)
-        for other in peer.outstanding.values():
-            if isinstance(other, FetchRequest) or kind_of(other)[:2] == (wanted, pre_vote):
-                self.drop(key)
-                break
+        out = peer.outstanding
+        if out and any(is_in_the_way(other, request) for other in out.values()):
+            self.drop(key)
         self._send(peer, self._endpoint(key), request, mono_ns)
 
     def _send(self, peer: _Peer, at: Endpoint, request: Sent, mono_ns: int) -> None:
@@ -131,7 +134,7 @@ class Peers:
 
     def leader(self, leader: NodeId) -> ReplicaKey:
         """Whom to ask for what the leader has."""
-        return self._quorum.voters.by_id.get(leader, ReplicaKey(leader))
+        return self._quorum.voters.by_id.get(leader) or ReplicaKey(leader)
 
     def _endpoint(self, key: ReplicaKey) -> Endpoint:
         server, quorum = self._servers.get(key), self._quorum

@@ -101,7 +101,8 @@ class Raft:
         self._elapsed_ns = 0
         self._due_ns: int | None = 0  # something of the quorum's own; None: not looked at yet
         self._is_touched = True  # since the last poll
-        self._had_news = True  # at the last poll
+        self._left_news = True  # the last poll: something for the next one
+        self._log_changes = 0  # by the last poll
         self._was_quiet = False  # in the last poll
         self._voters = self.log.voters.newest  # as the role knows of
         self._peers = Peers(self.quorum, servers, outbox)
@@ -283,15 +284,12 @@ class Raft:
         Other steps may be late: after a slow fsync the message that calms a timer may still wait
         behind the one that is handled, and must not find an election begun.
         """
-        self._is_touched = True
         self._elapsed_ns = mono_ns
 
     def poll(self, now: Now) -> None:
-        mono_ns = now.mono_ns
-        has_news = self._has_news(mono_ns)
-        # What the last step wrote is seen in this one.
-        is_quiet = self._was_quiet = not has_news and not self._had_news
-        self._is_touched, self._had_news = False, has_news
+        mono_ns, role = now.mono_ns, self.quorum.role
+        is_quiet = self._was_quiet = not (self._has_news(mono_ns) or self._left_news)
+        self._is_touched = False
         self.polled_ns = mono_ns
         if not is_quiet:
             self._go_on(now)
@@ -300,6 +298,10 @@ class Raft:
         if not is_quiet:
             self._send(mono_ns)
             self._due_ns = None
+        # What a step writes is seen in the next one, and so is what a role finds to do.
+        has_written = self.log.changes != self._log_changes
+        self._left_news = has_written or self.quorum.role is not role
+        self._log_changes = self.log.changes
 
     @property
     def is_quiet(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from node.endpoint import Endpoint
-from node.ids import NodeId, ReplicaKey
+from node.ids import NodeId, ReplicaKey, one_key
 from node.lazy_dataclass import dataclass
 from node.records.control import Voter
 
@@ -37,7 +37,7 @@ class VoterSet:
         """`majority`, where it is to be more than half of them and one. Raises ValueError when a
         voter stands there twice."""
         ordered = sorted(rows, key=lambda row: row.key)
-        by_key = {row.key: row for row in ordered}
+        by_key = {one_key(row.key): row for row in ordered}
         if len(by_key) != len(ordered):
             raise ValueError(f"not a voter set: {[row.key for row in ordered]}")
         by_id = {key.id: key for key in by_key}

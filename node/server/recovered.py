@@ -14,7 +14,7 @@ from node.config import BrokerRole, NodeConfig
 from node.controller_node import ControllerNode, controller_node
 from node.core import Life
 from node.effects import ElectionState, SegmentLimits, Stop, Trace
-from node.ids import ReplicaKey
+from node.ids import ReplicaKey, one_key
 from node.lazy_dataclass import dataclass
 from node.node import Framing
 from node.raft.voter_forms import DYNAMIC, STATIC
@@ -70,7 +70,8 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
     elections = ElectionStore(disk)
     static = _is_static(config, disk, meta)
     # Where ids alone count, whoever has the id is the voter, whatever has become of its disk.
-    key = ReplicaKey(meta.node_id) if static else ReplicaKey(meta.node_id, meta.directory_id)
+    disk_key = ReplicaKey(meta.node_id, meta.directory_id)
+    key = one_key(ReplicaKey(meta.node_id) if static else disk_key)
     voters = _static_voters(config) if static else _voters(config, disk, key)
     _check_listener(config, voters.newest)
     return Recovered(

@@ -99,6 +99,7 @@ class Freed:
 
 
 JournalEvent = Grown | Placed | Made | Moved | Unlinked | Cut | Freed
+_NAMING = (Made, Moved, Unlinked)
 
 
 @dataclass(slots=True)
@@ -107,8 +108,12 @@ class Metadata:
 
     files: dict[Inode, FileMetadata] = field(default_factory=dict)
     directories: dict[Inode, dict[str, Inode]] = field(default_factory=lambda: {ROOT: {}})
+    # By paths that were looked up since a name changed.
+    _found: dict[str, Inode | None] = field(default_factory=dict, compare=False)
 
     def apply(self, event: JournalEvent) -> None:
+        if isinstance(event, _NAMING):
+            self._found.clear()
         match event:
             case Grown(inode, size, least):
                 self.files[inode].size, self.files[inode].least = size, least
@@ -150,6 +155,11 @@ class Metadata:
         self.files = {inode: file for inode, file in self.files.items() if inode in named}
 
     def find(self, path: str) -> Inode | None:
+        if path not in self._found:
+            self._found[path] = self._look_up(path)
+        return self._found[path]
+
+    def _look_up(self, path: str) -> Inode | None:
         if not path:
             return ROOT
         directory, directories = self.directories[ROOT], self.directories
