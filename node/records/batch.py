@@ -8,6 +8,7 @@ what is stored and sent on is what was received, to the bit (kio's own reader dr
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import crc32c
@@ -26,6 +27,7 @@ _CRC_END = 21
 MAGIC = 2
 _CONTROL = 0x20
 _CODEC_MASK = 0x07
+_REMEMBERED_BYTES = 4096
 _LOG_APPEND_TIME = 0x08
 # Of a batch of the metadata log; no codec, no transaction, no delete horizon.
 ATTRIBUTES = _CONTROL | _LOG_APPEND_TIME
@@ -151,11 +153,13 @@ class Batch:
                 raise DamagedBatch(0, reason)
             yield record
 
-    def values(self) -> list[bytes | None]:
+    def values(self) -> tuple[bytes | None, ...]:
         """Of `records_in_order`."""
-        is_plain = not self.header.attributes & _CODEC_MASK
-        values = _plain_values(self.data, self.header) if is_plain else None
-        return [each.value for each in self.records_in_order()] if values is None else values
+        header, values = self.header, None
+        if not header.attributes & _CODEC_MASK:
+            is_small = len(self.data) <= _REMEMBERED_BYTES
+            values = (_remembered if is_small else _plain_values)(self.data, header.record_count)
+        return tuple(each.value for each in self.records_in_order()) if values is None else values
 
 
 def encode_batch(
@@ -241,7 +245,7 @@ def _encode_record(delta: int, key: bytes | None, value: bytes | None) -> bytes:
     return encode_signed(len(body)) + body
 
 
-def _plain_values(data: bytes, header: BatchHeader) -> list[bytes | None] | None:
+def _plain_values(data: bytes, count: int) -> tuple[bytes | None, ...] | None:
     """None where a record is not as controllers write them: no key, no time of its own, no headers,
     its offset that of its place.
 
@@ -251,7 +255,7 @@ def _plain_values(data: bytes, header: BatchHeader) -> list[bytes | None] | None
     values: list[bytes | None] = []
     position = HEADER_SIZE
     try:
-        for opening in _OPENINGS[: header.record_count]:
+        for opening in _OPENINGS[:count]:
             length, at = data[position], position + 1
             if length >= 0x80:
                 length, at = read_unsigned(data, position)
@@ -270,8 +274,11 @@ def _plain_values(data: bytes, header: BatchHeader) -> list[bytes | None] | None
             position = end
     except IndexError:
         return None
-    is_whole = len(values) == header.record_count and position == len(data)
-    return values if is_whole else None
+    return tuple(values) if len(values) == count and position == len(data) else None
+
+
+# A follower looks at a batch three times: when it takes it, as it notes it, once it is committed.
+_remembered = lru_cache(maxsize=128)(_plain_values)
 
 
 def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:

@@ -6,6 +6,7 @@ write records that this node does not know: it keeps their bytes, but cannot rep
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import get_args
 
 from node.codec import whole_reader, write_whole
@@ -61,6 +62,7 @@ MetadataRecord = (
 )
 KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
 _FRAME_VERSION = 1
+_REMEMBERED_BYTES = 512
 _FRAME_BYTES = 3  # of what is known: one each
 _KINDS_BY_FRAME: dict[bytes, type[MetadataRecord]] = {
     bytes((_FRAME_VERSION, kind.__record_type__, version)): kind
@@ -109,6 +111,12 @@ def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
     Raises MalformedRecord where no controller could read it: without a frame of version 1, or with
     other bytes than a record of its type and version has.
     """
+    if value is not None and len(value) <= _REMEMBERED_BYTES:
+        return _remembered(value)
+    return _decode(value)
+
+
+def _decode(value: bytes | None) -> MetadataRecord | UnknownRecord:
     if value is not None:
         frame = value[:_FRAME_BYTES]
         read = _READERS.get(frame) or _reader_of(frame)
@@ -117,6 +125,10 @@ def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
     unknown = unknown_record(value)
     assert unknown is not None, "what is known was read"
     return unknown
+
+
+# A follower looks at a record when it takes it, and once it is committed.
+_remembered = lru_cache(maxsize=512)(_decode)
 
 
 def all_known(values: Sequence[bytes | None]) -> bool:

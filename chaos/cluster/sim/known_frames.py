@@ -1,6 +1,6 @@
 """What nodes fetch from each other is not read again where it arrives as it was sent.
 
-Nor is what two followers are told encoded twice. Both ends live in this process, and reading was a
+Nor is what two followers are told encoded twice, nor read what a client asks again. Both ends live in this process, and reading was a
 tenth of what a run cost. A frame is known by all its bytes: one that was damaged or cut short, or
 that somebody else wrote, is read. So is one of some that are known, and it has to say what it was
 written from.
@@ -13,13 +13,14 @@ from typing import TypeVar
 from node import wire
 from node.node import Framing
 from node.wire import broker_frames
-from node.wire.apis import OutgoingRequest, Request, Response
+from node.wire.apis import HandedOn, OutgoingRequest, Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.headers import RequestHeader
 from node.wire.partition_fetch import PartitionsFetchRequest, PartitionsFetchResponse
 
 _READ_ALL_THE_SAME = 16  # one of so many
 _CORRELATION_BYTES = 4  # at the start of an answer; the only ones that are not of the message
+_NUMBER = slice(4, 8)  # of a request: its correlation id
 _MOST_UNDER_WAY = 1000  # the oldest were lost on their way
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class KnownFrames:
         self._framing = framing
         self._fetch = fetch
         self._told: tuple[int, _Fetched | None, bytes] = (0, None, b"")  # the last one
+        self._asked: dict[Hashable, tuple[RequestHeader, Request]] = {}  # by others than nodes
         self._met = 0
 
     def encode_request(
@@ -57,13 +59,33 @@ class KnownFrames:
         return header, frame
 
     def decode_request(self, frame: bytes) -> tuple[RequestHeader, Request]:
-        known = self._requests.pop((self._fetch, frame), None)
+        known = self._requests.pop((self._fetch, frame), None) or self._asked_before(frame)
         if known is None:
-            return self._framing.decode_request(frame)
+            return self._first_asked(frame)
         if self._is_read():
             read = self._framing.decode_request(frame)
             assert read == known, f"{known} is read as {read}"
         return known
+
+    def _asked_before(self, frame: bytes) -> tuple[RequestHeader, Request] | None:
+        """Clients repeat themselves, under another number each time."""
+        known = self._asked.get(_without_number(frame))
+        if known is None:
+            return None
+        header, request = known
+        number = int.from_bytes(frame[_NUMBER], "big", signed=True)
+        return RequestHeader(
+            api_key=header.api_key,
+            api_version=header.api_version,
+            correlation_id=number,
+            client_id=header.client_id,
+        ), request
+
+    def _first_asked(self, frame: bytes) -> tuple[RequestHeader, Request]:
+        read = self._framing.decode_request(frame)
+        if not isinstance(read[1], HandedOn):  # which keeps the frame, and its number
+            _keep(self._asked, _without_number(frame), read)
+        return read
 
     def encode_response(self, header: RequestHeader, response: Response) -> bytes:
         if not isinstance(response, _Fetched):
@@ -101,6 +123,10 @@ def known_frames() -> tuple[KnownFrames, KnownFrames]:
     under_way = _UnderWay()
     brokers = KnownFrames(under_way, broker_frames, PartitionsFetchRequest)
     return KnownFrames(under_way, wire, FetchRequest), brokers
+
+
+def _without_number(frame: bytes) -> Hashable:
+    return frame[: _NUMBER.start], frame[_NUMBER.stop :]
 
 
 def _keep(known: dict[Hashable, T], frame: Hashable, message: T) -> None:
