@@ -164,11 +164,11 @@ class Node(Generic[R]):
                     effects.append(output)
                 case ResponseTo():
                     effects += self._respond(output)
+                case RequestTo():
+                    effects.append(self._request(output))
                 case NoResponse(connection=connection) | SendResponse(connection=connection):
                     self._forget(connection)
                     effects.append(output)
-                case RequestTo():
-                    effects.append(self._request(output))
                 case CloseConnection():
                     effects += self._hang_up(output)
                 case DisconnectPeer(channel=channel):

@@ -6,7 +6,7 @@ the last is answered), so each takes one place. There are as many as there may b
 whoever finds none is hung up on.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from node.effects import CloseConnection, SendResponse
@@ -54,49 +54,43 @@ class Parking:
 
 
 class Waiting(Generic[W]):
-    """Requests of one kind that wait, oldest first, and what each waits for."""
+    """Requests of one kind that wait, and what each waits for. `requests` is to be looked at: every
+    step asks whether there are any."""
 
     def __init__(self, parking: Parking) -> None:
         self._parking = parking
-        self._requests: dict[ConnectionId, W] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._requests)
+        self.requests: dict[ConnectionId, W] = {}  # oldest first
 
     def park(self, connection: ConnectionId, request: W) -> bool:
         """False: it was hung up on instead."""
         if not self._parking.take(connection, self):
             return False
-        self._requests[connection] = request
+        self.requests[connection] = request
         return True
 
     def all(self) -> list[tuple[ConnectionId, W]]:
         """To be answered in a loop over them."""
-        return list(self._requests.items())
-
-    def requests(self) -> Collection[W]:
-        """To be looked at."""
-        return self._requests.values()
+        return list(self.requests.items())
 
     def earliest_ns(self, when: Callable[[W], int]) -> int:
         """When the first of them has waited for long enough: `when` tells that of each."""
-        return min(map(when, self._requests.values())) if self._requests else NEVER_NS
+        return min(map(when, self.requests.values())) if self.requests else NEVER_NS
 
     def find(self, connection: ConnectionId) -> W | None:
         """None: it hung up meanwhile."""
-        return self._requests.get(connection)
+        return self.requests.get(connection)
 
     def respond(self, connection: ConnectionId, response: Response) -> None:
-        del self._requests[connection]
+        del self.requests[connection]
         self._parking.respond(connection, response)
 
     def send_frame(self, connection: ConnectionId, frame: bytes) -> None:
-        del self._requests[connection]
+        del self.requests[connection]
         self._parking.send_frame(connection, frame)
 
     def hang_up(self, connection: ConnectionId, reason: str) -> None:
-        del self._requests[connection]
+        del self.requests[connection]
         self._parking.hang_up(connection, reason)
 
     def forget(self, connection: ConnectionId) -> None:
-        del self._requests[connection]
+        del self.requests[connection]

@@ -76,6 +76,8 @@ class Turns:
         self._node = node
         self._read_clocks = read_clocks
         self._ready: deque[Event] = deque()
+        # Stepped in this turn if one is under way, else in the next.
+        self.feed: Callable[[Event], None] = self._ready.append
         self._outgoing: list[
             SendResponse | NoResponse | SendToPeer | CloseConnection | DisconnectPeer
         ] = []
@@ -83,10 +85,6 @@ class Turns:
         # Those under way, each with where the log was cut meanwhile, if it was.
         self._flushing: dict[LogId, Offset | None] = {}
         self._is_stopped = False
-
-    def feed(self, event: Event) -> None:
-        """Stepped in this turn if one is under way, else in the next."""
-        self._ready.append(event)
 
     def start(self) -> Turn:
         """Once, before all others; what was fed before is handled in it."""
@@ -99,7 +97,7 @@ class Turns:
             if self._ready:
                 yield self._step(self._ready.popleft(), self._read_clocks())
                 continue
-            flushes = self._flushes()
+            flushes = self._flushes() if self._wanted else ()
             may_wait = bool(flushes) and not self._outgoing
             yield flushes if may_wait else [*self._leaving(), *flushes]
             if not self._ready:
@@ -135,12 +133,14 @@ class Turns:
 
     def _unhear(self, channel: ChannelId) -> None:
         """What came over a connection that was dropped since is no word of the next one's."""
-        self._ready = deque(
+        kept = [
             event
             for event in self._ready
             if not (isinstance(event, PeerFrameReceived | PeerDisconnected))
             or event.channel != channel
-        )
+        ]
+        self._ready.clear()
+        self._ready.extend(kept)
 
     def _deeds(self, effects: list[Effect]) -> list[Deed]:
         """What is done before the next step; the rest is kept until there is none."""
@@ -150,15 +150,19 @@ class Turns:
         stop = None
         for effect in effects:
             match effect:
-                case Trace() | AppendBatches() | PersistElectionState():
+                case Trace():  # most are, and so on
                     deeds.append(effect)
-                case SendResponse() | NoResponse() | SendToPeer() | CloseConnection():
+                case SendResponse() | SendToPeer():
+                    self._outgoing.append(effect)
+                case AppendBatches() | PersistElectionState():
+                    deeds.append(effect)
+                case FlushLog():
+                    self._wanted[effect.log] = None
+                case NoResponse() | CloseConnection():
                     self._outgoing.append(effect)
                 case DisconnectPeer():
                     self._outgoing.append(effect)
                     self._unhear(effect.channel)
-                case FlushLog():
-                    self._wanted[effect.log] = None
                 case TruncateLog():
                     self._truncate(effect.log, effect.end)
                     deeds.append(effect)
@@ -185,8 +189,6 @@ class Turns:
         return [_TRACES_LEAVE, *outgoing]
 
     def _flushes(self) -> list[Deed]:
-        if not self._wanted:
-            return []
         logs = [log for log in self._wanted if log not in self._flushing]
         for log in logs:
             del self._wanted[log]

@@ -21,7 +21,6 @@ from node.raft.roles import (
     Prospective,
     Resigned,
     Unattached,
-    leader_of,
     voted_in,
 )
 from node.raft.voter_forms import VoterChange
@@ -99,7 +98,7 @@ def view(replica: LiveReplica) -> ReplicaView:
         log=tuple(entry(batch) for batch in replica.log.batches),
         state=STATE_NAMES[type(role)],
         epoch=role.epoch,
-        leader=leader_of(role),
+        leader=role.leader,
         stored_leader=replica.election.leader,
         voted=voted_in(role),
         finds_leader=isinstance(role, Follower | Prospective) and role.leader_at is not None,

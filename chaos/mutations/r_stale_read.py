@@ -8,7 +8,7 @@ from node.raft.read_index import ReadIndex
 
 def confirm_all(self: ReadIndex) -> Ticket:
     """As if a majority had just fetched."""
-    return self._issued
+    return self.issued
 
 
 PLANTED = Planted(owner=ReadIndex, decision="confirmed", wrong=confirm_all)

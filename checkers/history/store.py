@@ -31,6 +31,7 @@ SCHEMA_VERSION = schema_version(TABLES)
 MANIFEST = "_manifest.json"
 VERDICT = "verdict.json"  # only of a sealed run
 EVENTS = "events-*.jsonl.zst"  # what the tables are made from, beside disks and traces
+_FEW_ROWS = 4096
 
 ManifestValue = (
     int
@@ -101,8 +102,10 @@ def _write_table(
 
 
 def _encoded(table: pa.Table) -> pa.Buffer:
+    """To compress a short table takes as long as the rest, and saves some kilobytes."""
     into = pa.BufferOutputStream()
-    pq.write_table(table, into, compression="zstd", **_encodings(table.schema))
+    compression = "zstd" if table.num_rows > _FEW_ROWS else "none"
+    pq.write_table(table, into, compression=compression, **_encodings(table.schema))
     return into.getvalue()
 
 

@@ -62,7 +62,7 @@ class Deletions:
 
     def poll(self, mono_ns: int) -> None:
         """Answer who waits for what all have done now, or waited for too long."""
-        if not self._waiting:
+        if not self._waiting.requests:
             return
         for connection, waiting in self._waiting.all():
             response = _response(waiting, mono_ns)

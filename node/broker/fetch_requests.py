@@ -80,7 +80,7 @@ class FetchRequests:
 
     def is_awaited(self, logs: Collection[LogId]) -> bool:
         """Does anybody wait for news of one of them?"""
-        return not all(each.logs.isdisjoint(logs) for each in self._waiting.requests())
+        return not all(each.logs.isdisjoint(logs) for each in self._waiting.requests.values())
 
     def poll(self, moved: Mapping[LogId, Held], mono_ns: int) -> None:
         """Answer who waits for what is there now, or waited long enough."""

@@ -77,7 +77,7 @@ class Forwarding:
             # Also where no answer is waited for: what is handed on next would go to who led before.
             for channel in list(self._used):
                 self._hang_up(channel, mono_ns)
-        if not self._waiting and not self._out:
+        if not self._waiting.requests and not self._out:
             return
         for channel, out in list(self._out.items()):
             if mono_ns >= out.until_ns:
@@ -90,7 +90,7 @@ class Forwarding:
                 self._send(connection, each, at, mono_ns)
 
     def deadline_ns(self) -> int:
-        waiting = self._waiting.requests()
+        waiting = self._waiting.requests.values()
         if not waiting and not self._out:
             return NEVER_NS
         may_send = self._at is not None and len(self._out) < len(_CHANNELS)

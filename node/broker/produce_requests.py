@@ -83,7 +83,7 @@ class ProduceRequests:
 
     def poll(self, moved: Mapping[LogId, Held], mono_ns: int) -> None:
         """Answer who waits for what all have now, or waited for too long."""
-        if not self._waiting:
+        if not self._waiting.requests:
             return
         for connection, waiting in self._waiting.all():
             is_late = mono_ns >= waiting.until_ns

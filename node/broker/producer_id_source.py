@@ -45,7 +45,7 @@ class ProducerIdSource:
 
     def poll(self, mono_ns: int) -> None:
         """Answer who has waited for too long."""
-        if not self._waiting:
+        if not self._waiting.requests:
             return
         for connection, until_ns in self._waiting.all():
             if mono_ns >= until_ns:

@@ -40,7 +40,7 @@ class ConfirmedReads:
     def respond(self, image: Image, epoch: Epoch) -> None:
         """Those that are confirmed, from the committed image: what was acknowledged before the read
         arrived is in it."""
-        if not self._waiting:
+        if not self._waiting.requests:
             return
         confirmed = self._raft.confirmed()
         newest: PendingRead | None = None

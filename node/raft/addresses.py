@@ -3,7 +3,7 @@
 from node.endpoint import Endpoint
 from node.ids import NO_NODE, NodeId
 from node.raft.local_log import LocalLog
-from node.raft.roles import Follower, Prospective, Role, leader_of
+from node.raft.roles import Follower, Prospective, Role
 from node.raft.voter_set import VoterSet
 
 _Told = tuple[VoterSet | None, NodeId, Endpoint | None]
@@ -25,13 +25,13 @@ class Addresses:
         """A leader that we follow where we were told, others where the voter set says. A leader may
         have moved before it was elected, and the set does not say so."""
         told = _told_by_leader(role)
-        return told if told is not None and leader_of(role) == node else self.by_set(node)
+        return told if told is not None and role.leader == node else self.by_set(node)
 
     def of_leader(self, role: Role) -> Endpoint | None:
         """As answers tell it: the listener has no name there."""
-        by: _Told = self._log.voters.newest, leader_of(role), _told_by_leader(role)
+        by: _Told = self._log.voters.newest, role.leader, _told_by_leader(role)
         if self._leader_at[0] != by:
-            at = self.of(leader_of(role), role)
+            at = self.of(role.leader, role)
             known = None if at is None else Endpoint(name="", host=at.host, port=at.port)
             self._leader_at = by, known
         return self._leader_at[1]

@@ -132,7 +132,7 @@ class LeaderFetch:
     def poll(self, mono_ns: int) -> None:
         """Answer the parked fetches for which there is news, whose time is up, or whose leader
         we are no longer."""
-        if not self._parked:
+        if not self._parked.requests:
             return
         for connection, parked in self._parked.all():
             response = self.response_to_parked(connection, parked, mono_ns)

@@ -66,7 +66,6 @@ from node.raft.roles import (
     Role,
     Unattached,
     election_state,
-    leader_of,
     silent_ns,
     voted_in,
 )
@@ -130,7 +129,7 @@ class Quorum:
     @property
     def leader(self) -> NodeId:
         """The leader of this epoch, -1 when unknown."""
-        return leader_of(self.role)
+        return self.role.leader
 
     @property
     def high_watermark(self) -> Offset | None:
@@ -371,7 +370,7 @@ class Quorum:
     def _become(self, role: Role, mono_ns: int) -> None:
         assert role.epoch >= self.role.epoch, f"epoch goes down: {self.role} -> {role}"
         assert role.epoch <= LAST_EPOCH, "there is no epoch left for another election"
-        assert not self.contradicts(role.epoch, leader_of(role)), f"{self.role} -> {role}"
+        assert not self.contradicts(role.epoch, role.leader), f"{self.role} -> {role}"
         self.persist(role)
         before, self.role = self.role, role
         self._trace_state(silent_ns(before, mono_ns))

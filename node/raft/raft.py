@@ -288,31 +288,27 @@ class Raft:
 
     def poll(self, now: Now) -> None:
         mono_ns, role = now.mono_ns, self.quorum.role
-        is_quiet = self._was_quiet = not (self._has_news(mono_ns) or self._left_news)
+        has_news = self._has_news(mono_ns)
+        self._was_quiet = not has_news
         self._is_touched = False
         self.polled_ns = mono_ns
-        if not is_quiet:
+        if has_news:
             self._go_on(now)
         self.snapshots.poll(now)
         self._serving.poll(mono_ns)
-        if not is_quiet:
+        if has_news:
             self._send(mono_ns)
             self._due_ns = None
-        # What a step writes is seen in the next one, and so is what a role finds to do.
-        has_written = self.log.changes != self._log_changes
-        self._left_news = has_written or self.quorum.role is not role
-        self._log_changes = self.log.changes
+            # What this step wrote is seen in the next one, and so is what its role has to do.
+            has_written = self.log.changes != self._log_changes
+            self._left_news = has_written or self.quorum.role is not role
+            self._log_changes = self.log.changes
 
     @property
     def is_quiet(self) -> bool:
         """All of the quorum's is as it was before the last poll: that found nothing to do, and
         nothing was asked of it since."""
         return self._was_quiet and not self._is_touched
-
-    def _has_news(self, mono_ns: int) -> bool:
-        """Did anything happen to the quorum, or is anything due? In most steps neither is so: they
-        are those of clients of who is on top."""
-        return self._is_touched or mono_ns >= self._next_due_ns()
 
     def _go_on(self, now: Now) -> None:
         """What is due, but for what is sent."""
@@ -343,6 +339,11 @@ class Raft:
                 pass
         self._fetching_snapshots.send(mono_ns)
         self._fetching.send(mono_ns)
+
+    def _has_news(self, mono_ns: int) -> bool:
+        """Did anything happen to the quorum, or is anything due? A step of a client of who is on
+        top mostly has none."""
+        return self._is_touched or self._left_news or mono_ns >= self._next_due_ns()
 
     def deadline_ns(self) -> int:
         """When `poll` has something to do, at the latest."""

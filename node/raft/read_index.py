@@ -37,17 +37,12 @@ class Voting(Protocol):
 class ReadIndex:
     def __init__(self, quorum: Voting) -> None:
         self._quorum = quorum
-        self._issued = Ticket(0)
+        self.issued = Ticket(0)  # the newest ticket
         self._acknowledged: dict[ReplicaKey, Ticket] = {}
         self._marks: dict[ConnectionId, Mark] = {}
         self._followed_ns: dict[ReplicaKey, int] = {}
         # Of which voters, and what they acknowledged; None: to be looked at again.
         self._confirmed: tuple[VoterSet, Ticket] | None = None
-
-    @property
-    def issued(self) -> Ticket:
-        """The newest ticket."""
-        return self._issued
 
     @property
     def followed_ns(self) -> Mapping[ReplicaKey, int]:
@@ -56,9 +51,9 @@ class ReadIndex:
         return self._followed_ns
 
     def take_ticket(self) -> Ticket:
-        self._issued = Ticket(self._issued + 1)
+        self.issued = Ticket(self.issued + 1)
         self._confirmed = None
-        return self._issued
+        return self.issued
 
     def confirmed(self) -> Ticket:
         """All tickets up to this one are acknowledged by a majority; the leader counts itself."""
@@ -69,13 +64,13 @@ class ReadIndex:
 
     def awaits(self, voter: ReplicaKey) -> bool:
         """Would an answer to this voter now help a read that waits?"""
-        if self._newest(voter) >= self._issued or self.confirmed() >= self._issued:
+        if self._newest(voter) >= self.issued or self.confirmed() >= self.issued:
             return False
         return voter in self._quorum.voters
 
     def on_response(self, connection: ConnectionId, voter: ReplicaKey, mono_ns: int) -> None:
         if voter in self._quorum.voters:
-            self._marks[connection] = Mark(ticket=self._issued, responded_ns=mono_ns)
+            self._marks[connection] = Mark(ticket=self.issued, responded_ns=mono_ns)
 
     def on_fetch(self, connection: ConnectionId, voter: ReplicaKey) -> None:
         """`voter`: of those that vote now."""
@@ -99,7 +94,7 @@ class ReadIndex:
     def _by_majority(self, voters: VoterSet) -> Ticket:
         me = self._quorum.key
         newest = [
-            self._issued if key.id == me.id and key == me else self._newest(key)
+            self.issued if key.id == me.id and key == me else self._newest(key)
             for key in voters.keys
         ]
         return sorted(newest, reverse=True)[voters.majority - 1]

@@ -6,6 +6,7 @@ remembered by every role that did not vote for itself. Deadlines are monotonic n
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import ClassVar
 
 from node.effects import ElectionState
 from node.endpoint import Endpoint
@@ -42,6 +43,7 @@ class Prospective:
 class Candidate:
     """Voted for itself in an epoch of its own making."""
 
+    leader: ClassVar[NodeId] = NO_NODE
     epoch: Epoch
     voted: ReplicaKey  # itself
     ballot: Ballot = Ballot()
@@ -158,12 +160,8 @@ def voted_in(role: Role) -> ReplicaKey | None:
             return None
 
 
-def leader_of(role: Role) -> NodeId:
-    return NO_NODE if isinstance(role, Candidate) else role.leader
-
-
 def election_state(role: Role) -> ElectionState:
-    return ElectionState(epoch=role.epoch, leader=leader_of(role), voted=voted_in(role))
+    return ElectionState(epoch=role.epoch, leader=role.leader, voted=voted_in(role))
 
 
 def silent_ns(role: Role, mono_ns: int) -> int:

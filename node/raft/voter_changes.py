@@ -20,7 +20,7 @@ from operator import attrgetter
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import ZERO_UUID, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.ids import NEVER_NS, ZERO_UUID, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.raft import deadlines
@@ -148,11 +148,11 @@ class VoterChanges:
         """Who is to be added, and did not say yet what it supports; and where it is, by whom asked
         last. Only who fetches is asked anything: the others are too many to know."""
         leader = self._quorum.role
-        if not self._waiting or not isinstance(leader, Leader):
+        if not self._waiting.requests or not isinstance(leader, Leader):
             return {}
         return {
             waiting.request.voter: at
-            for waiting in self._waiting.requests()
+            for waiting in self._waiting.requests.values()
             if waiting.told is None and waiting.request.voter in leader.replicas
             if waiting.request.voter not in self._log.voters.newest
             if (at := self._address(waiting.request)) is not None
@@ -160,7 +160,7 @@ class VoterChanges:
 
     def on_versions(self, key: ReplicaKey, at: Endpoint, told: ApiVersionsResponse) -> None:
         """It answered there."""
-        for waiting in self._waiting.requests():
+        for waiting in self._waiting.requests.values():
             if waiting.request.voter == key and self._address(waiting.request) == at:
                 waiting.told = told
 
@@ -174,7 +174,7 @@ class VoterChanges:
     # --- what is due ---
 
     def poll(self, now: Now) -> None:
-        if not self._waiting:
+        if not self._waiting.requests:
             return
         for connection, waiting in self._waiting.all():
             response = self._go_on(waiting, now)
@@ -182,7 +182,8 @@ class VoterChanges:
                 self._waiting.respond(connection, response)
 
     def deadline_ns(self) -> int:
-        return self._waiting.earliest_ns(_deadline_ns)
+        waiting = self._waiting
+        return waiting.earliest_ns(_deadline_ns) if waiting.requests else NEVER_NS
 
     def is_removed(self, leader: Leader) -> bool:
         """Is it committed that this leader votes no more? Until then it leads on, so that its
@@ -206,7 +207,7 @@ class VoterChanges:
 
     def waiting(self) -> tuple[bool, bool]:
         """Does a request to add a voter wait, does one to remove one?"""
-        kinds = {type(waiting.request) for waiting in self._waiting.requests()}
+        kinds = {type(waiting.request) for waiting in self._waiting.requests.values()}
         return AddVoterRequest in kinds, RemoveVoterRequest in kinds
 
     def is_caught_up(self, leader: Leader, request: AddVoterRequest) -> bool:

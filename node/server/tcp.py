@@ -56,6 +56,7 @@ class Connections:
         self._callers: deque[FrameReceived] = deque()  # clients' frames, for this turn or later
         self._turn_bytes = 0  # of clients' frames that this turn took
         self.held_bytes = 0
+        self.most_bytes = limits.queued_max_bytes
 
     def __len__(self) -> int:
         """How many are open."""
@@ -144,10 +145,9 @@ class Connections:
             self._open[connection.id] = connection
             connection.active_ns = self._clock()
 
-    def holds(self, more_bytes: int) -> None:
-        """A connection holds so much more than before, or less."""
-        self.held_bytes += more_bytes
-        while self.held_bytes > self._limits.queued_max_bytes:
+    def bound(self) -> None:
+        """As long as all hold too much, hang up on who holds most."""
+        while self.held_bytes > self.most_bytes:
             max(self._dispensable(), key=lambda each: each.held_bytes).drop()
 
     def lost(self, connection: "Connection") -> None:
@@ -265,5 +265,8 @@ class Connection(asyncio.Protocol):
             self._hold(0)
 
     def _hold(self, held_bytes: int) -> None:
-        more, self.held_bytes = held_bytes - self.held_bytes, held_bytes
-        self._owner.holds(more)
+        owner, more = self._owner, held_bytes - self.held_bytes
+        self.held_bytes = held_bytes
+        owner.held_bytes += more
+        if owner.held_bytes > owner.most_bytes:
+            owner.bound()

@@ -1,9 +1,9 @@
 """What nodes fetch from each other is not read again where it arrives as it was sent.
 
-Nor is what two followers are told encoded twice, nor read what a client asks again. Both ends live in this process, and reading was a
-tenth of what a run cost. A frame is known by all its bytes: one that was damaged or cut short, or
-that somebody else wrote, is read. So is one of some that are known, and it has to say what it was
-written from.
+Nor is what two followers are told encoded twice, nor read what a client asks again. Both ends live
+in this process, and reading was a tenth of what a run cost. A frame is known by all its bytes: one
+that was damaged or cut short, or that somebody else wrote, is read. So is one of some that are
+known, and it has to say what it was written from.
 """
 
 from collections.abc import Hashable

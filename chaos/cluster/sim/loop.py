@@ -65,7 +65,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def __init__(self, internet: Internet | None = None) -> None:
         super().__init__()
         self.internet = internet
-        self._now = START_S
+        self.now = START_S  # what `time` tells
         self.elapsed_ns = 0  # virtual time since the loop was made
         self._timers: list[tuple[float, int, asyncio.TimerHandle | _Due]] = []  # a heap
         self._order = itertools.count()
@@ -78,7 +78,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.set_task_factory(lambda loop, made, **options: _Task(made, loop=loop, **options))
 
     def time(self) -> float:
-        return self._now
+        return self.now
 
     def when_ns(self, elapsed_ns: int) -> float:
         """`time()` when so much will have elapsed: what `call_at` wants."""
@@ -124,7 +124,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
-        return self.call_at(self._now + delay, callback, *args, context=context)
+        return self.call_at(self.now + delay, callback, *args, context=context)
 
     def call_soon_threadsafe(
         self,
@@ -160,10 +160,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
                         handle._run()
             else:
                 handle = self._jump()
-                if timers and timers[0][0] <= self._now:
+                if timers and timers[0][0] <= self.now:
                     # What was asked for before any of them is called.
                     ready.append(handle)
-                    while timers and timers[0][0] <= self._now:
+                    while timers and timers[0][0] <= self.now:
                         ready.append(heappop(timers)[2])
                 elif isinstance(handle, partial):
                     handle()
@@ -178,8 +178,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         while timers:
             when, _, timer = heappop(timers)
             if isinstance(timer, partial) or not timer._cancelled:
-                if when > self._now:
-                    self._now = when
+                if when > self.now:
+                    self.now = when
                     self.elapsed_ns = round((when - START_S) * 1e9)
                     self._turns = 0
                 else:
@@ -203,7 +203,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.internet = None
 
     def _said_now(self) -> str:
-        return f"{self._now - START_S:.3f} virtual seconds"
+        return f"{self.now - START_S:.3f} virtual seconds"
 
     # --- the machine's signals: Ctrl-C is real ---
 

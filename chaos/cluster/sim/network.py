@@ -130,14 +130,14 @@ class Network:
 
         way = self._ways.get(address)
         if way is None:  # nobody has that name, or ever listens at that port
-            self._loop.at(self._loop.time(), made, None)
+            self._loop.at(self._loop.now, made, None)
             return attempt
         source, destination, port = way
         there = self._lane(Link(source, destination), Path.REQUESTS)
         back = self._lane(Link(destination, source), Path.ANSWERS)
 
         def arrive() -> None:
-            answer_at = self._loop.time() + self._latency_s(back)
+            answer_at = self._loop.now + self._latency_s(back)
             listener = self._listeners.get((destination, port))
             mine: StreamEnd | None = None
             if listener is not None:
@@ -148,7 +148,7 @@ class Network:
                 other.begin()
             self._loop.at(answer_at, made, mine)
 
-        self._loop.at(self._loop.time() + self._latency_s(there), arrive)
+        self._loop.at(self._loop.now + self._latency_s(there), arrive)
         return attempt
 
     def leave(self, node: NodeId) -> None:
@@ -196,13 +196,13 @@ class Network:
         elif lane.is_stopped or end.is_dead:
             self._swallow(end, data)
         else:
-            end.arrived = max(self._loop.time() + self._latency_s(lane), end.arrived)
+            end.arrived = max(self._loop.now + self._latency_s(lane), end.arrived)
             self._loop.at(end.arrived, self._arrive, end, data)
 
     def farewell(self, end: StreamEnd, error: Exception | None) -> None:
         """Tell the other end, behind all that was written; a cut swallows that too."""
         self._ends[end.place].pop(end, None)
-        end.arrived = max(self._loop.time() + self._latency_s(end.lane), end.arrived)
+        end.arrived = max(self._loop.now + self._latency_s(end.lane), end.arrived)
         self._loop.at(end.arrived, self._part, end, error)
 
     def _arrive(self, end: StreamEnd, data: bytes) -> None:

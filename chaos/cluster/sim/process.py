@@ -129,8 +129,9 @@ class SimProcess:
         """Something came in from outside; it is looked at when the process next looks."""
         if self.exit_code is None:
             self._inbox.append(callback)
-            if not self._is_scheduled:
-                self._wake()
+            if not (self._is_scheduled or self.is_paused):
+                self._is_scheduled = True
+                self._around.loop.soon(self._turn)
 
     def pause(self) -> None:
         """Every thread stands still; sockets stay open, and fill."""
@@ -192,7 +193,7 @@ class SimProcess:
         else:
             self._is_scheduled = True
             loop = self._around.loop
-            loop.at(loop.time() + wait_ns / 1e9, self._turn)
+            loop.at(loop.now + wait_ns / 1e9, self._turn)
 
     def _live(self, turn: Turn) -> Iterator[int]:
         """That turn, and others while there is something to do."""
@@ -294,7 +295,7 @@ class SimProcess:
     def _flush_late(self, log: ids.LogId, late: LateFlush) -> None:
         """At some moment of it what is written by then is durable; what the node hears of it at the
         end does not speak of what was written since, which is not."""
-        loop, began = self._around.loop, self._around.loop.time()
+        loop, began = self._around.loop, self._around.loop.now
 
         def sync() -> None:
             end = self._logs[log].flush()
@@ -306,7 +307,7 @@ class SimProcess:
 
     def _arm_timer(self) -> None:
         """One timer is enough while it fires no later than the deadline: it looks again then."""
-        now, clock = self._around.loop.time(), self._around.clock
+        now, clock = self._around.loop.now, self._around.clock
         is_set = now < self._timer_at and self._timer_changes == clock.changes
         if is_set and self._timer_ns <= self._deadline_ns:
             return

@@ -43,7 +43,7 @@ def fetch_unflushed(_self: FollowerFetch) -> bool:
 
 def confirm_all(self: ReadIndex) -> int:
     """R-STALE-READ: reads are answered without asking whether we still lead."""
-    return self._issued
+    return self.issued
 
 
 def never_resign(_role: Leader, _voters: VoterSet, _elapsed_ns: int) -> bool:

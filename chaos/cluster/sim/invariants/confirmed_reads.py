@@ -43,17 +43,16 @@ class Arrivals:
     """In which step of the whole run each read of one life arrived; reads are numbered from 1."""
 
     def __init__(self) -> None:
-        self._newest: deque[tuple[int, Tick]] = deque()
-        self._known = 0
+        self._steps: deque[tuple[int, Tick]] = deque()
+        self.newest = 0
 
     def note(self, newest: int, now: Tick) -> None:
-        """Reads up to number `newest` have arrived by this step."""
-        if newest > self._known:
-            self._known = newest
-            self._newest.append((newest, now))
+        """Reads up to number `newest` have arrived by this step; more than by the one before."""
+        self.newest = newest
+        self._steps.append((newest, now))
 
     def of(self, read: int) -> Tick:
         """Reads are answered in the order of their arrival: what is older is forgotten."""
-        while self._newest[0][0] < read:
-            self._newest.popleft()
-        return self._newest[0][1]
+        while self._steps[0][0] < read:
+            self._steps.popleft()
+        return self._steps[0][1]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Protocol
 
 from node.combined_node import CombinedRole
@@ -83,38 +84,16 @@ class CoreView:
     log: LogView
     disk: Durable
 
-    @property
-    def cluster_id(self) -> str:
-        return self.core.raft.cluster_id
-
-    @property
-    def role(self) -> Role:
-        return self.core.raft.quorum.role
-
-    @property
-    def committed(self) -> Offset | None:
-        return self.core.raft.quorum.committed
-
-    @property
-    def voters(self) -> Iterable[ReplicaKey]:
-        return self.core.raft.quorum.voters.rows
-
-    @property
-    def polled_ns(self) -> int:
-        return self.core.raft.polled_ns
+    # By C: they are asked for after every step.
+    cluster_id = property(attrgetter("core.raft.cluster_id"))
+    role = property(attrgetter("core.raft.quorum.role"))
+    committed = property(attrgetter("core.raft.quorum.committed"))
+    voters = property(attrgetter("core.raft.quorum.voters.rows"))
+    polled_ns = property(attrgetter("core.raft.polled_ns"))
+    applied = property(attrgetter("core.role.controller.applied"))
+    digest = property(attrgetter("core.role.controller.image.digest"))
+    reads = property(attrgetter("core.raft.reads.issued"))
 
     @property
     def change_due_ns(self) -> int:
         return self.core.raft.changes.deadline_ns()
-
-    @property
-    def applied(self) -> Offset:
-        return self.core.role.controller.applied
-
-    @property
-    def digest(self) -> int:
-        return self.core.role.controller.image.digest
-
-    @property
-    def reads(self) -> int:
-        return self.core.raft.reads.issued

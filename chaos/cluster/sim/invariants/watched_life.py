@@ -134,8 +134,9 @@ class WatchedLife:
     # --- every step ---
 
     def _follow(self, outputs: Sequence[Output]) -> None:
-        view, now = self._view, self._ledgers.fetches.next_step()
-        self._arrivals.note(view.reads, now)
+        view, now, reads = self._view, self._ledgers.fetches.next_step(), self._view.reads
+        if reads > self._arrivals.newest:
+            self._arrivals.note(reads, now)
         told: list[Output] = []  # to others, or to its account, or kept as committed
         for output in outputs:
             if type(output) is Trace:
@@ -152,8 +153,7 @@ class WatchedLife:
             self._follow_disk()
         led, role, committed, applied = self._role.role, view.role, view.committed, view.applied
         leads = role if isinstance(role, Leader) else led
-        self._voters.believe()
-        self._voters.answer_in_time()
+        self._voters.after_step()
         if role is not led:
             self._role.enter(role)
             if isinstance(role, Leader):

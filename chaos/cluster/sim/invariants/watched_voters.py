@@ -1,5 +1,8 @@
 """Who votes, in one life of one node: what it believes, writes and acknowledges of it."""
 
+from collections.abc import Iterable
+from typing import NoReturn
+
 from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.known_batches import KnownBatch
 from chaos.cluster.sim.invariants.ledgers import Ledgers, Replica
@@ -11,7 +14,7 @@ from chaos.cluster.sim.invariants.voter_changes import (
     check_stands,
 )
 from node.errors import ErrorCode
-from node.ids import Epoch, Offset
+from node.ids import Epoch, Offset, ReplicaKey
 from node.outbox import ResponseTo
 from node.raft.roles import Leader, Role
 from node.wire.raft_voters import VoterChangeResponse
@@ -28,14 +31,15 @@ class WatchedVoters:
         self._naming: KnownBatch | None = None
         self._acknowledged = (Epoch(0), 0)  # how many changes, as the leader of an epoch
 
-    def believe(self) -> None:
-        """Its log or its belief may be another one."""
-        log, voters = self._replica.log, self._view.voters
-        if voters is self._voters and log.naming is self._naming:
-            return
-        self._voters, self._naming = voters, log.naming
-        if log.naming is not None or self._replica.key in self._ledgers.batches.first:
-            check_belief(self._replica.key, voters, self._ledgers.batches.voting(log))
+    def after_step(self) -> None:
+        """Its log or its belief may be another one; who waits for a change, longer."""
+        log, view = self._replica.log, self._view
+        voters = view.voters
+        if voters is not self._voters or log.naming is not self._naming:
+            self._voters, self._naming = voters, log.naming
+            self._believe(log, voters)
+        if view.change_due_ns <= view.polled_ns:
+            self._answer_late()
 
     def stand(self, state: str) -> None:
         """It is in this state now."""
@@ -64,13 +68,16 @@ class WatchedVoters:
         log, batches = self._replica.log, self._ledgers.batches
         check_acknowledged(self._replica.key, leads, count, log, self._committed, batches)
 
-    def answer_in_time(self) -> None:
-        """Who asked for a change of the voters, and waits, was not to be answered yet."""
-        due_ns, polled_ns = self._view.change_due_ns, self._view.polled_ns
-        if due_ns <= polled_ns:
-            what = f"n{self._replica.key.id} does not answer who asked for a change of the voters, "
-            what += f"{(polled_ns - due_ns) / 1e9:.3f} s after the time that it was given"
-            raise Broken("V11-changes-come-to-an-end", what)
+    def _believe(self, log: KnownBatch, voters: Iterable[ReplicaKey]) -> None:
+        if log.naming is not None or self._replica.key in self._ledgers.batches.first:
+            check_belief(self._replica.key, voters, self._ledgers.batches.voting(log))
+
+    def _answer_late(self) -> NoReturn:
+        """Who asked for a change of the voters, and waits, was to be answered."""
+        late_ns = self._view.polled_ns - self._view.change_due_ns
+        what = f"n{self._replica.key.id} does not answer who asked for a change of the voters, "
+        what += f"{late_ns / 1e9:.3f} s after the time that it was given"
+        raise Broken("V11-changes-come-to-an-end", what)
 
     @property
     def _committed(self) -> Offset:
