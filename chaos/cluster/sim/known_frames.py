@@ -21,6 +21,7 @@ from node.wire.partition_fetch import PartitionsFetchRequest, PartitionsFetchRes
 _READ_ALL_THE_SAME = 16  # one of so many
 _CORRELATION_BYTES = 4  # at the start of an answer; the only ones that are not of the message
 _NUMBER = slice(4, 8)  # of a request: its correlation id
+_MOST_ASKED = 100
 _MOST_UNDER_WAY = 1000  # the oldest were lost on their way
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ class KnownFrames:
     def _first_asked(self, frame: bytes) -> tuple[RequestHeader, Request]:
         read = self._framing.decode_request(frame)
         if not isinstance(read[1], HandedOn):  # which keeps the frame, and its number
-            _keep(self._asked, _without_number(frame), read)
+            _keep(self._asked, _without_number(frame), read, _MOST_ASKED)
         return read
 
     def encode_response(self, header: RequestHeader, response: Response) -> bytes:
@@ -129,7 +130,9 @@ def _without_number(frame: bytes) -> Hashable:
     return frame[: _NUMBER.start], frame[_NUMBER.stop :]
 
 
-def _keep(known: dict[Hashable, T], frame: Hashable, message: T) -> None:
+def _keep(
+    known: dict[Hashable, T], frame: Hashable, message: T, most: int = _MOST_UNDER_WAY
+) -> None:
     known[frame] = message
-    if len(known) > _MOST_UNDER_WAY:
+    if len(known) > most:
         del known[next(iter(known))]

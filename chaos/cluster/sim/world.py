@@ -21,6 +21,7 @@ _NOT_SIMULATED = frozenset(
     f"node.server.{name}" for name in ("cli", "run", "shell", "real_disk", "traces")
 )
 
+_NEW_OBJECTS = 50_000  # after so many the collector looks at them; a second has some hundred
 T = TypeVar("T")
 
 
@@ -101,11 +102,15 @@ class SimWorld:
 @contextmanager
 def _old_objects_kept() -> Iterator[None]:
     """What was imported or made before a run is no garbage by its end: the collector, which would
-    walk all of it every few thousand steps, is told so. What the run itself left is collected
-    while it still is: with all that is old that takes ten times as long."""
+    walk all of it every few thousand steps, is told so, and comes seldom: a run makes few cycles.
+    What it left is collected before all that is old counts again: else that takes ten times as
+    long."""
+    usual = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
     try:
         yield
     finally:
         gc.collect()
+        gc.set_threshold(*usual)
         gc.unfreeze()

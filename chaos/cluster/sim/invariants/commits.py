@@ -65,9 +65,11 @@ class Commits:
         leader counts by that one.
         """
         there = self._voting(self.log)
-        held = [self._count_holders(voters, self.log) for voters in (there, self._voted)]
-        if held[0] <= len(there) // 2 and held[1] <= len(self._voted) // 2:
-            what = f"{self.log} is committed, and only {held[0]} voters hold it durably"
+        held = self._count_holders(there, self.log)
+        if held > len(there) // 2:
+            return
+        if self._count_holders(self._voted, self.log) <= len(self._voted) // 2:
+            what = f"{self.log} is committed, and only {held} voters hold it durably"
             raise Broken("Q9-committed-by-majority", what)
 
     def _advance(self, batch: KnownBatch, epoch: Epoch, voting: Keys) -> None:

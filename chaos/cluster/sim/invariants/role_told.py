@@ -29,6 +29,8 @@ def told_by(role: Role) -> ElectionState:
 
 def say_same(one: Role, other: Role) -> bool:
     """The same leader and vote, in roles of one epoch."""
+    if isinstance(one, Follower) and isinstance(other, Follower):  # mostly: it heard its leader
+        return (one.leader, one.voted) == (other.leader, other.voted)
     return leader_told(one) == leader_told(other) and vote_told(one) == vote_told(other)
 
 
