@@ -94,12 +94,17 @@ class Turns:
     def drain(self) -> Turn:
         """All that is ready, and all that comes of it."""
         while not self._is_stopped:
+            deeds: list[Deed] = []
             if self._ready:
-                yield self._step(self._ready.popleft(), self._read_clocks())
+                deeds = self._step(self._ready.popleft(), self._read_clocks())
+            if self._ready or self._is_stopped:
+                yield deeds
                 continue
-            flushes = self._flushes() if self._wanted else ()
+            flushes = self._flushes() if self._wanted else []
             may_wait = bool(flushes) and not self._outgoing
-            yield flushes if may_wait else [*self._leaving(), *flushes]
+            if not may_wait:
+                deeds += self._leaving()
+            yield deeds + flushes
             if not self._ready:
                 if may_wait:  # the shell goes on while it flushes, and lines do not wait for that
                     yield self._leaving()

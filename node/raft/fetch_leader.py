@@ -6,6 +6,7 @@ from node import limits
 from node.errors import ErrorCode
 from node.ids import (
     MS,
+    NEVER_NS,
     ConnectionId,
     Epoch,
     LogPosition,
@@ -156,7 +157,8 @@ class LeaderFetch:
         return None
 
     def deadline_ns(self) -> int:
-        return self._parked.earliest_ns(_deadline_ns)
+        parked = self._parked
+        return parked.earliest_ns(_deadline_ns) if parked.requests else NEVER_NS
 
     def _is_worth_a_response(self, request: FetchRequest) -> bool:
         known = self._leader().high_watermark
