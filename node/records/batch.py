@@ -27,7 +27,7 @@ _CRC_END = 21
 MAGIC = 2
 _CONTROL = 0x20
 _CODEC_MASK = 0x07
-_REMEMBERED_BYTES = 4096
+_REMEMBERED_BYTES = 1024
 _LOG_APPEND_TIME = 0x08
 # Of a batch of the metadata log; no codec, no transaction, no delete horizon.
 ATTRIBUTES = _CONTROL | _LOG_APPEND_TIME
@@ -278,7 +278,7 @@ def _plain_values(data: bytes, count: int) -> tuple[bytes | None, ...] | None:
 
 
 # A follower looks at a batch three times: when it takes it, as it notes it, once it is committed.
-_remembered = lru_cache(maxsize=128)(_plain_values)
+_remembered = lru_cache(maxsize=1024)(_plain_values)
 
 
 def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:
