@@ -5,7 +5,7 @@ has it no more.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import pyarrow.compute as pc
@@ -18,7 +18,7 @@ from checkers.registers.cut_logs import cut_logs
 from checkers.registers.stored_records import lost_records, stored_records
 
 Written = tuple[str, str]  # key and value, as the record has them
-_Place = tuple[int, Set[ReplicaKey]]  # an offset, and the disks that have a value there
+_Place = tuple[int, frozenset[ReplicaKey]]  # an offset, and the disks that have a value there
 _BEHIND_ALL = (1 << 63) - 1  # an offset
 
 
@@ -85,16 +85,27 @@ def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
         if record.value is not None and (highest is None or record.offset < highest):
             of_value = places[record.key, record.value]
             of_value.setdefault((record.offset, record.epoch), set()).add(replica)
-    return {
-        written: _stored(
-            evidence,
-            [
-                (offset, having | _stood_at(evidence, written, offset))
-                for (offset, _), having in of_value.items()
-            ],
-        )
-        for written, of_value in places.items()
-    }
+    known: dict[Hashable, StoredOn] = {}  # most values are where others are
+    found = {}
+    for written, of_value in places.items():
+        stands = _stands(evidence, written, of_value)
+        where = tuple((_decided_from(evidence, offset), having) for offset, having in stands)
+        if where not in known:
+            known[where] = _stored(evidence, stands)
+        found[written] = known[where]
+    return found
+
+
+def _stands(
+    evidence: Evidence, written: Written, of_value: Mapping[tuple[int, int], set[ReplicaKey]]
+) -> list[_Place]:
+    """Where a value is, or was before a log was cut."""
+    if not evidence.once(cut_logs):
+        return [(offset, frozenset(having)) for (offset, _), having in of_value.items()]
+    return [
+        (offset, frozenset(having | _stood_at(evidence, written, offset)))
+        for (offset, _), having in of_value.items()
+    ]
 
 
 def _stood_at(evidence: Evidence, written: Written, offset: int) -> set[ReplicaKey]:
@@ -112,11 +123,11 @@ def _stored_below(evidence: Evidence, written: Written, begun: int) -> StoredOn:
     key, value = written
     logs = evidence.once(cut_logs).items()
     in_images = _stored(
-        evidence, [(0, {disk for disk, log in logs if log.image.get(key) == value})]
+        evidence, [(0, frozenset(disk for disk, log in logs if log.image.get(key) == value))]
     )
     if in_images.times:
         return in_images
-    may_have = {disk for disk, log in logs if log.may_have_held(key, value, begun)}
+    may_have = frozenset(disk for disk, log in logs if log.may_have_held(key, value, begun))
     below = _stored(evidence, [(0, may_have)])
     return replace(below, times=0, overwritten=below.times > 0)
 
@@ -158,8 +169,13 @@ def _count(evidence: Evidence, voters: VoterSet, replicas: Set[ReplicaKey]) -> i
 def _deciding(evidence: Evidence, offset: int) -> Sequence[VoterSet]:
     """The sets of voters of which a majority has to have what is committed there: the last that is
     committed itself, and any behind it. One of them is enough, for it held when the record was."""
+    return evidence.voters.since(_decided_from(evidence, offset))
+
+
+def _decided_from(evidence: Evidence, offset: int) -> int:
+    """Of all that is below the end of the committed log, there."""
     log = evidence.committed_log
-    return evidence.voters.since(max(offset, log.end - 1 if log else 0))
+    return max(offset, log.end - 1 if log else 0)
 
 
 def _highest_high_watermark(evidence: Evidence) -> int | None:
