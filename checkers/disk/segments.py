@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from checkers.disk.batches import Scan, scan
 from checkers.disk.fields import DamagedError
 from checkers.disk.files import read_leader_epochs
@@ -48,25 +46,25 @@ class LogFiles:
 
     def _follow(self, path: Path, found: Scan) -> None:
         self.end = max(self.end, int(path.stem))
-        self.whole &= found.problem is None and bool(found.crc_ok.all())
-        bases, lasts = found.column("base_offset"), found.last_offsets
-        for number in np.flatnonzero(~found.crc_ok).tolist():
-            self.problems.append(f"{self._where(path, found, number)}: wrong CRC")
-        whole = np.flatnonzero(found.crc_ok)
-        ends = np.concatenate([[self.end], lasts[whole] + 1])
-        for at in np.flatnonzero(bases[whole] != ends[:-1]).tolist():
-            where = self._where(path, found, int(whole[at]))
-            self.problems.append(f"{where}: the log ended at {ends[at]} before it")
-        self.end = int(ends[-1])
-        epochs, firsts = np.unique(found.column("epoch")[whole], return_index=True)
-        for epoch, first in zip(epochs.tolist(), bases[whole][firsts].tolist(), strict=True):
-            self.epochs.setdefault(epoch, first)
+        columns = (found.column("base_offset"), found.last_offsets, found.column("epoch"))
+        rows = zip(
+            *(each.tolist() for each in (found.positions, found.crc_ok, *columns)), strict=True
+        )
+        for position, crc_ok, base, last, epoch in rows:
+            if crc_ok:
+                if base != self.end:
+                    self._note(path, position, base, f"the log ended at {self.end} before it")
+                self.end = last + 1
+                self.epochs.setdefault(epoch, base)
+            else:
+                self._note(path, position, base, "wrong CRC")
+                self.whole = False
         if found.problem is not None:
             self.problems.append(f"{path.name}: {found.problem}")
+            self.whole = False
 
-    def _where(self, path: Path, found: Scan, number: int) -> str:
-        base = found.column("base_offset")[number]
-        return f"{path.name} position {found.positions[number]} (offset {base})"
+    def _note(self, path: Path, position: int, base: int, what: str) -> None:
+        self.problems.append(f"{path.name} position {position} (offset {base}): {what}")
 
     def _compare_epochs(self) -> None:
         """The checkpoint may lag behind the log after a crash, but may not contradict it."""
