@@ -1,126 +1,23 @@
 """IncrementalAlterConfigs (KIP-339) and DescribeConfigs: what controllers alone can be asked."""
 
-from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 
-from node.errors import ErrorCode
-from node.lazy_dataclass import dataclass
 from node.wire.api import Api
+from node.wire.config_messages import AlterConfigsRequest as AlterConfigsRequest
+from node.wire.config_messages import AlterConfigsResponse as AlterConfigsResponse
+from node.wire.config_messages import ConfigChange as ConfigChange
+from node.wire.config_messages import ConfigEntry as ConfigEntry
+from node.wire.config_messages import ConfigSource as ConfigSource
+from node.wire.config_messages import ConfigType as ConfigType
+from node.wire.config_messages import DescribeConfigsRequest as DescribeConfigsRequest
+from node.wire.config_messages import DescribeConfigsResponse as DescribeConfigsResponse
+from node.wire.config_messages import ResourceChange as ResourceChange
+from node.wire.config_messages import ResourceDescription as ResourceDescription
+from node.wire.config_messages import ResourceQuery as ResourceQuery
+from node.wire.config_messages import ResourceResult as ResourceResult
 from node.wire.entities import NO_THROTTLE, our_error
-
-
-class ConfigSource(IntEnum):
-    """Who said a value, as the protocol numbers it (`DescribeConfigsResponse.ConfigSource`)."""
-
-    UNKNOWN = 0
-    TOPIC = 1
-    BROKER = 2
-    CLUSTER = 3  # for all brokers
-    STARTED_WITH = 4
-    DEFAULT = 5
-    METRICS = 7
-
-    @classmethod
-    def _missing_(cls, _: object) -> "ConfigSource":
-        """Newer than this node, or nonsense, in somebody's answer."""
-        return cls.UNKNOWN
-
-
-class ConfigType(IntEnum):
-    """What a value is (KIP-569); told from version 3 on."""
-
-    UNKNOWN = 0
-    BOOLEAN = 1
-    STRING = 2
-    INT = 3
-    SHORT = 4
-    LONG = 5
-    DOUBLE = 6
-    LIST = 7
-    CLASS = 8
-    PASSWORD = 9
-
-    @classmethod
-    def _missing_(cls, _: object) -> "ConfigType":
-        """Newer than this node, or nonsense, in somebody's answer."""
-        return cls.UNKNOWN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigChange:
-    """One operation of IncrementalAlterConfigs. 0 SET, 1 DELETE, 2 APPEND, 3 SUBTRACT."""
-
-    name: str
-    operation: int
-    value: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceChange:
-    type: int
-    name: str
-    changes: tuple[ConfigChange, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterConfigsRequest:
-    resources: tuple[ResourceChange, ...]
-    validate_only: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceResult:
-    type: int
-    name: str
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterConfigsResponse:
-    results: tuple[ResourceResult, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceQuery:
-    """`keys=None` asks for every key."""
-
-    type: int
-    name: str
-    keys: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeConfigsRequest:
-    resources: tuple[ResourceQuery, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigEntry:
-    name: str
-    value: str | None
-    source: ConfigSource
-    type: ConfigType = ConfigType.UNKNOWN
-
-    @property
-    def is_default(self) -> bool:
-        """Nobody set it; the value is what the schema says."""
-        return self.source is ConfigSource.DEFAULT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceDescription:
-    type: int
-    name: str
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-    entries: tuple[ConfigEntry, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeConfigsResponse:
-    results: tuple[ResourceDescription, ...]
+from node.wire.packed_configs import pack_altered, pack_described, unpack_alter
 
 
 def _read_alter(entity: Any) -> AlterConfigsRequest:
@@ -256,9 +153,11 @@ INCREMENTAL_ALTER_CONFIGS = Api(
     max_version=1,
     request=AlterConfigsRequest,
     read_request=_read_alter,
+    unpack_request=unpack_alter,
     write_request=_write_alter,
     read_response=_read_alter_response,
     write_response=_write_alter_response,
+    pack_response=pack_altered,
 )
 DESCRIBE_CONFIGS = Api(
     key=32,
@@ -271,4 +170,5 @@ DESCRIBE_CONFIGS = Api(
     write_request=_write_describe,
     read_response=_read_describe_response,
     write_response=_write_describe_response,
+    pack_response=pack_described,
 )

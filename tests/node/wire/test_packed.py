@@ -10,6 +10,17 @@ from node.errors import ErrorCode
 from node.ids import NO_EPOCH, NO_NODE, ZERO_UUID, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.wire.api import Api
 from node.wire.apis import BY_REQUEST, Request, Response
+from node.wire.configs import (
+    DESCRIBE_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+    AlterConfigsResponse,
+    ConfigEntry,
+    ConfigSource,
+    ConfigType,
+    DescribeConfigsResponse,
+    ResourceDescription,
+    ResourceResult,
+)
 from node.wire.fetch import FETCH, NO_HIGH_WATERMARK, FetchRequest, FetchResponse
 from node.wire.frames import (
     decode_request,
@@ -127,6 +138,38 @@ PRODUCED = st.builds(
     ).map(tuple),
 )
 
+INT8 = st.integers(-(2**7), 2**7 - 1)
+TEXTS = st.text(max_size=8) | st.integers(124, 130).map("x".__mul__)
+MESSAGES = st.none() | TEXTS
+ALTERED = st.builds(
+    AlterConfigsResponse,
+    results=st.lists(
+        st.builds(ResourceResult, type=INT8, name=TEXTS, error=ERRORS, message=MESSAGES),
+        max_size=3,
+    ).map(tuple),
+)
+ENTRIES = st.builds(
+    ConfigEntry,
+    name=TEXTS,
+    value=MESSAGES,
+    source=st.sampled_from(ConfigSource),
+    type=st.sampled_from(ConfigType),
+)
+DESCRIBED = st.builds(
+    DescribeConfigsResponse,
+    results=st.lists(
+        st.builds(
+            ResourceDescription,
+            type=INT8,
+            name=TEXTS,
+            error=ERRORS,
+            message=MESSAGES,
+            entries=(st.lists(ENTRIES, max_size=3) | ENTRIES.map(lambda it: [it] * 127)).map(tuple),
+        ),
+        max_size=3,
+    ).map(tuple),
+)
+
 
 def header_of(api: Api, version: int) -> RequestHeader:
     return RequestHeader(api_key=api.key, api_version=version, correlation_id=7, client_id="c")
@@ -169,6 +212,30 @@ def test_so_has_what_that_is_answered(message: PartitionsFetchResponse, version:
 @given(PRODUCED, versions(PRODUCE))
 def test_so_has_what_producers_are_answered(message: ProduceResponse, version: int) -> None:
     hold_response(PRODUCE, message, version)
+
+
+@given(ALTERED, versions(INCREMENTAL_ALTER_CONFIGS))
+def test_so_has_what_is_told_of_configs_that_were_altered(
+    message: AlterConfigsResponse, version: int
+) -> None:
+    hold_response(INCREMENTAL_ALTER_CONFIGS, message, version)
+
+
+@given(DESCRIBED, versions(DESCRIBE_CONFIGS))
+def test_so_has_a_description_of_configs(message: DescribeConfigsResponse, version: int) -> None:
+    hold_response(DESCRIBE_CONFIGS, message, version)
+
+
+def test_what_clients_are_told_of_configs_is_packed() -> None:
+    altered = AlterConfigsResponse(results=(ResourceResult(type=16, name="register"),))
+    header = header_of(INCREMENTAL_ALTER_CONFIGS, 1)
+    assert packed_response(INCREMENTAL_ALTER_CONFIGS, header, altered) is not None
+    entry = ConfigEntry(name="interval.ms", value="7", source=ConfigSource.METRICS)
+    described = DescribeConfigsResponse(
+        results=(ResourceDescription(type=16, name="register", entries=(entry,)),)
+    )
+    header = header_of(DESCRIBE_CONFIGS, 4)
+    assert packed_response(DESCRIBE_CONFIGS, header, described) is not None
 
 
 def test_what_followers_send_is_packed() -> None:

@@ -11,10 +11,25 @@ from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId
 from node.wire import frames
-from node.wire.apis import BY_KEY, OutgoingRequest
+from node.wire.apis import BY_KEY, Request
+from node.wire.configs import (
+    INCREMENTAL_ALTER_CONFIGS,
+    AlterConfigsRequest,
+    ConfigChange,
+    ResourceChange,
+)
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
 from node.wire.malformed_frame import MalformedFrame
-from tests.node.wire.test_packed import ANSWERS, FETCHES, USUAL, header_of, versions
+from tests.node.wire.test_packed import (
+    ANSWERS,
+    FETCHES,
+    INT8,
+    MESSAGES,
+    TEXTS,
+    USUAL,
+    header_of,
+    versions,
+)
 
 TOLD = FetchResponse(
     leader=NodeId(1),
@@ -24,8 +39,31 @@ TOLD = FetchResponse(
     leader_endpoint=Endpoint(name="", host="node-1", port=9101),
 )
 LONG_WAY: dict[int, Any] = {
-    FETCH.key: replace(FETCH, unpack_request=lambda *_: None, unpack_response=lambda *_: None)
+    api.key: replace(api, unpack_request=lambda *_: None, unpack_response=lambda *_: None)
+    for api in (FETCH, INCREMENTAL_ALTER_CONFIGS)
 }
+CHANGES = st.builds(ConfigChange, name=TEXTS, operation=INT8, value=MESSAGES)
+RESOURCES = st.builds(
+    ResourceChange,
+    type=INT8,
+    name=TEXTS,
+    changes=(st.lists(CHANGES, max_size=3) | CHANGES.map(lambda it: [it] * 127)).map(tuple),
+)
+ALTERS = st.builds(
+    AlterConfigsRequest,
+    resources=st.lists(RESOURCES, min_size=1, max_size=2).map(tuple),
+    validate_only=st.booleans(),
+)
+USUAL_ALTER = AlterConfigsRequest(
+    resources=(
+        ResourceChange(
+            type=16,
+            name="register-3",
+            changes=(ConfigChange(name="interval.ms", operation=0, value="70123"),),
+        ),
+    ),
+    validate_only=False,
+)
 DAMAGE = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=2)
 CUT = st.integers(-3, 3)
 
@@ -52,7 +90,7 @@ def response_read(frame: bytes, version: int) -> object:
         return str(error)
 
 
-def fetch_in(version: int, message: OutgoingRequest) -> bytes:
+def asked_in(version: int, message: Request) -> bytes:
     return frames.encode_request(message, correlation_id=7, client_id="c", version=version)[1]
 
 
@@ -60,7 +98,7 @@ def fetch_in(version: int, message: OutgoingRequest) -> bytes:
 def test_a_request_is_read_alike(
     message: FetchRequest, version: int, damage: list[tuple[int, int]], cut: int
 ) -> None:
-    frame = damaged(fetch_in(version, message), damage, cut)
+    frame = damaged(asked_in(version, message), damage, cut)
     assert request_read(frame) == request_read(frame, LONG_WAY)
 
 
@@ -76,8 +114,27 @@ def test_a_response_is_read_alike(
         assert read == response_read(frame, version)
 
 
+@given(
+    st.just(USUAL_ALTER) | ALTERS,
+    st.just(INCREMENTAL_ALTER_CONFIGS.max_version) | versions(INCREMENTAL_ALTER_CONFIGS),
+    DAMAGE,
+    CUT,
+)
+def test_a_change_of_configs_is_read_alike(
+    message: AlterConfigsRequest, version: int, damage: list[tuple[int, int]], cut: int
+) -> None:
+    frame = damaged(asked_in(version, message), damage, cut)
+    assert request_read(frame) == request_read(frame, LONG_WAY)
+
+
+def test_what_clients_change_all_day_long_is_unpacked() -> None:
+    frame = asked_in(1, USUAL_ALTER)
+    unpack = INCREMENTAL_ALTER_CONFIGS.unpack_request
+    assert unpack(frame, len(frame) - _body_of(frame), 1) == USUAL_ALTER
+
+
 def test_what_replicas_say_all_day_long_is_unpacked() -> None:
-    frame = fetch_in(FETCH.max_version, USUAL)
+    frame = asked_in(FETCH.max_version, USUAL)
     assert FETCH.unpack_request(frame, len(frame) - _body_of(frame), 18) == USUAL
     for told in (TOLD, replace(TOLD, records=b"", leader_endpoint=None)):
         answer = frames.encode_response(header_of(FETCH, 18), told)
