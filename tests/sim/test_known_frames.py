@@ -6,6 +6,8 @@ from uuid import UUID
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chaos.cli import main
 from chaos.cluster.sim import known_frames
@@ -16,6 +18,7 @@ from node.ids import Epoch, NodeId
 from node.server.traces import encode_fields
 from node.trace import TRACE_FIELDS
 from node.wire import broker_frames
+from node.wire.describe_quorum import DescribeQuorumRequest
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.headers import RequestHeader
 from node.wire.partition_fetch import (
@@ -29,6 +32,7 @@ from tests.node.wire.sample_requests import REQUESTS
 from tests.sim.told_runs import told
 
 FETCH = next(each for each in REQUESTS if isinstance(each, FetchRequest))
+DESCRIBE = next(each for each in REQUESTS if isinstance(each, DescribeQuorumRequest))
 FETCHED = FetchResponse(epoch=Epoch(7), leader=NodeId(2), high_watermark=11, records=b"records")
 
 
@@ -95,6 +99,24 @@ def test_answers_of_the_same_bytes_are_what_was_asked_for() -> None:
     assert sent[0][1] == sent[1][1]
     for header, answer, fetched in sent:
         assert brokers.decode_response(header, answer) is fetched
+
+
+@given(st.integers(-(2**31), 2**31 - 1), st.integers(0, 60), st.integers(0, 255))
+def test_what_a_client_asks_again_is_known_under_its_own_number(
+    number: int, at: int, byte: int
+) -> None:
+    """Whatever bytes it has."""
+    for frames, plainly in zip(known_frames.known_frames(), (wire, broker_frames), strict=True):
+        asked = bytearray(wire.encode_request(DESCRIBE, correlation_id=1, client_id="c")[1])
+        known = frames.decode_request(bytes(asked))
+        asked[4:8] = number.to_bytes(4, "big", signed=True)
+        again = frames.decode_request(bytes(asked))
+        assert again == plainly.decode_request(bytes(asked))
+        assert (again[1] is known[1]) == (frames._fetch is FetchRequest)  # a broker hands it on
+        asked[at % len(asked)] = byte
+        assert said(frames.decode_request, bytes(asked)) == said(
+            plainly.decode_request, bytes(asked)
+        )
 
 
 @pytest.mark.parametrize("at", [5, -3, -1])

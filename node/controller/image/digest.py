@@ -70,22 +70,36 @@ class Postponed:
 
 
 class Digest:
-    """A `Counter`."""
+    """A `Counter`. It is seldom asked for, and the same entries change all the time: a short one is
+    hashed as it was and as it is when somebody asks, or when many wait for that."""
 
     def __init__(self) -> None:
         self._sum = 0
+        # By where they are: what stood there when all was hashed, and what does now.
+        self._changed: dict[tuple[int, str, str], tuple[str | None, str | None]] = {}
         self._loaded = Postponed()
         self._is_loading = False
 
     @property
     def value(self) -> int:
+        self._hash_changed()
         return (self._sum + self._loaded.value) % _DIGESTS
 
     def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
         if self._is_loading:
             self._loaded.count(kind, of, name, before, after)
-        else:
+            return
+        place = kind, of, name
+        hashed, _ = self._changed.get(place) or (before, None)
+        self._changed[place] = hashed, after
+        is_long = len(of) + len(name) + len(before or "") + len(after or "") > 2 * _SHORT
+        if is_long or len(self._changed) >= _KEPT:
+            self._hash_changed()
+
+    def _hash_changed(self) -> None:
+        for (kind, of, name), (before, after) in self._changed.items():
             self._sum += _added(kind, of, name, before, after)
+        self._changed.clear()
 
     def begin_loading(self) -> None:
         """What is counted from now on is hashed later."""
