@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from chaos.mutations.planted import Planted
 from node.effects import PersistElectionState
-from node.raft.quorum import Quorum
+from node.raft.known_quorum import KnownQuorum
 from node.raft.roles import Role, election_state
 
 
-def persist_no_vote(self: Quorum, role: Role) -> None:
+def persist_no_vote(self: KnownQuorum, role: Role) -> None:
     """A candidate's own vote is saved with the epoch of its candidacy; others' candidates' not."""
     state = election_state(role)
     if state.voted != self.key:
@@ -22,4 +22,4 @@ def persist_no_vote(self: Quorum, role: Role) -> None:
         self._outbox.emit(PersistElectionState(state=state))
 
 
-PLANTED = Planted(owner=Quorum, decision="persist", wrong=persist_no_vote)
+PLANTED = Planted(owner=KnownQuorum, decision="persist", wrong=persist_no_vote)

@@ -3,11 +3,11 @@
 
 from chaos.mutations.planted import Planted
 from node.ids import Offset
-from node.raft.quorum import Quorum
+from node.raft.known_quorum import KnownQuorum
 from node.raft.voter_set import VoterSet
 
 
-def once_committed(self: Quorum) -> VoterSet:
+def once_committed(self: KnownQuorum) -> VoterSet:
     """A majority of the old set may commit and elect what the new one knows nothing of. The first
     voters that a log names are not at stake: nothing can be committed without them."""
     known = self.committed or Offset(0)
@@ -17,4 +17,4 @@ def once_committed(self: Quorum) -> VoterSet:
     return in_force[-1] if known > first.offset and in_force else first.voters
 
 
-PLANTED = Planted(owner=Quorum, decision="voters", wrong=property(once_committed))
+PLANTED = Planted(owner=KnownQuorum, decision="voters", wrong=property(once_committed))

@@ -11,7 +11,8 @@ KIP-996). **DescribeQuorum** shows the leader's view to anybody (`quorum_descrip
 moment (`quorum_gauges`).
 
     role       roles.py       one frozen class each, holding only what is true in that role
-    moves      quorum.py      every transition, persisted and traced in order
+    moves      quorum.py      every transition, persisted and traced in order; known_quorum.py:
+               what can be asked of it
     deadlines  deadlines.py   what is due when, and what happens then; due_moves.py takes what is
     addresses  addresses.py   where other nodes are reached
     voters     voter_set, voter_history: who votes, from which offset on; asked of the log, which
