@@ -27,12 +27,12 @@ _CRC_END = 21
 MAGIC = 2
 _CONTROL = 0x20
 _CODEC_MASK = 0x07
-_REMEMBERED_BYTES = 1024
 _LOG_APPEND_TIME = 0x08
 # Of a batch of the metadata log; no codec, no transaction, no delete horizon.
 ATTRIBUTES = _CONTROL | _LOG_APPEND_TIME
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 
+_REMEMBERED, _REMEMBERED_BYTES = 1024, 1024  # batches whose values are kept, and the largest
 KeyValue = tuple[bytes | None, bytes | None]
 # What a record without key and headers has beside its value, at most: its length, its offset delta
 # and the value's length of five bytes each, and four bytes for the rest.
@@ -278,7 +278,7 @@ def _plain_values(data: bytes, count: int) -> tuple[bytes | None, ...] | None:
 
 
 # A follower looks at a batch three times: when it takes it, as it notes it, once it is committed.
-_remembered = lru_cache(maxsize=1024)(_plain_values)
+_remembered = lru_cache(_REMEMBERED)(_plain_values)
 
 
 def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:

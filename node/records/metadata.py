@@ -61,8 +61,8 @@ MetadataRecord = (
     | UnregisterBrokerRecord
 )
 KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
+_REMEMBERED, _REMEMBERED_BYTES = 512, 512  # values that are kept as records, and the largest
 _FRAME_VERSION = 1
-_REMEMBERED_BYTES = 512
 _FRAME_BYTES = 3  # of what is known: one each
 _KINDS_BY_FRAME: dict[bytes, type[MetadataRecord]] = {
     bytes((_FRAME_VERSION, kind.__record_type__, version)): kind
@@ -128,7 +128,7 @@ def _decode(value: bytes | None) -> MetadataRecord | UnknownRecord:
 
 
 # A follower looks at a record when it takes it, and once it is committed.
-_remembered = lru_cache(maxsize=512)(_decode)
+_remembered = lru_cache(_REMEMBERED)(_decode)
 
 
 def all_known(values: Sequence[bytes | None]) -> bool:

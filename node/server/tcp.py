@@ -145,7 +145,7 @@ class Connections:
             self._open[connection.id] = connection
             connection.active_ns = self._clock()
 
-    def bound(self) -> None:
+    def drop_largest(self) -> None:
         """As long as all hold too much, hang up on who holds most."""
         while self.held_bytes > self.most_bytes:
             max(self._dispensable(), key=lambda each: each.held_bytes).drop()
@@ -269,4 +269,4 @@ class Connection(asyncio.Protocol):
         self.held_bytes = held_bytes
         owner.held_bytes += more
         if owner.held_bytes > owner.most_bytes:
-            owner.bound()
+            owner.drop_largest()
