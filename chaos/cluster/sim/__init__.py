@@ -20,6 +20,7 @@
     sim_machine.py       a node's disk, clock and output over its lives
     sim_power_cuts.py    its power cuts, with evidence
     saved_machine.py     what a run keeps of it
+    sim_waits.py         what is waited for in it
     strike.py            when a fault hits: between any two effects, or two operations of a disk
     sim_cluster.py       all of it as `chaos.cluster.interface.Cluster`, with evidence
     invariants/          what must hold after every step, looked at from inside

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from chaos.cluster import fault_evidence
-from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
+from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.feature_levels import set_elr_level
 from chaos.cluster.interface import (
     Address,
@@ -21,7 +21,6 @@ from chaos.cluster.interface import (
     PowerCutMode,
     UnaskedEnd,
 )
-from chaos.cluster.probe import answers, brokers_known
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.known_frames import known_frames
 from chaos.cluster.sim.loop import VirtualLoop
@@ -32,6 +31,7 @@ from chaos.cluster.sim.sim_entrances import SimEntrances
 from chaos.cluster.sim.sim_links import SimLinks
 from chaos.cluster.sim.sim_machine import Machine, Site
 from chaos.cluster.sim.sim_power_cuts import SimPowerCuts
+from chaos.cluster.sim.sim_waits import until_brokers_know_each_other, until_it_answers, until_off
 from chaos.cluster.sim.strike import strike
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.kafka_settings import SettingError
@@ -49,10 +49,7 @@ from node.server.properties import parse_settings
 from node.server.property_values import ConfigError
 from node.storage.bootstrap import FormattedVoters
 
-ANSWERS_WITHIN_S = 30.0
-STOP_WITHIN_S = 10.0
 _BOOT_S = (0.05, 0.4)  # as containers take
-_POLL_S = 0.01
 _LOOK_AT_RATE_S = 0.01
 
 
@@ -134,7 +131,7 @@ class SimCluster(OfTarget[OwnNode]):
     async def create(self) -> None:
         await self.prepare()
         await asyncio.gather(*(self.start(node) for node in self._nodes))
-        await self._until_brokers_know_each_other()
+        await until_brokers_know_each_other(self._brokers(), self._loop)
 
     async def prepare(self) -> None:
         voters = self._voters()
@@ -158,9 +155,9 @@ class SimCluster(OfTarget[OwnNode]):
 
     async def until_ready(self) -> None:
         for node in self._nodes:
-            await self._until_it_answers(self.machines[node])
+            await until_it_answers(self.machines[node], self._loop)
             self._starts[node] = max(self._starts[node], 1)
-        await self._until_brokers_know_each_other()
+        await until_brokers_know_each_other(self._brokers(), self._loop)
 
     async def status(self, node: NodeId) -> NodeStatus:
         return self.machines[node].status
@@ -170,7 +167,7 @@ class SimCluster(OfTarget[OwnNode]):
         was_off = machine.status is NodeStatus.OFF
         if was_off:
             await self._boot(node)
-        await self._until_it_answers(machine)
+        await until_it_answers(machine, self._loop)
         self._starts[node] += was_off
         self._power_cuts.look_at_canary(node)
 
@@ -185,7 +182,7 @@ class SimCluster(OfTarget[OwnNode]):
             return True
         process.resume()
         process.terminate()
-        ended = await self._until_off(machine)
+        ended = await until_off(machine, self._loop)
         if not ended:
             machine.kill()
         return ended
@@ -322,6 +319,9 @@ class SimCluster(OfTarget[OwnNode]):
             if self.roles[node].is_controller
         )
 
+    def _brokers(self) -> list[Machine]:
+        return [self.machines[node] for node, roles in self.roles.items() if roles.is_broker]
+
     def _uuid(self) -> str:
         """An id in Kafka's text form."""
         return uuid_text(UUID(bytes=self._ids.randbytes(16), version=4))
@@ -336,39 +336,6 @@ class SimCluster(OfTarget[OwnNode]):
 
     def _fetch_timeout_ms(self) -> int:
         return self._config(next(iter(self._seats.values()))).timeouts.fetch_ms
-
-    async def _until_it_answers(self, machine: Machine) -> None:
-        deadline = self._loop.time() + ANSWERS_WITHIN_S
-        while not await answers(client_address(machine.node), 1.0):
-            if machine.status is NodeStatus.OFF:
-                code = machine.exit_code
-                raise DiedAtStartError(_words_of(machine, f"exited during startup (code {code})"))
-            if self._loop.time() > deadline:
-                raise ClusterError(
-                    _words_of(machine, f"does not answer within {ANSWERS_WITHIN_S:g} s")
-                )
-            await asyncio.sleep(_POLL_S)
-
-    async def _until_brokers_know_each_other(self) -> None:
-        """Registered, and not fenced."""
-        brokers = frozenset(node for node, roles in self.roles.items() if roles.is_broker)
-        deadline = self._loop.time() + ANSWERS_WITHIN_S
-        for node in sorted(brokers):
-            while not brokers <= await brokers_known(client_address(node), 1.0):
-                if self._loop.time() > deadline:
-                    what = f"does not tell of all brokers within {ANSWERS_WITHIN_S:g} s"
-                    raise ClusterError(_words_of(self.machines[node], what))
-                await asyncio.sleep(_POLL_S)
-
-    async def _until_off(self, machine: Machine) -> bool:
-        deadline = self._loop.time() + STOP_WITHIN_S
-        while machine.status is not NodeStatus.OFF and self._loop.time() < deadline:
-            await asyncio.sleep(_POLL_S)
-        return machine.status is NodeStatus.OFF
-
-
-def _words_of(machine: Machine, what: str) -> str:
-    return f"node {machine.node} {what}\n  the end of its log:\n{machine.last_words()}"
 
 
 def _seat(node: NodeId, directory_id: str) -> Seat:
