@@ -51,7 +51,7 @@ def test_whoever_finds_no_place_is_hung_up_on_and_places_come_back() -> None:
             assert outbox.drain() == []
         for kind, waiting in enumerate(kinds):
             assert waiting.all() == [(c, n) for c, (k, n) in expected.items() if k == kind]
-            assert bool(waiting) is bool(waiting.all())
+            assert list(waiting.requests.items()) == waiting.all()
     assert refused > 100
 
 

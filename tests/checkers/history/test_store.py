@@ -2,7 +2,9 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,11 +35,21 @@ def test_a_sealed_run_is_read_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_integers_are_delta_packed_and_strings_have_dictionaries(tmp_path: Path) -> None:
-    group = pq.ParquetFile(seal_run(tmp_path / "r", SMALL) / "ops.parquet").metadata.row_group(0)
-    by_name = {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
+    by_name = columns_of(seal_run(tmp_path / "r", SMALL) / "ops.parquet")
     assert "DELTA_BINARY_PACKED" in by_name["t0"].encodings
     assert "RLE_DICTIONARY" in by_name["key"].encodings
-    assert by_name["t0"].compression == "ZSTD"
+
+
+@pytest.mark.parametrize(("duration_s", "compression"), [(3, "UNCOMPRESSED"), (200, "ZSTD")])
+def test_long_tables_are_compressed(tmp_path: Path, duration_s: int, compression: str) -> None:
+    shape = replace(SMALL, duration_s=duration_s)
+    by_name = columns_of(seal_run(tmp_path / "r", shape) / "ops.parquet")
+    assert by_name["t0"].compression == compression
+
+
+def columns_of(path: Path) -> dict[str, Any]:
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    return {group.column(i).path_in_schema: group.column(i) for i in range(group.num_columns)}
 
 
 def test_what_was_cut_is_told_to_the_reader(tmp_path: Path) -> None:
