@@ -129,7 +129,7 @@ class SimProcess:
         """Something came in from outside; it is looked at when the process next looks."""
         if self.exit_code is None:
             self._inbox.append(callback)
-            if not (self._is_scheduled or self.is_paused):
+            if not (self._is_scheduled or self.is_paused):  # as `_wake`, without a call
                 self._is_scheduled = True
                 self._around.loop.soon(self._turn)
 

@@ -32,7 +32,8 @@ class WatchedVoters:
         self._acknowledged = (Epoch(0), 0)  # how many changes, as the leader of an epoch
 
     def after_step(self) -> None:
-        """Its log or its belief may be another one; who waits for a change, longer."""
+        """Its log or its belief may be another one now, and who asked for a change may have waited
+        for too long."""
         log, view = self._replica.log, self._view
         voters = view.voters
         if voters is not self._voters or log.naming is not self._naming:
