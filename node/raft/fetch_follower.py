@@ -49,7 +49,7 @@ class FollowerFetch:
 
     def send(self, mono_ns: int) -> None:
         """One Fetch at a time, and none while a snapshot is fetched."""
-        is_fetching = self._peers.is_fetching and self._hang_up_on_others()
+        is_fetching = self._hang_up_on_others()
         role = self._quorum.role
         if is_fetching or not isinstance(role, _FETCHING):
             return

@@ -61,7 +61,6 @@ class Peers:
         self._servers = {server_key(number): at for number, at in enumerate(servers)}
         self._peers: dict[ReplicaKey, _Peer] = {}  # in the order of keys
         self._by_channel: dict[ChannelId, _Peer] = {}
-        self._fetches: dict[ReplicaKey, FetchRequest] = {}  # of what is outstanding
         self._request_timeout_ns = quorum.timeouts.request_ms * MS
         self._retry_backoff_ns = quorum.timeouts.retry_backoff_ms * MS
         self._next_correlation_id = 0
@@ -91,14 +90,14 @@ class Peers:
             if (peer := peers.get(key) or self._meet(key)).ready_at_ns == 0 and not peer.outstanding
         ]
 
-    @property
-    def is_fetching(self) -> bool:
-        """Is any Fetch out?"""
-        return bool(self._fetches)
-
     def fetching_from(self) -> list[tuple[ReplicaKey, FetchRequest]]:
         """Fetches that are out, in the order of keys; one a voter at most."""
-        return sorted(self._fetches.items())
+        out = []
+        for peer in self._peers.values():
+            for request in peer.outstanding.values():
+                if isinstance(request, FetchRequest):
+                    out.append((peer.key, request))
+        return out
 
     def send_at(self, key: ReplicaKey, at: Endpoint, request: Sent, mono_ns: int) -> None:
         """Send to where somebody said that it is; over a new connection, for the one that there is
@@ -118,8 +117,6 @@ class Peers:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) % 2**31
         peer.outstanding[correlation_id] = request
-        if isinstance(request, FetchRequest):
-            self._fetches[peer.key] = request
         due_ns = peer.deadlines_ns[correlation_id] = mono_ns + self._request_timeout_ns
         if self._due_ns is not None and due_ns < self._due_ns:
             self._due_ns = due_ns
@@ -150,10 +147,7 @@ class Peers:
         due_ns = peer.deadlines_ns.pop(correlation_id, None)
         if due_ns == self._due_ns:
             self._due_ns = None
-        request = peer.outstanding.pop(correlation_id, None)
-        if isinstance(request, FetchRequest):
-            del self._fetches[peer.key]
-        return request
+        return peer.outstanding.pop(correlation_id, None)
 
     def made_sense(self, channel: ChannelId) -> None:
         """What was answered over it, that is; an answer alone is no success."""
@@ -220,5 +214,4 @@ class Peers:
     def _forget(self, peer: _Peer) -> None:
         peer.outstanding.clear()
         peer.deadlines_ns.clear()
-        self._fetches.pop(peer.key, None)
         self._due_ns = None
