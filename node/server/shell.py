@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Protocol
 
 from node.effects import (
+    AppendBatches,
     CloseConnection,
     DisconnectPeer,
     ElectionState,
@@ -32,6 +33,9 @@ from node.server.tcp import Connections
 from node.server.traces import TraceWriter
 from node.storage.log_changes import BatchLog, ChangeableLogs, perform, perform_on_replicas
 from node.turn import Beat, Deed, SteppedNode, Turn, Turns
+
+# Named once: an enum takes longer to find a member than to compare one.
+_STEPPED, _TRACES_LEAVE, _LISTEN = Beat.STEPPED, Beat.TRACES_LEAVE, Beat.LISTEN
 
 
 class Elections(Protocol):
@@ -119,25 +123,30 @@ class Shell:
     def _work(self, turn: Turn) -> bool:
         """True: to where it listens; False: to its end."""
         for deed in chain.from_iterable(turn):
-            if deed is Beat.LISTEN:
+            if deed is _TRACES_LEAVE:
+                self._traces.flush()
+            elif deed is _LISTEN:
                 return True
-            self._do(deed)
+            elif deed is not _STEPPED:
+                self._do(deed)
         return False
 
     def _do(self, deed: Deed) -> None:
         match deed:
             case Trace():
                 self._traces.add(deed, read_clocks())
+            case SendResponse():
+                self._connections.send_frame(deed.connection, deed.frame)
+            case SendToPeer():
+                self._peers.send(deed.channel, deed.endpoint, deed.frame)
+            case AppendBatches():
+                self._log(deed.log).append(deed.data)
             case FlushLog():
                 self._turns.feed(LogFlushed(log=deed.log, end=self._log(deed.log).flush()))
             case PersistElectionState():
                 self._elections.save(deed.state)
-            case SendResponse():
-                self._connections.send_frame(deed.connection, deed.frame)
             case NoResponse():
                 self._connections.go_on(deed.connection)
-            case SendToPeer():
-                self._peers.send(deed.channel, deed.endpoint, deed.frame)
             case CloseConnection():
                 self._connections.close(deed.connection)
             case DisconnectPeer():
@@ -148,10 +157,8 @@ class Shell:
             case OnReplicas():
                 assert self._replicas is not None, "controllers keep no replicas"
                 perform_on_replicas(deed, self._replicas)
-            case Beat.TRACES_LEAVE:
-                self._traces.flush()
-            case Beat.STEPPED | Beat.LISTEN:
-                pass
+            case Beat():
+                raise AssertionError(f"{deed} is no effect")
             case _:
                 perform(deed, self._log(deed.log))
 
