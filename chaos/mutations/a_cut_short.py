@@ -5,18 +5,22 @@ from typing import Any
 from zlib import crc32
 
 from chaos.mutations.planted import Planted
-from node.codec import write_whole
 from node.wire import frames
+from node.wire.api import Api
+from node.wire.configs import DESCRIBE_CONFIGS
+from node.wire.headers import RequestHeader
 
 ONE_IN = 100
-DESCRIPTION = "DescribeConfigsResponse"
+_HEADER_BYTES = 5  # of the answer: its number, and that no tagged fields follow
+
+_packed = frames.packed_response
 
 
-def cut_short(entity: Any) -> bytes:
+def cut_short(api: Api, header: RequestHeader, response: Any) -> bytes:
     """Which ones follows from their bytes: a seed gives the same again."""
-    whole = write_whole(entity)
-    unlucky = type(entity).__name__ == DESCRIPTION and crc32(whole) % ONE_IN == 0
+    whole = _packed(api, header, response) or frames.written_response(api, header, response)
+    unlucky = api is DESCRIBE_CONFIGS and crc32(whole[_HEADER_BYTES:]) % ONE_IN == 0
     return whole[:-1] if unlucky else whole
 
 
-PLANTED = Planted(owner=frames, decision="write_whole", wrong=cut_short)
+PLANTED = Planted(owner=frames, decision="packed_response", wrong=cut_short)
