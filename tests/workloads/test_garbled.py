@@ -36,39 +36,49 @@ LOGS = AppendOptions(
 )
 
 
-async def registers(pass_on: PassOn, history: ListedHistory) -> None:
+async def registers(pass_on: PassOn, history: ListedHistory, garbled: str = "") -> None:
+    """Until there is also a malformed answer to an operation of each of these kinds."""
     cluster = FakeCluster()
     await cluster.create()
     entries = {int(n): ClientEntry(host=a.host, port=a.port) for n, a in cluster.bootstrap.items()}
     driver = TappedDriver(TcpDriver(entries, history.malformed.append), pass_on)
     workload = RegisterWorkload(driver, history, seed=1, options=REGISTERS)
     try:
-        await _until_enough(workload.run, workload.stop, history)
+        await _until_enough(workload.run, workload.stop, history, garbled)
         await workload.read_all(1.0)
     finally:
         await workload.close()
         await cluster.destroy()
 
 
-async def logs(pass_on: PassOn, history: ListedHistory) -> None:
+async def logs(pass_on: PassOn, history: ListedHistory, garbled: str = "") -> None:
+    """As `registers`."""
     async with FakeBrokers() as brokers:
         driver = TappedDriver(TcpDriver(brokers.entries, history.malformed.append), pass_on)
         workload = AppendWorkload(driver, history, seed=1, options=LOGS)
         try:
-            await _until_enough(workload.run, workload.stop, history)
+            await _until_enough(workload.run, workload.stop, history, garbled)
             await workload.read_all(1.0)
         finally:
             await workload.close()
 
 
 async def _until_enough(
-    run: Callable[[], Awaitable[None]], stop: Callable[[], None], history: ListedHistory
+    run: Callable[[], Awaitable[None]],
+    stop: Callable[[], None],
+    history: ListedHistory,
+    garbled: str,
 ) -> None:
     """Raises whatever ended a client."""
+
+    def is_enough() -> bool:
+        kinds = {each.f for each in history.operations if _is_malformed(each.error)}
+        return len(history.operations) >= 600 and kinds.issuperset(garbled.split())
+
     running = asyncio.ensure_future(run())
     try:
         async with asyncio.timeout(20):
-            while len(history.operations) < 600 and not running.done():
+            while not (is_enough() or running.done()):
                 await asyncio.sleep(0.01)
         stop()
         await running
@@ -110,7 +120,7 @@ def test_an_answer_damaged_at_any_byte_is_legal_or_malformed() -> None:
 def test_clients_of_registers_go_on_and_record_each_answer_that_they_cannot_read(seed: int) -> None:
     history = ListedHistory()
     garbler = Garbler(random.Random(seed), 0.2)
-    asyncio.run(registers(garbler.pass_on, history))
+    asyncio.run(registers(garbler.pass_on, history, "read write"))
     _told_as_they_are(history, garbler)
     reads = [each for each in history.of("read", EventType.FAIL) if _is_malformed(each.error)]
     assert reads, "what was read is not known, and nothing was changed"
@@ -122,7 +132,7 @@ def test_clients_of_registers_go_on_and_record_each_answer_that_they_cannot_read
 def test_clients_of_logs_go_on_and_record_each_answer_that_they_cannot_read(seed: int) -> None:
     history = ListedHistory()
     garbler = Garbler(random.Random(seed), 0.1)
-    asyncio.run(logs(garbler.pass_on, history))
+    asyncio.run(logs(garbler.pass_on, history, "send poll"))
     _told_as_they_are(history, garbler)
     told = [each for each in history.operations if _is_malformed(each.error)]
     assert {
