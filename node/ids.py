@@ -75,7 +75,7 @@ class ReplicaKey:
         return self.id
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)  # no more: whoever asks to be added may have our id, and as many directories
 def one_key(key: ReplicaKey) -> ReplicaKey:
     """The same object for all keys that are equal: a dictionary finds it without a comparison."""
     return key

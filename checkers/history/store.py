@@ -31,7 +31,7 @@ SCHEMA_VERSION = schema_version(TABLES)
 MANIFEST = "_manifest.json"
 VERDICT = "verdict.json"  # only of a sealed run
 EVENTS = "events-*.jsonl.zst"  # what the tables are made from, beside disks and traces
-_FEW_ROWS = 4096
+_SMALL_BYTES = 1 << 20
 
 ManifestValue = (
     int
@@ -102,9 +102,9 @@ def _write_table(
 
 
 def _encoded(table: pa.Table) -> pa.Buffer:
-    """To compress a short table takes as long as the rest, and saves some kilobytes."""
+    """To compress a small table takes as long as the rest, and saves some kilobytes."""
     into = pa.BufferOutputStream()
-    compression = "zstd" if table.num_rows > _FEW_ROWS else "none"
+    compression = "zstd" if table.nbytes > _SMALL_BYTES else "none"
     pq.write_table(table, into, compression=compression, **_encodings(table.schema))
     return into.getvalue()
 

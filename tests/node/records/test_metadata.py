@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.codec import UnencodableMessage, write_whole
+from node.records import metadata
 from node.records.metadata import (
     KINDS,
     AbortTransactionRecord,
@@ -253,3 +254,13 @@ def test_the_last_known_leader_takes_no_byte_until_it_is_set(
 def test_each_kind_has_a_type_of_its_own() -> None:
     assert len({kind.__record_type__ for kind in KINDS}) == len(KINDS)
     assert all(RECORD_TYPES[kind.__record_type__] == kind.__name__ for kind in KINDS)
+
+
+def test_what_is_remembered_of_values_is_small_and_sound() -> None:
+    """A client that fills the log with large values fills no memory with them."""
+    large = ConfigRecord(resource_type=16, resource_name="a", name="b", value="x" * 600)
+    kept = metadata._remembered.cache_info().currsize
+    assert decode_metadata(encode_metadata(large)) == large
+    with pytest.raises(MalformedRecord):
+        decode_metadata(encode_metadata(replace(large, value="x"))[:-1])
+    assert metadata._remembered.cache_info().currsize == kept
