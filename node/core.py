@@ -167,7 +167,7 @@ class Core(Generic[R]):
         else:
             response = self.role.handle(connection, listener, request, now)
         if response is not None:
-            self._outbox.emit(ResponseTo(connection=connection, response=response))
+            self._outbox.emit(ResponseTo(connection, response))
         return self._finish(now)
 
     def on_garbled(self, connection: ConnectionId, reason: str, now: Now) -> list[Output]:
@@ -239,7 +239,8 @@ class Core(Generic[R]):
     def next_deadline_ns(self) -> int:
         """Asked for more often than there are steps, and changed by steps only."""
         if self._deadline_ns is None:
-            self._deadline_ns = min(self.raft.deadline_ns(), self.role.deadline_ns())
+            raft_ns, role_ns = self.raft.deadline_ns(), self.role.deadline_ns()
+            self._deadline_ns = raft_ns if raft_ns < role_ns else role_ns
         return self._deadline_ns
 
     # --- the end of every step ---

@@ -173,7 +173,7 @@ class FlushLog:
     log: LogId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SendResponse:
     connection: ConnectionId
     frame: bytes
@@ -194,7 +194,7 @@ class CloseConnection:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SendToPeer:
     """Send a request over a channel: one connection, opened to `endpoint` if there is none."""
 
@@ -213,7 +213,7 @@ class DisconnectPeer:
 TraceValue = int | str | bool | None | list[dict[str, int | str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One line of the node's own account (`node.trace` says which, and with which fields)."""
 

@@ -8,7 +8,7 @@ from node.ids import ChannelId, ConnectionId, LogId, Offset
 from node.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FrameReceived:
     """A request arrived on a connection that somebody opened to us.
 
@@ -27,7 +27,7 @@ class ConnectionClosed:
     connection: ConnectionId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PeerFrameReceived:
     """A response arrived over a channel."""
 
@@ -42,7 +42,7 @@ class PeerDisconnected:
     channel: ChannelId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LogFlushed:
     """Everything below `end` is durable. The answer to `FlushLog`; one flush may serve many."""
 

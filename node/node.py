@@ -190,14 +190,14 @@ class Node(Generic[R]):
             # Nothing that could be said is true: whoever asked is told nothing.
             return self._hang_up(CloseConnection(connection=output.connection, reason=str(error)))
         self._forget(output.connection)
-        return [SendResponse(connection=output.connection, frame=frame)]
+        return [SendResponse(output.connection, frame)]
 
     def _hang_up(self, close: CloseConnection) -> list[Effect]:
         header = self._forget(close.connection)
         if header is None:
             return [close]  # what it sent was no request
         received: dict[str, TraceValue] = {"api": header.api_key, "version": header.api_version}
-        return [Trace(event="n.unanswered", fields={**received, "reason": close.reason}), close]
+        return [Trace("n.unanswered", {**received, "reason": close.reason}), close]
 
     def _forget(self, connection: ConnectionId) -> RequestHeader | None:
         """It is answered, or nobody waits; what it asked, if anything."""
@@ -210,4 +210,4 @@ class Node(Generic[R]):
             output.request, correlation_id=output.correlation_id, client_id=self._client_id
         )
         self._outgoing.setdefault(output.channel, {})[output.correlation_id] = header
-        return SendToPeer(channel=output.channel, endpoint=output.endpoint, frame=frame)
+        return SendToPeer(output.channel, output.endpoint, frame)

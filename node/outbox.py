@@ -7,7 +7,7 @@ from node.lazy_dataclass import dataclass
 from node.wire.apis import OutgoingRequest, Response
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ResponseTo:
     """To the request that is being handled on an incoming connection."""
 
@@ -36,7 +36,7 @@ class Outbox:
         self._outputs.append(output)
 
     def trace(self, event: str, **fields: TraceValue) -> None:
-        self._outputs.append(Trace(event=event, fields=fields))
+        self._outputs.append(Trace(event, fields))
 
     def drain(self) -> list[Output]:
         outputs, self._outputs = self._outputs, []

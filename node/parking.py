@@ -35,12 +35,12 @@ class Parking:
 
     def respond(self, connection: ConnectionId, response: Response) -> None:
         del self._taken[connection]
-        self._outbox.emit(ResponseTo(connection=connection, response=response))
+        self._outbox.emit(ResponseTo(connection, response))
 
     def send_frame(self, connection: ConnectionId, frame: bytes) -> None:
         """As `answer`, with what somebody else made of it."""
         del self._taken[connection]
-        self._outbox.emit(SendResponse(connection=connection, frame=frame))
+        self._outbox.emit(SendResponse(connection, frame))
 
     def hang_up(self, connection: ConnectionId, reason: str) -> None:
         del self._taken[connection]

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.array_types import Flags, Ints
+from checkers.array_types import Flags, Ints, Texts
 from checkers.evidence.partition_logs import codes
 from checkers.history.tables import NO_DIRECTORY
 from checkers.history.traces import fields_of
@@ -29,6 +29,7 @@ NOBODY = -1
 NONE = -(1 << 63)  # in a column: the line does not have it
 _NOT_SHOWN = ("t", "directory", "incarnation", "voted_directory", "replica_directory", "detail")
 _PROCESS = ("node", "directory", "incarnation")
+_RARE = 100  # lines of a kind
 NEED = "traces of the nodes (node_events)"
 
 
@@ -100,6 +101,7 @@ class TraceColumns:
         self._kinds: dict[tuple[str, ...], Flags] = {}
         self._columns: dict[str, Ints] = {}
         self._having: dict[tuple[str, str], Flags] = {}
+        self._texts: dict[str, Texts] = {}
         self._lines: dict[int, NodeEvent] = {}
 
     def __len__(self) -> int:
@@ -138,7 +140,9 @@ class TraceColumns:
 
     def texts(self, name: str, rows: Ints) -> list[str | None]:
         """A column of these rows that holds text."""
-        found: list[str | None] = self._table[name].take(self._at[rows]).to_pylist()
+        if name not in self._texts:
+            self._texts[name] = np.array(self._table[name].to_pylist(), dtype=object)[self._at]
+        found: list[str | None] = self._texts[name][rows].tolist()
         return found
 
     def line(self, row: int) -> NodeEvent:
@@ -147,13 +151,25 @@ class TraceColumns:
     def lines(self, rows: Iterable[int]) -> list[NodeEvent]:
         """The lines themselves, each made once."""
         wanted = [int(row) for row in rows]
+        if not self._lines:
+            self._make(self._of_rare_kinds())
         unknown = [row for row in wanted if row not in self._lines]
         if unknown:
-            found = self._table.take(self._at[unknown])
-            columns = [found[name].to_pylist() for name in NodeEvent._fields]
-            made = map(NodeEvent._make, zip(*columns, strict=True))
-            self._lines.update(zip(unknown, made, strict=True))
+            self._make(unknown)
         return [self._lines[row] for row in wanted]
+
+    def _of_rare_kinds(self) -> list[int]:
+        """Rows of which most will be asked for: to make them at once takes as long as to make
+        one."""
+        is_rare = np.bincount(self._event) <= _RARE
+        found: list[int] = np.flatnonzero(is_rare[self._event]).tolist()
+        return found
+
+    def _make(self, rows: list[int]) -> None:
+        found = self._table.take(self._at[rows])
+        columns = [found[name].to_pylist() for name in NodeEvent._fields]
+        made = map(NodeEvent._make, zip(*columns, strict=True))
+        self._lines.update(zip(rows, made, strict=True))
 
     @cached_property
     def lives(self) -> tuple["Life", ...]:
@@ -164,12 +180,20 @@ class TraceColumns:
         bounds = [*np.flatnonzero(changes).tolist(), len(self)]
         by_disk: dict[tuple[int, str], list[Process]] = {}
         for (begin, end), first in zip(pairwise(bounds), self.lines(bounds[:-1]), strict=True):
-            process = Process(self, begin, end, first.node, first.directory)
+            gap = self._gap(begin, end, first.node)
+            process = Process(self, begin, end, first.node, first.directory, gap)
             by_disk.setdefault((first.node, first.directory), []).append(process)
         return tuple(
             Life(self, found[0].begin, found[-1].end, node, directory, tuple(found))
             for (node, directory), found in by_disk.items()
         )
+
+    def _gap(self, begin: int, end: int, node: int) -> str | None:
+        seq = self.column("seq")[begin:end]
+        odd = np.flatnonzero(seq != np.arange(len(seq)))
+        if not len(odd):
+            return None
+        return f"node {node} has a trace with line {seq[odd[0]]} where {odd[0]} should be"
 
 
 def _in_order(table: pa.Table) -> Ints:
@@ -177,7 +201,7 @@ def _in_order(table: pa.Table) -> Ints:
 
     Disks and processes are in the order of their nodes, and of the time of their first line.
     """
-    kept = np.flatnonzero(_says_something(table).to_numpy())
+    kept = np.flatnonzero(_says_something(table))
     lines = table.select([*_PROCESS, "t", "seq"]).take(kept)
     by_time = np.lexsort([lines[name].to_numpy() for name in ("t", "node")])
     ranks = [_ranks(codes(lines, *names), by_time) for names in (_PROCESS, _PROCESS[:2])]
@@ -194,35 +218,31 @@ def _ranks(of: Ints, order: Ints) -> Ints:
     return found
 
 
-def _says_something(table: pa.Table) -> pa.ChunkedArray:
-    keep = pc.is_valid(table["seq"])
-    for name in (*_PROCESS, "t", "event"):
-        keep = pc.and_(keep, pc.is_valid(table[name]))
-    for event, fields in _REQUIRED.items():
-        for name in fields:
-            lacks = pc.and_(pc.equal(table["event"], event), pc.is_null(table[name]))
-            keep = pc.and_(keep, pc.invert(pc.fill_null(lacks, False)))
-    return keep
+def _says_something(table: pa.Table) -> Flags:
+    lacking = {name: table[name].is_null().to_numpy() for name in table.column_names}
+    silent = np.any([lacking[name] for name in (*_PROCESS, "seq", "t", "event")], axis=0)
+    events = table["event"].combine_chunks().dictionary_encode()
+    kinds = events.indices.fill_null(-1).to_numpy()
+    for kind, event in enumerate(events.dictionary.to_pylist()):
+        for name in _REQUIRED.get(event, ()):
+            silent |= (kinds == kind) & lacking[name]
+    found: Flags = ~silent
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process of a node: its lines are the rows from `begin` up to `end`, at least one."""
+    """One process of a node: its lines are the rows from `begin` up to `end`, at least one.
+
+    `gap`: which lines are missing in between; what needs their order cannot be judged then.
+    """
 
     traces: TraceColumns
     begin: int
     end: int
     node: int
     directory: str
-
-    @property
-    def gap(self) -> str | None:
-        """Which lines are missing in between; what needs their order cannot be judged then."""
-        seq = self.traces.column("seq")[self.begin : self.end]
-        odd = np.flatnonzero(seq != np.arange(len(seq)))
-        if not len(odd):
-            return None
-        return f"node {self.node} has a trace with line {seq[odd[0]]} where {odd[0]} should be"
+    gap: str | None
 
     @property
     def first_ns(self) -> int:

@@ -113,9 +113,7 @@ class LeaderFetch:
 
     def _refusal(self, request: FetchRequest) -> ErrorCode:
         epoch = self._quorum.epoch
-        if min(request.fetch_offset, request.epoch, request.last_epoch) < 0:
-            return ErrorCode.INVALID_REQUEST
-        if request.last_epoch > request.epoch:
+        if request.fetch_offset < 0 or not 0 <= request.last_epoch <= request.epoch:
             return ErrorCode.INVALID_REQUEST
         if request.epoch < epoch:
             return ErrorCode.FENCED_LEADER_EPOCH

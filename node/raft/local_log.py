@@ -7,7 +7,14 @@ from node.ids import METADATA_LOG, Epoch, LogPosition, Now, Offset, uuid_text
 from node.outbox import Outbox
 from node.raft.unreplayable import Unreplayable, first_unreplayable
 from node.raft.voter_history import VoterHistory, VotersSince
-from node.records.batch import Batch, BatchHeader, KeyValue, encode_batch, read_header
+from node.records.batch import (
+    Batch,
+    BatchHeader,
+    KeyValue,
+    encode_batch,
+    read_header,
+    split_batches,
+)
 from node.records.control import ControlRecord
 from node.records.metadata import UnknownRecord
 from node.storage.view import LogView
@@ -76,15 +83,15 @@ class LocalLog:
             timestamp_ms=now.wall_ns // 1_000_000,
             control=control,
         )
-        header = read_header(data)
-        self._append(data, [header], "leader")
-        return header
+        (batch,) = split_batches(data)
+        self._append(data, [batch], "leader")
+        return batch.header
 
     def append_as_follower(self, data: bytes, batches: Sequence[Batch]) -> None:
         """Write what the leader sent, bytes unchanged; `batches` are what they hold."""
         if self.unreplayable is None:
             self._note_unreplayable(first_unreplayable(batches))
-        self._append(data, [batch.header for batch in batches], "follower")
+        self._append(data, batches, "follower")
 
     def truncate(self, end: LogPosition, high_watermark: Offset, role: str) -> None:
         """Cut off what diverges. Never below what is committed: that would be lost."""
@@ -151,10 +158,11 @@ class LocalLog:
             self.unreplayable = found
             self.trace_unreplayable()
 
-    def _append(self, data: bytes, headers: Sequence[BatchHeader], role: str) -> None:
+    def _append(self, data: bytes, batches: Sequence[Batch], role: str) -> None:
         self.changes += 1
         self._outbox.emit(AppendBatches(log=METADATA_LOG, data=data))
-        for header in headers:
+        for batch in batches:
+            header = batch.header
             self._outbox.trace(
                 "q.append",
                 base=header.base_offset,
@@ -163,14 +171,10 @@ class LocalLog:
                 crc=header.crc,
                 role=role,
             )
-        last = headers[-1]
+        last = batches[-1].header
         self.end = LogPosition(epoch=last.leader_epoch, offset=last.next_offset)
-        position = 0
-        for header in headers:
-            following = position + header.size
-            batch = Batch(header=header, data=data[position:following])
+        for batch in batches:
             self._follow_voters(self._read(batch))
-            position = following
         self.flush()
 
     def _read(self, batch: Batch) -> VoterHistory:
@@ -196,5 +200,5 @@ def _whole_log(view: LogView) -> Iterator[Batch]:
         while position < len(data):
             header = read_header(data, position)
             following = position + header.size
-            yield Batch(header=header, data=data[position:following])
+            yield Batch(header, data[position:following])
             position, offset = following, header.next_offset

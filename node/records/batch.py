@@ -32,7 +32,9 @@ _LOG_APPEND_TIME = 0x08
 ATTRIBUTES = _CONTROL | _LOG_APPEND_TIME
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 
-_REMEMBERED, _REMEMBERED_BYTES = 1024, 1024  # batches whose values are kept, and the largest
+# What was found in some bytes is kept, of the newest so many and of none that are larger: a node
+# looks at a batch when it takes it, as it notes and writes it, and once it is committed.
+_REMEMBERED, _REMEMBERED_BYTES = 1024, 1024
 KeyValue = tuple[bytes | None, bytes | None]
 # What a record without key and headers has beside its value, at most: its length, its offset delta
 # and the value's length of five bytes each, and four bytes for the rest.
@@ -118,7 +120,7 @@ class Record:
     headers: tuple[tuple[bytes, bytes | None], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Batch:
     """A whole batch that passed `check_batch`, with its bytes."""
 
@@ -158,7 +160,9 @@ class Batch:
         header, values = self.header, None
         if not header.attributes & _CODEC_MASK:
             is_small = len(self.data) <= _REMEMBERED_BYTES
-            values = (_remembered if is_small else _plain_values)(self.data, header.record_count)
+            values = (_remembered_values if is_small else _plain_values)(
+                self.data, header.record_count
+            )
         return tuple(each.value for each in self.records_in_order()) if values is None else values
 
 
@@ -229,12 +233,26 @@ def split_batches(data: bytes) -> Iterator[Batch]:
     Raises DamagedBatch at the first that is torn or corrupt, after all before it were yielded:
     a receiver keeps those (Fetch may cut its last batch anywhere).
     """
+    if len(data) > _REMEMBERED_BYTES:
+        return _split(data)
+    try:
+        return iter(_remembered_batches(data))
+    except DamagedBatch:
+        return _split(data)
+
+
+def _split(data: bytes) -> Iterator[Batch]:
     position = 0
     while position < len(data):
         header = check_batch(data, position)
         end = position + header.size
-        yield Batch(header=header, data=data[position:end])
+        yield Batch(header, data[position:end])
         position = end
+
+
+@lru_cache(_REMEMBERED)
+def _remembered_batches(data: bytes) -> tuple[Batch, ...]:
+    return tuple(_split(data))
 
 
 def _encode_record(delta: int, key: bytes | None, value: bytes | None) -> bytes:
@@ -277,8 +295,7 @@ def _plain_values(data: bytes, count: int) -> tuple[bytes | None, ...] | None:
     return tuple(values) if len(values) == count and position == len(data) else None
 
 
-# A follower looks at a batch three times: when it takes it, as it notes it, once it is committed.
-_remembered = lru_cache(_REMEMBERED)(_plain_values)
+_remembered_values = lru_cache(_REMEMBERED)(_plain_values)
 
 
 def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:

@@ -88,7 +88,7 @@ class SnapshotReader:
             header = self._check(data, at)
             if header is None:
                 break
-            batch = Batch(header=header, data=data[at : at + header.size])
+            batch = Batch(header, data[at : at + header.size])
             at += header.size
             if header.is_control:
                 self._read_controls(batch)

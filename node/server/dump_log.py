@@ -59,7 +59,7 @@ def _lines(file: File) -> Iterator[str]:
         try:
             for position, header in scan_batches(file, start):
                 yield _batch_line(position, header)
-                batch = Batch(header=header, data=file.read(position, header.size))
+                batch = Batch(header, file.read(position, header.size))
                 yield from _record_lines(position, batch)
             return
         except DamagedBatch as damage:

@@ -69,7 +69,7 @@ class PeerLinks:
 
     def received(self, link: "PeerLink", frame: bytes) -> None:
         if self._links.get(link.channel) is link:
-            self._feed(PeerFrameReceived(channel=link.channel, frame=frame))
+            self._feed(PeerFrameReceived(link.channel, frame))
 
     def lost(self, link: "PeerLink") -> None:
         """Only the connection in use counts; one that was dropped may end when it likes."""

@@ -142,7 +142,7 @@ class Shell:
             case AppendBatches():
                 self._log(deed.log).append(deed.data)
             case FlushLog():
-                self._turns.feed(LogFlushed(log=deed.log, end=self._log(deed.log).flush()))
+                self._turns.feed(LogFlushed(deed.log, self._log(deed.log).flush()))
             case PersistElectionState():
                 self._elections.save(deed.state)
             case NoResponse():

@@ -119,7 +119,7 @@ class Connections:
     # --- what connections tell ---
 
     def received(self, connection: "Connection", frame: bytes) -> None:
-        event = FrameReceived(connection=connection.id, listener=connection.listener, frame=frame)
+        event = FrameReceived(connection.id, connection.listener, frame)
         if connection.listener in self._inner:
             self._feed(event)
         else:

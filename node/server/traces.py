@@ -21,10 +21,6 @@ def encode_fields(fields: Fields) -> bytes:
     return _ENCODER.encode(fields).encode()
 
 
-def _ignore(_trace: Trace, _now: Now) -> None:
-    pass
-
-
 class TraceWriter:
     """Numbers the lines of one life of the process and holds them until `flush`.
 
@@ -39,7 +35,7 @@ class TraceWriter:
         incarnation: UUID,
         sink: Sink,
         encode: Encode = encode_fields,
-        listen: Listen = _ignore,
+        listen: Listen | None = None,
     ) -> None:
         disk, life = uuid_text(key.directory), uuid_text(incarnation)
         # As it stands in every line.
@@ -52,12 +48,15 @@ class TraceWriter:
 
     def add(self, trace: Trace, now: Now) -> None:
         assert tuple(trace.fields) == TRACE_FIELDS[trace.event], trace
-        line = f'{{"ev":"{trace.event}",{self._identity},"seq":{self._sequence},'
-        line += f'"mono":{now.mono_ns},"wall":{now.wall_ns}'
+        line = (
+            f'{{"ev":"{trace.event}",{self._identity},"seq":{self._sequence},'
+            f'"mono":{now.mono_ns},"wall":{now.wall_ns}'
+        )
         rest = b"," + self._encode(trace.fields)[1:] if trace.fields else b"}"
         self._sequence += 1
         self._lines.append(line.encode() + rest)
-        self._listen(trace, now)
+        if self._listen is not None:
+            self._listen(trace, now)
 
     def flush(self) -> None:
         """Every line is with the reader when this returns."""

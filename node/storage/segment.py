@@ -7,7 +7,7 @@ from dataclasses import field
 
 from node.ids import LogPosition, Offset
 from node.lazy_dataclass import dataclass
-from node.records.batch import BatchHeader, check_batch
+from node.records.batch import BatchHeader, split_batches
 from node.storage.disk import File
 
 SUFFIX = ".log"
@@ -89,11 +89,11 @@ def accept_batches(data: bytes, last: LogPosition) -> list[BatchHeader]:
     are a broken invariant.
     """
     headers = []
-    position, end, epoch = 0, last.offset, last.epoch
-    while position < len(data):
-        header = check_batch(data, position)
+    end, epoch = last.offset, last.epoch
+    for batch in split_batches(data):
+        header = batch.header
         assert header.base_offset == end, f"offset {header.base_offset} at log end {end}"
         assert header.leader_epoch >= epoch, f"epoch {header.leader_epoch} after {epoch}"
         headers.append(header)
-        position, end, epoch = position + header.size, header.next_offset, header.leader_epoch
+        end, epoch = header.next_offset, header.leader_epoch
     return headers

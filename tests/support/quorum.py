@@ -209,7 +209,7 @@ class Quorum:
             BOOTSTRAP,
         )
         if self._watch is not None:
-            view = CoreView(core=member.core, log=member.log, disk=member)
+            view = CoreView(member.core, member.log, disk=member)
             member.life = self._watch.begin(member.key, view, self.now_ns)
         self._perform(member, member.core.start(self._now()))
 

@@ -63,7 +63,7 @@ class InvariantKeeper:
             post.let_in = self._brokers.begin_controller(found.key.id)
         try:
             if self._watch is not None:
-                view = CoreView(core=node.core, log=found.log, disk=disk)
+                view = CoreView(node.core, found.log, disk)
                 post.life = self._watch.begin(found.key, view, self.now_ns())
         except InvariantViolated as violated:
             self.tell(violated)

@@ -11,7 +11,7 @@ import contextvars
 import itertools
 import signal
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
@@ -40,6 +40,35 @@ class Internet(Protocol):
 
     async def dial(self, protocol: asyncio.BaseProtocol, host: str, port: int) -> asyncio.Transport:
         """Raises OSError where nobody listens; may take for ever."""
+
+
+class _Timer(asyncio.TimerHandle):
+    """As asyncio's, but for what that does in a loop that is debugged. Most are called off."""
+
+    def __init__(
+        self,
+        when: float,
+        callback: Callable[..., object],
+        args: Sequence[Any],
+        loop: asyncio.AbstractEventLoop,
+        context: contextvars.Context | None,
+    ) -> None:
+        self._when = when
+        self._callback = callback
+        self._args = args
+        self._loop = loop
+        self._context = contextvars.copy_context() if context is None else context
+        self._cancelled = self._scheduled = False
+        self._source_traceback = self._repr = None
+
+    def cancel(self) -> None:
+        """The loop drops it when it is due; what it would have called is let go of at once."""
+        self._cancelled = True
+        self._callback, self._args = _nothing, ()
+
+
+def _nothing() -> None:
+    """What a timer calls that was called off."""
 
 
 class _Task(asyncio.Task[T]):
@@ -113,7 +142,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Timers of one moment fire in the order in which they were set."""
-        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        timer = _Timer(when, callback, args, self, context)
         heappush(self._timers, (when, next(self._order), timer))
         return timer
 
@@ -135,9 +164,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """There is one thread; asyncio's own SIGINT handler asks in this way."""
         return self.call_soon(callback, *args, context=context)
 
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is dropped when it is due."""
-
     def _run_once(self) -> None:
         """Turns, until it is to stop: asyncio asks for one, and looks whether it is, in between.
 
@@ -158,8 +184,18 @@ class VirtualLoop(asyncio.BaseEventLoop):
                         handle()
                     elif not handle._cancelled:
                         handle._run()
-            else:
-                handle = self._jump()
+            elif timers:
+                when, _, handle = heappop(timers)
+                if not isinstance(handle, partial) and handle._cancelled:
+                    continue
+                if when > self.now:
+                    self.now = when
+                    self.elapsed_ns = round((when - START_S) * 1e9)
+                    self._turns = 0
+                else:
+                    self._turns += 1
+                    if self._turns > _MOST_TURNS:
+                        self._stand_still()
                 if timers and timers[0][0] <= self.now:
                     # What was asked for before any of them is called.
                     ready.append(handle)
@@ -169,25 +205,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
                     handle()
                 else:
                     handle._run()
+            else:
+                raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
             if self._stopping:
                 return
-
-    def _jump(self) -> "asyncio.TimerHandle | _Due":
-        """To the next moment; what it brings first."""
-        timers = self._timers
-        while timers:
-            when, _, timer = heappop(timers)
-            if isinstance(timer, partial) or not timer._cancelled:
-                if when > self.now:
-                    self.now = when
-                    self.elapsed_ns = round((when - START_S) * 1e9)
-                    self._turns = 0
-                else:
-                    self._turns += 1
-                    if self._turns > _MOST_TURNS:
-                        self._stand_still()
-                return timer
-        raise DeadlockError(f"at {self._said_now()} nothing is ready and no timer is set")
 
     def _stand_still(self) -> NoReturn:
         raise StandstillError(f"{_MOST_TURNS} turns, and it is still {self._said_now()}")

@@ -196,7 +196,9 @@ class Network:
         elif lane.is_stopped or end.is_dead:
             self._swallow(end, data)
         else:
-            end.arrived = max(self._loop.now + self._latency_s(lane), end.arrived)
+            arrived = self._loop.now + self._latency_s(lane)
+            if arrived > end.arrived:
+                end.arrived = arrived
             self._loop.at(end.arrived, self._arrive, end, data)
 
     def farewell(self, end: StreamEnd, error: Exception | None) -> None:

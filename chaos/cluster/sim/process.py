@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.sim.drive import LateFlush
@@ -55,11 +56,6 @@ from node.turn import Beat, Deed, Turn, Turns
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told or not
 
-_ON_SNAPSHOTS = (WriteSnapshot, FinishSnapshot, DeleteBeforeSnapshot, ReplaceLog)
-# The disk is.
-_WAITED_FOR = frozenset(
-    (TruncateLog, FlushLog, PersistElectionState, *_ON_SNAPSHOTS, *OnReplicas.__subclasses__())
-)
 # Named once: an enum takes longer to find a member than to compare one.
 _STEPPED, _TRACES_LEAVE, _LISTEN = Beat.STEPPED, Beat.TRACES_LEAVE, Beat.LISTEN
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
@@ -99,6 +95,17 @@ class SimProcess:
             config.inner_listeners,
         )
         self._peers = PeerLinks(self._turns.feed, self._dial)
+        # By type, for most deeds are of them; the disk is waited for while it does the others.
+        self._done_at_once: dict[type[Deed], Callable[[Any], None]] = {
+            Trace: self._trace,
+            SendResponse: self._send_response,
+            SendToPeer: self._send_to_peer,
+            AppendBatches: self._append,
+            NoResponse: self._respond_nothing,
+            CloseConnection: self._close,
+            DisconnectPeer: self._disconnect,
+            Stop: self._stop,
+        }
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
         self._is_scheduled = False
         self._is_told_to_stop = False
@@ -199,35 +206,35 @@ class SimProcess:
         """That turn, and others while there is something to do."""
         self._look()
         yield from self._take(turn)
-        is_due = self._is_due()
         while self.exit_code is None:
             if self._inbox:
                 self._look()
                 yield from self._take(self._turns.drain())
-                is_due = self._is_due()
-            elif is_due:
+            elif self._is_due():
                 yield from self._take(self._turns.time_out())
-                is_due = self._is_due()
-                if is_due:
+                if self._is_due():
                     yield _SPIN_NS
             else:
                 return
 
     def _take(self, turn: Turn) -> Iterator[int]:
+        done_at_once, between = self._done_at_once, self._around.between
         for deed in chain.from_iterable(turn):
-            if deed is _STEPPED:
+            do = done_at_once.get(type(deed))
+            if do is not None:
+                between()
+                do(deed)
+            elif deed is _STEPPED:
                 self._around.post.after_step(self._watched.outputs)
             elif deed is _TRACES_LEAVE:
                 self._traces.flush()
             elif deed is _LISTEN:
                 self._look()
-            elif type(deed) in _WAITED_FOR:
-                self._around.between()
+            else:
+                between()
                 if not self._begin_late(deed):
                     yield self._around.drive.sync_ns()
                     self._sync(deed)
-            else:
-                self._do(deed)
             if self.exit_code is not None:
                 return
 
@@ -254,7 +261,7 @@ class SimProcess:
         match deed:
             case FlushLog():
                 self._around.between()
-                self._turns.feed(LogFlushed(log=deed.log, end=self._logs[deed.log].flush()))
+                self._turns.feed(LogFlushed(deed.log, self._logs[deed.log].flush()))
             case TruncateLog():
                 if deed.log == ids.METADATA_LOG:
                     self._around.post.before_truncation(deed.end)
@@ -268,29 +275,31 @@ class SimProcess:
                 perform(deed, self._logs[deed.log])
             case OnReplicas():
                 self._logs.change(deed)
-
-    def _do(self, deed: Deed) -> None:
-        """What takes no time."""
-        self._around.between()
-        match deed:
-            case Trace():
-                self._traces.add(deed, self._around.clock.true())
-            case SendResponse():
-                self._connections.send_frame(deed.connection, deed.frame)
-            case SendToPeer():
-                self._peers.send(deed.channel, deed.endpoint, deed.frame)
-            case AppendBatches():
-                self._logs[deed.log].append(deed.data)
-            case NoResponse():
-                self._connections.go_on(deed.connection)
-            case CloseConnection():
-                self._connections.close(deed.connection)
-            case DisconnectPeer():
-                self._peers.disconnect(deed.channel)
-            case Stop():
-                self._stop(deed)
             case _:
-                raise AssertionError(f"{deed} is waited for")
+                raise AssertionError(f"{deed} takes no time")
+
+    # What takes no time.
+
+    def _trace(self, deed: Trace) -> None:
+        self._traces.add(deed, self._around.clock.true())
+
+    def _send_response(self, deed: SendResponse) -> None:
+        self._connections.send_frame(deed.connection, deed.frame)
+
+    def _send_to_peer(self, deed: SendToPeer) -> None:
+        self._peers.send(deed.channel, deed.endpoint, deed.frame)
+
+    def _append(self, deed: AppendBatches) -> None:
+        self._logs[deed.log].append(deed.data)
+
+    def _respond_nothing(self, deed: NoResponse) -> None:
+        self._connections.go_on(deed.connection)
+
+    def _close(self, deed: CloseConnection) -> None:
+        self._connections.close(deed.connection)
+
+    def _disconnect(self, deed: DisconnectPeer) -> None:
+        self._peers.disconnect(deed.channel)
 
     def _flush_late(self, log: ids.LogId, late: LateFlush) -> None:
         """At some moment of it what is written by then is durable; what the node hears of it at the
@@ -300,7 +309,7 @@ class SimProcess:
         def sync() -> None:
             end = self._logs[log].flush()
             self._around.post.after_sync()
-            told = LogFlushed(log=log, end=end)
+            told = LogFlushed(log, end)
             loop.at(began + late.told_ns / 1e9, self.hear, lambda: self._turns.feed(told))
 
         loop.at(began + late.synced_ns / 1e9, self.hear, sync)

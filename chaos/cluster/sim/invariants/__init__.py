@@ -76,7 +76,7 @@ partitions they read as brokers replay it: whether that is right, the judge says
 The simulator makes one `Watch` a run, and
 
     watch = Watch(voters, fetch_timeout_ms)      # whom the disks were formatted with
-    view = CoreView(core=node.core, log=log, disk=...)
+    view = CoreView(node.core, log, disk=...)
     life = watch.begin(key, view, at_ns)         # the log is open, the node has not started
     life.before_truncation(end)                  # a TruncateLog is about to be performed
     life.before_replacement()                    # a ReplaceLog is

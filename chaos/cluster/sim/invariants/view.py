@@ -1,7 +1,6 @@
 """What the invariants look at: a node in one life, and what its disk would keep."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Protocol
 
@@ -76,24 +75,30 @@ class View(Protocol):
     def disk(self) -> Durable: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CoreView:
     """The real thing, as a `View`."""
 
-    core: Core[ControllerRole] | Core[CombinedRole]
-    log: LogView
-    disk: Durable
+    def __init__(
+        self, core: Core[ControllerRole] | Core[CombinedRole], log: LogView, disk: Durable
+    ) -> None:
+        self.log = log
+        self.disk = disk
+        self.cluster_id = core.raft.cluster_id
+        self._raft = core.raft
+        self._quorum = core.raft.quorum
+        self._reads = core.raft.reads
+        self._changes = core.raft.changes
+        self._controller = core.role.controller
 
-    # By C: they are asked for after every step.
-    cluster_id = property(attrgetter("core.raft.cluster_id"))
-    role = property(attrgetter("core.raft.quorum.role"))
-    committed = property(attrgetter("core.raft.quorum.committed"))
-    voters = property(attrgetter("core.raft.quorum.voters.rows"))
-    polled_ns = property(attrgetter("core.raft.polled_ns"))
-    applied = property(attrgetter("core.role.controller.applied"))
-    digest = property(attrgetter("core.role.controller.image.digest"))
-    reads = property(attrgetter("core.raft.reads.issued"))
+    # By C, and by few steps: they are asked for after every step of the node.
+    role = property(attrgetter("_quorum.role"))
+    committed = property(attrgetter("_quorum.committed"))
+    voters = property(attrgetter("_quorum.voters.rows"))
+    polled_ns = property(attrgetter("_raft.polled_ns"))
+    applied = property(attrgetter("_controller.applied"))
+    digest = property(attrgetter("_controller.image.digest"))
+    reads = property(attrgetter("_reads.issued"))
 
     @property
     def change_due_ns(self) -> int:
-        return self.core.raft.changes.deadline_ns()
+        return self._changes.deadline_ns()

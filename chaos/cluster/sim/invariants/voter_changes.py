@@ -12,15 +12,15 @@ from chaos.cluster.sim.invariants.known_batches import (
 )
 from node.ids import Epoch, Offset, ReplicaKey
 from node.raft.roles import Leader
-from node.records.batch import Batch, BatchHeader
+from node.records.batch import Batch
 from node.records.control import AddVoter, RemoveVoter, Voters, decode_control
 
 
-def named_in(header: BatchHeader, data: bytes, before: KnownBatch) -> Keys | None:
+def named_in(control: Batch, before: KnownBatch) -> Keys | None:
     """Whom a control batch after `before` makes voters; None: it says nothing of them."""
     naming, names = before.naming, None
     known = naming.names if naming is not None and naming.names is not None else frozenset()
-    for record in Batch(header=header, data=data).records():
+    for record in control.records():
         match decode_control(record.key, record.value):
             case Voters(voters=rows):
                 names = known = frozenset(voter.key for voter in rows)

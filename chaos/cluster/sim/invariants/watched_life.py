@@ -122,13 +122,9 @@ class WatchedLife:
         return log
 
     def _appended(self, log: KnownBatch, data: bytes) -> KnownBatch:
-        position = 0
-        while position < len(data):
-            header = read_header(data, position)
-            end = position + header.size
-            names = named_in(header, data[position:end], log) if header.is_control else None
-            log = self._ledgers.batches.append(log, header, names)
-            position = end
+        for batch in split_batches(data):
+            names = named_in(batch, log) if batch.header.is_control else None
+            log = self._ledgers.batches.append(log, batch.header, names)
         return log
 
     # --- every step ---
