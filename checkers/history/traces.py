@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 
+import orjson
 import pyarrow as pa
 
 from checkers.history.tables import NODE_EVENTS
@@ -108,7 +109,7 @@ _Value = object
 _Row = Sequence[_Value]  # by the columns of NODE_EVENTS
 Decode = Callable[[str], _Value]  # of JSON; raises ValueError
 
-_DETAIL_ENCODER = json.JSONEncoder(sort_keys=True)
+_DETAIL_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,8 +222,15 @@ def _unusual_row(line: dict[str, _Value], started_mono_ns: int) -> _Row | None:
         else:
             row[position] = _OUTCOMES[bool(value)] if name == _GRANTED else value
     if detail:
-        row[_DETAIL] = _DETAIL_ENCODER.encode(detail)
+        row[_DETAIL] = _encoded(detail)
     return row
+
+
+def _encoded(detail: Mapping[str, _Value]) -> str:
+    try:
+        return orjson.dumps(detail, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:  # a number of more than 64 bits, or text that is no Unicode
+        return _DETAIL_ENCODER.encode(detail)
 
 
 def _table(rows: list[_Row]) -> tuple[pa.Table, list[str]]:
@@ -252,4 +260,4 @@ def _typed(rows: list[_Row]) -> pa.Table:
 
 def fields_of(detail: str | None) -> Mapping[str, _Value]:
     """The fields of a row's `detail`; none where there is no detail."""
-    return (_object(detail) or {}) if detail else {}
+    return (_object(detail, orjson.loads) or _object(detail) or {}) if detail else {}

@@ -92,12 +92,15 @@ class Peers:
 
     def fetching_from(self) -> list[tuple[ReplicaKey, FetchRequest]]:
         """Fetches that are out, in the order of keys; one a voter at most."""
-        out = []
-        for peer in self._peers.values():
-            for request in peer.outstanding.values():
-                if isinstance(request, FetchRequest):
-                    out.append((peer.key, request))
-        return out
+        if self._due_ns == NEVER_NS:
+            return []  # nobody is asked anything
+        return [
+            (peer.key, request)
+            for peer in self._peers.values()
+            if peer.outstanding
+            for request in peer.outstanding.values()
+            if isinstance(request, FetchRequest)
+        ]
 
     def send_at(self, key: ReplicaKey, at: Endpoint, request: Sent, mono_ns: int) -> None:
         """Send to where somebody said that it is; over a new connection, for the one that there is

@@ -5,6 +5,7 @@ from struct import Struct
 from node import limits
 
 SIZE = Struct(">i")
+_SIZE_BYTES = SIZE.size
 
 
 class FrameSizeRefused(ValueError):
@@ -21,21 +22,21 @@ class FrameCutter:
 
     def cut(self, data: bytes) -> list[bytes]:
         """The frames that are complete with `data`. Raises FrameSizeRefused."""
-        size = len(data) - SIZE.size
-        if not self._rest and 0 < size <= self._max_bytes and SIZE.unpack_from(data) == (size,):
-            return [data[SIZE.size :]]  # as a rule: one, and nothing else
+        size = len(data) - _SIZE_BYTES
+        if not self._rest and 0 < size <= self._max_bytes and SIZE.unpack_from(data)[0] == size:
+            return [data[_SIZE_BYTES:]]  # as a rule: one, and nothing else
         self._rest += data
         self.held_bytes = len(self._rest)
         frames = []
         at = 0
-        while len(self._rest) - at >= SIZE.size:
+        while len(self._rest) - at >= _SIZE_BYTES:
             (size,) = SIZE.unpack_from(self._rest, at)
             if not 0 < size <= self._max_bytes:
                 raise FrameSizeRefused(f"a frame of {size} bytes")
-            end = at + SIZE.size + size
+            end = at + _SIZE_BYTES + size
             if end > len(self._rest):
                 break
-            frames.append(bytes(self._rest[at + SIZE.size : end]))
+            frames.append(bytes(self._rest[at + _SIZE_BYTES : end]))
             at = end
         del self._rest[:at]
         self.held_bytes = len(self._rest)

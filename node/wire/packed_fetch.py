@@ -5,6 +5,7 @@ so that it is what they read; of all other bytes they say what they are.
 """
 
 import struct
+from functools import lru_cache
 from struct import Struct
 from uuid import UUID
 
@@ -17,6 +18,9 @@ from node.wire.fetch_messages import NO_HIGH_WATERMARK, FetchRequest, FetchRespo
 _PACKED_VERSION = 18
 _PACKED_HEAD = Struct(">iiibii B16sBi iqiqi BBB16sBBq BBB BBBB")
 _PACKED_TAIL = Struct(">BBiqB")
+# What of that is another one each time, and where it stands.
+_ASKED, _ASKED_AT = Struct(">iqi"), struct.calcsize(">iiibii B16sBi")
+_KNOWN, _KNOWN_AT = Struct(">q"), struct.calcsize(">iiibii B16sBi iqiqi BBB16sBB")
 _EMPTY, _ONE = 1, 2  # how many there are of something, as compact arrays and strings say it
 _SHORT = 0x7E  # bytes whose number, and one more, takes a byte
 
@@ -33,18 +37,30 @@ _LARGE = 1 << 16  # bytes that take longer to be packed again than kio's classes
 
 def pack_request(message: FetchRequest, version: int) -> bytes | None:
     """As a replica of a running quorum asks all day long."""
-    replica, cluster_id = message.replica, message.cluster_id
-    is_usual = version == _PACKED_VERSION and replica.directory.int
-    if not is_usual or cluster_id is None or message.high_watermark == NO_HIGH_WATERMARK:
+    if version != _PACKED_VERSION or message.high_watermark == NO_HIGH_WATERMARK:
         return None
-    cluster = cluster_id.encode()
-    if len(cluster) >= _SHORT:
+    same = _packed_of(message.replica, message.cluster_id, message.max_wait_ms, message.max_bytes)
+    if same is None:
+        return None
+    out = bytearray(same)
+    _ASKED.pack_into(out, _ASKED_AT, message.epoch, message.fetch_offset, message.last_epoch)
+    _KNOWN.pack_into(out, _KNOWN_AT, message.high_watermark)
+    return bytes(out)
+
+
+@lru_cache(maxsize=64)  # a node has few peers, and each asks like this all day
+def _packed_of(
+    replica: ReplicaKey, cluster_id: str | None, max_wait_ms: int, max_bytes: int
+) -> bytes | None:
+    """All that a replica asks, but for what is another one each time: there are zeros."""
+    cluster = None if cluster_id is None else cluster_id.encode()
+    if cluster is None or len(cluster) >= _SHORT or not replica.directory.int:
         return None
     head = _PACKED_HEAD.pack(
-        *(message.max_wait_ms, 0, message.max_bytes, 0, 0, -1),  # of no session
+        *(max_wait_ms, 0, max_bytes, 0, 0, -1),  # of no session
         *(_ONE, METADATA_TOPIC_ID.bytes, _ONE, 0),
-        *(message.epoch, message.fetch_offset, message.last_epoch, 0, message.max_bytes),
-        *(2, 0, 16, replica.directory.bytes, 1, 8, message.high_watermark),
+        *(0, 0, 0, 0, max_bytes),
+        *(2, 0, 16, replica.directory.bytes, 1, 8, 0),
         *(0, _EMPTY, _EMPTY),  # the topic has no tags; nothing is forgotten, and no rack named
         *(2, 0, len(cluster) + 1, len(cluster) + 1),
     )

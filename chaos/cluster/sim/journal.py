@@ -112,11 +112,13 @@ class Metadata:
     _found: dict[str, Inode | None] = field(default_factory=dict, compare=False)
 
     def apply(self, event: JournalEvent) -> None:
+        if isinstance(event, Grown):  # as most are
+            file = self.files[event.inode]
+            file.size, file.least = event.size, event.least
+            return
         if isinstance(event, _NAMING):
             self._found.clear()
         match event:
-            case Grown(inode, size, least):
-                self.files[inode].size, self.files[inode].least = size, least
             case Placed(inode, page, block, end):
                 file = self.files[inode]
                 file.blocks[page] = block

@@ -26,6 +26,7 @@ from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader, Role
 from node.records.batch import read_header, split_batches
 from node.records.control import LeaderChange, decode_control
+from node.wire.apis import OutgoingRequest
 from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest
 
@@ -183,13 +184,10 @@ class WatchedLife:
     def _heed(self, output: Output) -> None:
         """What the node tells others, or its account, or keeps as committed."""
         match output:
-            case RequestTo(request=FetchRequest(fetch_offset=offset, epoch=epoch)):
-                self._ledgers.fetches.send(self._replica.key, epoch)
-                self._fetch(offset)
+            case RequestTo():
+                self._ask(output.request)
             case FinishSnapshot(snapshot=id_):
                 self._ledgers.commits.ending_at(id_)
-            case RequestTo(request=VoteRequest(last_offset=offset)):
-                self._ask_for_vote(offset)
             case Trace(event="q.vote", fields=fields) if fields["granted"]:
                 self._role.answer_vote(fields)
             case Trace(event="c.active", fields=fields):
@@ -201,6 +199,13 @@ class WatchedLife:
                 self._ledgers.fetches.confirm(self._replica.key, epoch, arrived, voting)
             case _:
                 pass
+
+    def _ask(self, request: OutgoingRequest) -> None:
+        if isinstance(request, FetchRequest):
+            self._ledgers.fetches.send(self._replica.key, request.epoch)
+            self._fetch(request.fetch_offset)
+        elif isinstance(request, VoteRequest):
+            self._ask_for_vote(request.last_offset)
 
     # --- its log ---
 
