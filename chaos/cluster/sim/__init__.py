@@ -15,6 +15,7 @@
     watched_node.py      a node whose steps are watched over, and looked at afterwards
     process.py           one life of one node: what the server's shell is, on virtual time
     surroundings.py      what it lives in
+    process_deeds.py     what its turns ask for, done
     process_logs.py      the logs that it has open
     known_frames.py      what nodes fetch from each other is not read again on its arrival
     sim_machine.py       a node's disk, clock and output over its lives

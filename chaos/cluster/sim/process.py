@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.sim.drive import LateFlush
+from chaos.cluster.sim.process_deeds import ProcessDeeds
 from chaos.cluster.sim.process_logs import ProcessLogs
 from chaos.cluster.sim.streams import ConnectAttempt
 from chaos.cluster.sim.surroundings import StruckError, Surroundings
@@ -24,24 +24,7 @@ from chaos.cluster.sim.watchdog import StepHalted
 from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids
 from node.config import NodeConfig
-from node.effects import (
-    AppendBatches,
-    CloseConnection,
-    DeleteBeforeSnapshot,
-    DisconnectPeer,
-    FinishSnapshot,
-    FlushLog,
-    NoResponse,
-    OnReplicas,
-    PersistElectionState,
-    ReplaceLog,
-    SendResponse,
-    SendToPeer,
-    Stop,
-    Trace,
-    TruncateLog,
-    WriteSnapshot,
-)
+from node.effects import FlushLog, Stop
 from node.endpoint import Endpoint
 from node.events import LogFlushed, ShutdownRequested
 from node.server.outcome import FAILED, describe_failure
@@ -49,7 +32,6 @@ from node.server.peer_links import PeerLink, PeerLinks
 from node.server.recovered import AnyNode, Recovered, stop_line
 from node.server.tcp import Connections
 from node.server.traces import TraceWriter
-from node.storage.log_changes import perform
 from node.storage.log_directories import LogDirectories
 from node.turn import Beat, Deed, Turn, Turns
 
@@ -77,7 +59,6 @@ class SimProcess:
         self.exit_code: int | None = None
         self.is_paused = False
         self.node = node
-        self._found = found
         self._logs = ProcessLogs(found.log, replicas)
         self._config = config
         self._traces = traces
@@ -95,17 +76,16 @@ class SimProcess:
             config.inner_listeners,
         )
         self._peers = PeerLinks(self._turns.feed, self._dial)
-        # By type, for most deeds are of them; the disk is waited for while it does the others.
-        self._done_at_once: dict[type[Deed], Callable[[Any], None]] = {
-            Trace: self._trace,
-            SendResponse: self._send_response,
-            SendToPeer: self._send_to_peer,
-            AppendBatches: self._append,
-            NoResponse: self._respond_nothing,
-            CloseConnection: self._close,
-            DisconnectPeer: self._disconnect,
-            Stop: self._stop,
-        }
+        self._deeds = ProcessDeeds(
+            elections=found.elections,
+            logs=self._logs,
+            traces=traces,
+            connections=self._connections,
+            peers=self._peers,
+            feed=self._turns.feed,
+            stop=self._stop,
+            around=around,
+        )
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
         self._is_scheduled = False
         self._is_told_to_stop = False
@@ -218,9 +198,9 @@ class SimProcess:
                 return
 
     def _take(self, turn: Turn) -> Iterator[int]:
-        done_at_once, between = self._done_at_once, self._around.between
+        at_once, between = self._deeds.at_once, self._around.between
         for deed in chain.from_iterable(turn):
-            do = done_at_once.get(type(deed))
+            do = at_once.get(type(deed))
             if do is not None:
                 between()
                 do(deed)
@@ -234,7 +214,7 @@ class SimProcess:
                 between()
                 if not self._begin_late(deed):
                     yield self._around.drive.sync_ns()
-                    self._sync(deed)
+                    self._deeds.on_disk(deed)
             if self.exit_code is not None:
                 return
 
@@ -255,51 +235,6 @@ class SimProcess:
         if late is not None:
             self._flush_late(deed.log, late)
         return late is not None
-
-    def _sync(self, deed: Deed) -> None:
-        """The disk was waited for."""
-        match deed:
-            case FlushLog():
-                self._around.between()
-                self._turns.feed(LogFlushed(deed.log, self._logs[deed.log].flush()))
-            case TruncateLog():
-                if deed.log == ids.METADATA_LOG:
-                    self._around.post.before_truncation(deed.end)
-                self._logs[deed.log].truncate(deed.end)
-            case PersistElectionState():
-                self._found.elections.save(deed.state)
-            case ReplaceLog():
-                self._around.post.before_replacement()
-                perform(deed, self._logs[deed.log])
-            case WriteSnapshot() | FinishSnapshot() | DeleteBeforeSnapshot():
-                perform(deed, self._logs[deed.log])
-            case OnReplicas():
-                self._logs.change(deed)
-            case _:
-                raise AssertionError(f"{deed} takes no time")
-
-    # What takes no time.
-
-    def _trace(self, deed: Trace) -> None:
-        self._traces.add(deed, self._around.clock.true())
-
-    def _send_response(self, deed: SendResponse) -> None:
-        self._connections.send_frame(deed.connection, deed.frame)
-
-    def _send_to_peer(self, deed: SendToPeer) -> None:
-        self._peers.send(deed.channel, deed.endpoint, deed.frame)
-
-    def _append(self, deed: AppendBatches) -> None:
-        self._logs[deed.log].append(deed.data)
-
-    def _respond_nothing(self, deed: NoResponse) -> None:
-        self._connections.go_on(deed.connection)
-
-    def _close(self, deed: CloseConnection) -> None:
-        self._connections.close(deed.connection)
-
-    def _disconnect(self, deed: DisconnectPeer) -> None:
-        self._peers.disconnect(deed.channel)
 
     def _flush_late(self, log: ids.LogId, late: LateFlush) -> None:
         """At some moment of it what is written by then is durable; what the node hears of it at the

@@ -1,6 +1,7 @@
 """The record batch codec against bytes written down by hand, kio, and damage."""
 
 import struct
+from contextlib import suppress
 
 import crc32c
 import pytest
@@ -14,6 +15,7 @@ from node.limits import MAX_RECORDS_PER_BATCH
 from node.records.batch import (
     HEADER_SIZE,
     Batch,
+    BatchHeader,
     DamagedBatch,
     KeyValue,
     Record,
@@ -157,6 +159,28 @@ def test_the_batches_before_a_torn_one_are_had() -> None:
             next(found)
         assert damage.value.torn
         assert damage.value.position == len(parts[0])
+
+
+@given(st.integers(1, 30), st.data())
+def test_what_was_split_before_is_split_as_if_it_were_new(count: int, data: st.DataObject) -> None:
+    """Small reads are remembered, larger ones are not; neither may hide what is damaged since."""
+    whole = b"".join(batch(base, 1) for base in range(count))
+    for _ in range(2):
+        assert b"".join(found.data for found in split_batches(whole)) == whole
+    bit = data.draw(st.integers(0, len(whole) * 8 - 1))
+    damaged = bytearray(whole)
+    damaged[bit // 8] ^= 1 << bit % 8
+    sound: list[BatchHeader] = []
+    position = 0
+    with suppress(DamagedBatch):
+        while position < len(damaged):
+            sound.append(check_batch(bytes(damaged), position))
+            position += sound[-1].size
+    for _ in range(2):
+        headers: list[BatchHeader] = []
+        with suppress(DamagedBatch):
+            headers.extend(found.header for found in split_batches(bytes(damaged)))
+        assert headers == sound
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader, Role
 from node.records.batch import read_header, split_batches
 from node.records.control import LeaderChange, decode_control
-from node.wire.apis import OutgoingRequest
 from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest
 
@@ -200,7 +199,7 @@ class WatchedLife:
             case _:
                 pass
 
-    def _ask(self, request: OutgoingRequest) -> None:
+    def _ask(self, request: object) -> None:
         if isinstance(request, FetchRequest):
             self._ledgers.fetches.send(self._replica.key, request.epoch)
             self._fetch(request.fetch_offset)
