@@ -137,9 +137,9 @@ def _where() -> str:
     frames = {frame.function: frame.frame for frame in inspect.stack()}
     if "_step" in frames:
         return "disk"
-    if "_do" not in frames:
+    if "_take" not in frames:
         return "at rest"
-    return "send" if isinstance(frames["_do"].f_locals["deed"], SendResponse) else "perform"
+    return "send" if isinstance(frames["_take"].f_locals["deed"], SendResponse) else "perform"
 
 
 def test_a_dead_process_is_silent() -> None:
