@@ -239,8 +239,7 @@ class Core(Generic[R]):
     def next_deadline_ns(self) -> int:
         """Asked for more often than there are steps, and changed by steps only."""
         if self._deadline_ns is None:
-            raft_ns, role_ns = self.raft.deadline_ns(), self.role.deadline_ns()
-            self._deadline_ns = raft_ns if raft_ns < role_ns else role_ns
+            self._deadline_ns = min(self.raft.deadline_ns(), self.role.deadline_ns())
         return self._deadline_ns
 
     # --- the end of every step ---

@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.array_types import Flags, Ints, Texts
+from checkers.array_types import Codes, Flags, Ints, Texts
 from checkers.evidence.partition_logs import codes
 from checkers.history.tables import NO_DIRECTORY
-from checkers.history.traces import fields_of
+from checkers.history.traces import TRACE_FIELDS, fields_of
 from checkers.verdict import EventValue
 
 NOBODY = -1
@@ -101,7 +101,7 @@ class TraceColumns:
         self._kinds: dict[tuple[str, ...], Flags] = {}
         self._columns: dict[str, Ints] = {}
         self._having: dict[tuple[str, str], Flags] = {}
-        self._texts: dict[str, Texts] = {}
+        self._texts: dict[str, tuple[Texts, Codes]] = {}  # the words, and by row which one
         self._lines: dict[int, NodeEvent] = {}
 
     def __len__(self) -> int:
@@ -141,8 +141,11 @@ class TraceColumns:
     def texts(self, name: str, rows: Ints) -> list[str | None]:
         """A column of these rows that holds text."""
         if name not in self._texts:
-            self._texts[name] = np.array(self._table[name].to_pylist(), dtype=object)[self._at]
-        found: list[str | None] = self._texts[name][rows].tolist()
+            values = self._table[name].combine_chunks().dictionary_encode()
+            words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
+            self._texts[name] = words, values.indices.fill_null(-1).to_numpy()[self._at]
+        words, which = self._texts[name]  # a line that has none has the last word
+        found: list[str | None] = words[which[rows]].tolist()
         return found
 
     def line(self, row: int) -> NodeEvent:
@@ -159,10 +162,11 @@ class TraceColumns:
         return [self._lines[row] for row in wanted]
 
     def _of_rare_kinds(self) -> list[int]:
-        """Rows of which most will be asked for: to make them at once takes as long as to make
-        one."""
-        is_rare = np.bincount(self._event) <= _RARE
-        found: list[int] = np.flatnonzero(is_rare[self._event]).tolist()
+        """Rows of which most will be asked for: to take some of a table takes as long as to take
+        one. What kinds nobody knows, and nobody asks for, may be many."""
+        is_known = self._are(tuple(TRACE_FIELDS))
+        is_rare = np.bincount(self._event, minlength=len(self._words)) <= _RARE
+        found: list[int] = np.flatnonzero((is_rare & is_known)[self._event]).tolist()
         return found
 
     def _make(self, rows: list[int]) -> None:

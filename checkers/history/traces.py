@@ -260,4 +260,4 @@ def _typed(rows: list[_Row]) -> pa.Table:
 
 def fields_of(detail: str | None) -> Mapping[str, _Value]:
     """The fields of a row's `detail`; none where there is no detail."""
-    return (_object(detail, orjson.loads) or _object(detail) or {}) if detail else {}
+    return (_object(detail) or {}) if detail else {}

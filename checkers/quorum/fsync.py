@@ -228,8 +228,7 @@ def _epochs(life: Life, *more: str) -> dict[int, _Epoch]:
         if now < 0:
             continue
         here = epochs[now]
-        if durable > here.durable:
-            here.durable = durable
+        here.durable = max(here.durable, durable)
         if line.event in ("n.start", "q.truncate", "q.loaded"):
             here.appends.clear()
         elif line.event == _APPEND and line.state == "follower":

@@ -92,12 +92,9 @@ class Peers:
 
     def fetching_from(self) -> list[tuple[ReplicaKey, FetchRequest]]:
         """Fetches that are out, in the order of keys; one a voter at most."""
-        if self._due_ns == NEVER_NS:
-            return []  # nobody is asked anything
         return [
             (peer.key, request)
             for peer in self._peers.values()
-            if peer.outstanding
             for request in peer.outstanding.values()
             if isinstance(request, FetchRequest)
         ]

@@ -115,8 +115,7 @@ class MessageReader:
 
     def count(self) -> int:
         """How many elements follow; a null array has none."""
-        size = self.varint()
-        return size - 1 if size else 0
+        return max(self.varint() - 1, 0)
 
     def expect_one(self) -> None:
         found = self.count()

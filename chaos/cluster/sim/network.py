@@ -196,9 +196,7 @@ class Network:
         elif lane.is_stopped or end.is_dead:
             self._swallow(end, data)
         else:
-            arrived = self._loop.now + self._latency_s(lane)
-            if arrived > end.arrived:
-                end.arrived = arrived
+            end.arrived = max(self._loop.now + self._latency_s(lane), end.arrived)
             self._loop.at(end.arrived, self._arrive, end, data)
 
     def farewell(self, end: StreamEnd, error: Exception | None) -> None:

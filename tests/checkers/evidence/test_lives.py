@@ -5,14 +5,23 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.evidence.lives import NOBODY, NONE, NodeEvent, TraceColumns, first_of
+from checkers.evidence.lives import (
+    _REQUIRED,
+    NOBODY,
+    NONE,
+    NodeEvent,
+    TraceColumns,
+    first_of,
+)
 from checkers.history.tables import NODE_EVENTS
 from tests.support.histories import NodeTrace, node_events
 
 KINDS = ("n.start", "q.state", "q.append", "q.fsync", "q.hwm", "unheard-of")
+WHO = {"node": 1, "directory": "d", "incarnation": "i"}
 
 
 class Drawn(NamedTuple):
@@ -132,3 +141,35 @@ def test_what_a_line_does_not_have() -> None:
 def test_no_traces_at_all() -> None:
     traces = TraceColumns(NODE_EVENTS.empty_table())
     assert (len(traces), traces.lives, traces.rows("q.state").tolist()) == (0, (), [])
+
+
+@pytest.mark.parametrize("event", _REQUIRED)
+def test_a_line_that_lacks_what_its_kind_needs_says_nothing(event: str) -> None:
+    names = _REQUIRED[event]
+    whole = {**WHO, "t": 1, "seq": 0, "event": event}
+    whole |= {name: "x" if NODE_EVENTS.field(name).type == pa.string() else 1 for name in names}
+    lacking = [{**whole, name: None} for name in (*WHO, "t", "seq", "event", *names)]
+    traces = TraceColumns(pa.Table.from_pylist([*lacking, whole], schema=NODE_EVENTS))
+    assert [line.event for line in traces.lines(range(len(traces)))] == [event]
+
+
+def test_texts_are_those_of_their_rows() -> None:
+    states = ["leader", None, "follower", None, "leader"]
+    rows = [
+        {**WHO, "t": seq, "seq": seq, "event": "x.new", "state": state}
+        for seq, state in enumerate(states)
+    ]
+    traces = TraceColumns(pa.Table.from_pylist(rows, schema=NODE_EVENTS))
+    wanted = np.array([4, 1, 2])
+    assert traces.texts("state", wanted) == ["leader", None, "follower"]
+    assert traces.texts("outcome", wanted) == [None] * 3
+
+
+def test_kinds_that_nobody_knows_may_be_many() -> None:
+    """A log may be full of them: they are made only if they are asked for."""
+    rows = [{**WHO, "t": seq, "seq": seq, "event": f"x.{seq}"} for seq in range(1000)]
+    traces = TraceColumns(pa.Table.from_pylist(rows, schema=NODE_EVENTS))
+    assert len(traces.lives) == 1
+    assert len(traces._lines) == 1
+    assert traces.line(999).event == "x.999"
+    assert TraceColumns(NODE_EVENTS.empty_table()).lives == ()
