@@ -1,0 +1,117 @@
+"""What clients wrote to registers and read from them, and what of it the metadata log holds."""
+
+import random
+
+from tests.lies.alteration import BOTH, NOT_GREEN, legal, lie
+from tests.lies.altered import Altered, NotHere, Row, first
+
+CLIENT_METRICS = 16
+QUORUMS = ("partition-leader", "kill-leader")
+
+
+def written_once(run: Altered, rng: random.Random, **equal: str) -> Row:
+    """A write whose value no other write has."""
+    writes = run.ops(f="write", **equal)
+    values = [(row["key"], row["value"]) for row in run.ops(f="write")]
+    found = [row for row in writes if values.count((row["key"], row["value"])) == 1]
+    if not found:
+        raise NotHere(f"no write of its own value with {equal}")
+    return rng.choice(found)
+
+
+def is_record_of(row: Row, write: Row) -> bool:
+    """Whether a record of the metadata log is what a write wrote."""
+    return (row["type"], row["resource"], row["value"]) == (
+        "Config",
+        write["key"],
+        str(write["value"]),
+    )
+
+
+@lie("linearizable", of=QUORUMS)
+def a_final_read_is_stale(run: Altered, rng: random.Random) -> None:
+    """A final read returns an older acknowledged value."""
+    reads = [r for r in run.ops(f="read", phase="final", outcome="ok") if r["value"] is not None]
+    rng.shuffle(reads)
+    for read in reads:
+        older = [
+            write
+            for write in run.ops(f="write", key=read["key"], outcome="ok")
+            if write["value"] != read["value"]
+        ]
+        values = [write["value"] for write in run.ops(f="write", key=read["key"])]
+        older = [write for write in older if values.count(write["value"]) == 1]
+        if len(older) > 2:
+            read["value"] = min(older, key=lambda write: write["complete_index"])["value"]
+            return
+    raise NotHere("no key with older values")
+
+
+@lie("linearizable", of=QUORUMS)
+def a_read_returns_what_was_refused(run: Altered, rng: random.Random) -> None:
+    """A read returns the value of a write that was refused before."""
+    write = written_once(run, rng, outcome="fail")
+    later = [
+        read
+        for read in run.ops(f="read", outcome="ok", key=write["key"])
+        if read["invoke_index"] > write["complete_index"]
+    ]
+    first(later, "no read after a refused write")["value"] = write["value"]
+
+
+@legal("linearizable", "final-reads", of=QUORUMS)
+def a_read_that_was_refused_returned_anything(run: Altered, rng: random.Random) -> None:
+    """A read that succeeded was refused instead: who was told nothing saw nothing."""
+    read = rng.choice(run.ops(f="read", phase="main", outcome="ok"))
+    read.update(outcome="fail", value=None, error="error-41")
+
+
+@legal("linearizable", of=QUORUMS)
+def one_node_has_another_clock(run: Altered, rng: random.Random) -> None:
+    """An operation seems to take 3 ms more by the clock: the order of events is what counts."""
+    rng.choice(run.ops(f="write", phase="main", outcome="ok"))["t1"] += 3_000_000
+
+
+@lie("durability", of=QUORUMS, target=BOTH)
+def an_acknowledged_write_is_nowhere(run: Altered, rng: random.Random) -> None:
+    """The record of an acknowledged write is a NoOp on every disk; all reads are as they were."""
+    write = written_once(run, rng, outcome="ok")
+    if not run.erase_records(lambda row: is_record_of(row, write)):
+        raise NotHere("no record of it")
+
+
+@lie("final-reads", of=QUORUMS, target=BOTH, want=NOT_GREEN)
+def a_key_is_not_read_at_the_end(run: Altered, rng: random.Random) -> None:
+    """All final reads of one key failed."""
+    key = rng.choice(run.ops(f="read", phase="final", outcome="ok"))["key"]
+    for read in run.ops(f="read", phase="final", key=key):
+        read.update(outcome="fail", value=None, error="timed-out")
+
+
+@lie("records-explained", of=QUORUMS, target=BOTH)
+def a_disk_holds_what_nobody_wrote(run: Altered, rng: random.Random) -> None:
+    """One disk holds a value that nobody wrote."""
+    records = [r for r in run.records("Config", resource_type=CLIENT_METRICS) if r["value"]]
+    rng.choice(records)["value"] = "987654321"
+
+
+@legal("durability", "records-explained", of="partition-leader", target=BOTH)
+def a_write_that_timed_out_is_committed_late(run: Altered, rng: random.Random) -> None:
+    """A write that timed out, and of which no disk knew, is in the log behind all final reads."""
+    held = {(row["resource"], row["value"]) for row in run.records("Config")}
+    lost = [
+        w for w in run.ops(f="write", outcome="info") if (w["key"], str(w["value"])) not in held
+    ]
+    values = [(row["key"], row["value"]) for row in run.ops(f="write")]
+    lost = [write for write in lost if values.count((write["key"], write["value"])) == 1]
+    if not lost:
+        raise NotHere("every write that timed out is there")
+    write = rng.choice(lost)
+    run.append_to_metadata_log(
+        run.nodes,
+        "Config",
+        resource_type=CLIENT_METRICS,
+        resource=write["key"],
+        name="interval.ms",
+        value=str(write["value"]),
+    )
