@@ -99,8 +99,3 @@ class LogHistory(History, Protocol):
         self, process: int, outcome: EventType, spans: Sequence[Span], error: str | None
     ) -> None:
         """As `complete`; `spans` is what was sent, with its offset, or polled, in its order."""
-
-
-def value_of(process: int, number: int) -> int:
-    """The value of a process' record: nobody else ever sends it."""
-    return process << 32 | number

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from checkers.history.events import EventType
+from checkers.history.payload import value_of
 from workloads.log_driver import LogProducer, Sending
-from workloads.operation_history import MAIN, LogHistory, Span, value_of
+from workloads.operation_history import MAIN, LogHistory, Span
 from workloads.partition_leaders import TopicPartition
 from workloads.tally import Tally
 from workloads.wire.produce import ALL

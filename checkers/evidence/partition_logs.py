@@ -54,6 +54,9 @@ def stored_logs(replica_spans: pa.Table) -> Mapping[tuple[int, str], Stretches]:
 
 
 def columns(table: pa.Table, *names: str) -> tuple[Ints, ...]:
+    """Columns without nulls: one would become a number, and the lowest of all."""
+    for name in names:
+        assert not table[name].null_count, f"{name} is null in {table[name].null_count} rows"
     return tuple(table[name].to_numpy().astype(np.int64) for name in names)
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from checkers.history.payload import value_name
 from checkers.history.sealed_run import Run
 from checkers.log.anomalies import Cases
 from checkers.log.arrays import LogArrays
 from checkers.log.case_words import explain
+from checkers.log.ended_transactions import SEND
 from checkers.verdict import EventValue
 
 WitnessRow = Mapping[str, EventValue]
@@ -30,6 +32,8 @@ def operation(run: Run, row: int, part: str, key: str) -> WitnessRow:
     """An operation by its row, with the part it plays."""
     ops = run.tables["ops"]
     found = {_RENAMED.get(name, name): ops[name][row].as_py() for name in _SHOWN}
+    if found["f"] == SEND and found["value"] is not None:
+        found["value"] = value_name(found["value"])
     return {"what": part, **found, "key": key}
 
 

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import NEVER, Outcome
+from checkers.history.payload import NUMBER_BITS, NUMBERS, value_name
 from checkers.history.sealed_run import Run
 from checkers.log.addresses import addresses
 from checkers.log.arrays import (
@@ -25,9 +26,6 @@ from checkers.log.arrays import (
 )
 from checkers.log.subscriptions import silent_subscriptions
 
-_PROCESS_BITS = 32  # a value is its process << 32 | a number
-_NUMBER = 0xFFFFFFFF
-
 
 def arrays_of(run: Run) -> LogArrays:
     """Raises ValueError where a value was sent twice: what is polled then names no writer."""
@@ -44,7 +42,7 @@ def arrays_of(run: Run) -> LogArrays:
 
     def name(code: int) -> str:
         value = int(sent.value[code] if code < len(sent) else strangers[code - len(sent)])
-        return f"{value >> _PROCESS_BITS}/{value & _NUMBER}"
+        return value_name(value)
 
     keys = encoded.dictionary.to_pylist()
     return LogArrays(
@@ -165,7 +163,7 @@ def _sent(spans: pa.Table, op: Codes, step: Codes, key: Codes, chosen: Flags) ->
 
 def _grouped(rows: Ints, op: Codes, key: Codes) -> Ints:
     """Rows of spans in the order of their operations and, within one, key by key."""
-    place = (op[rows].astype(np.int64) << _PROCESS_BITS) | key[rows]
+    place = (op[rows].astype(np.int64) << 32) | key[rows]
     return rows if (place[1:] >= place[:-1]).all() else rows[np.argsort(place, kind="stable")]
 
 
@@ -212,7 +210,7 @@ def _codes(value: Ints, key: Codes, sent: SentRecords) -> tuple[Codes, Ints]:
 def _senders(value: Ints, sent: SentRecords) -> Codes:
     """The row in `sent` of each value; -1 where there is none. Raises ValueError."""
     rows = np.arange(len(sent), dtype=np.int32)
-    process, number = sent.value >> _PROCESS_BITS, sent.value & _NUMBER
+    process, number = sent.value >> NUMBER_BITS, sent.value & NUMBERS
     table = addresses(process, number, int(process.max(initial=-1)) + 1)
     if table is None:
         return _searched(value, sent)
@@ -222,7 +220,7 @@ def _senders(value: Ints, sent: SentRecords) -> Codes:
     _refuse_repeated(sent.value[row_at[place] != rows])
     if not table.size:
         return np.full(len(value), -1, np.int32)
-    return row_at[table.find(value >> _PROCESS_BITS, value & _NUMBER)]
+    return row_at[table.find(value >> NUMBER_BITS, value & NUMBERS)]
 
 
 def _searched(value: Ints, sent: SentRecords) -> Codes:

@@ -15,6 +15,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.isr_history import IsrHistory, isr_histories
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
+from checkers.history.payload import value_name
 from checkers.partitions.held import NEED
 from checkers.partitions.leaders import names, state
 from checkers.verdict import CheckResult
@@ -154,5 +155,6 @@ def _too_early(
         }
         for at in between.tolist()
     ]
-    sent = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
+    sent = {name: span[name] for name in ("op_id", "key", "offset", "records")}
+    sent["value"] = value_name(span["value"])
     return Violation(text, [{"what": "acknowledged", "t_ns": t0, **sent}, *known])

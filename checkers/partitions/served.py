@@ -16,6 +16,7 @@ from checkers.evidence.partition_logs import (
     split,
 )
 from checkers.evidence.planned import Kind
+from checkers.history.payload import value_name
 from checkers.partitions.held import NEED, Breach, ReplicaRow, replicas_by_key, sorted_out
 from checkers.verdict import CheckResult
 
@@ -149,15 +150,14 @@ _NOTHING = Stretches(
 
 
 def _absent(span: dict[str, Any], row: ReplicaRow, what: str, keepers: _Keepers) -> Violation:
-    text = (
-        f"{span['key']}, offset {span['offset']}: {span['value']} was {what} and is not there on "
-    )
+    value = value_name(span["value"])
+    text = f"{span['key']}, offset {span['offset']}: {value} was {what} and is not there on "
     disk = {name: row[name] for name in ("node", "log_start", "log_end", "high_watermark")}
-    names = ("op_id", "key", "offset", "value", "records")
+    names = ("op_id", "key", "offset", "records")
     return Violation(
         f"{text}the disk of node {row['node']}, {keepers.name}",
         [
-            {"what": what, **{name: span[name] for name in names}},
+            {"what": what, **{name: span[name] for name in names}, "value": value},
             {"what": f"the log of {keepers.name}", **disk},
         ],
     )

@@ -10,9 +10,10 @@ from checkers.array_types import Ints
 from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.isr_history import IsrHistory, isr_histories
+from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
+from checkers.history.payload import value_name
 from checkers.partitions.leaders import names, state
 from checkers.verdict import CheckResult
 
@@ -47,7 +48,7 @@ def shown_with_min_isr(evidence: Evidence) -> CheckResult:
             continue
         shown = _shown(evidence, history, given[key,], sent[key,])
         looked_at += len(shown.rows)
-        withheld += int(_too_small(history, shown.low, shown.answered).sum())
+        withheld += int((shown.was_answered & _too_small(history, shown.low, shown.answered)).sum())
         early = np.flatnonzero(_too_small(history, shown.low, shown.high)).tolist()
         violations += [_too_early(history, given[key,], shown, at) for at in early]
     result = conclude(
@@ -71,12 +72,13 @@ def _sent(evidence: Evidence) -> pa.Table:
 class _Shown:
     """Each time that a send was given to a consumer: the poll's row, when it was sent and given,
     and which states the ISR may have been in: the first one, the last one by which the send was
-    answered, and the last one by which the record was given."""
+    answered, if it ever was, and the last one by which the record was given."""
 
     rows: Ints
     t0: Ints
     t1: Ints
     low: Ints
+    was_answered: NDArray[np.bool_]
     answered: Ints
     high: Ints
 
@@ -85,7 +87,9 @@ def _shown(evidence: Evidence, history: IsrHistory, given: pa.Table, sent: pa.Ta
     ops = evidence.tables["ops"]
     (t1,) = columns(ops.take(given["op_id"]), "t1")
     sent = sent.sort_by("value")
-    t0, answered = columns(ops.take(sent["op_id"]), "t0", "t1")
+    sending = ops.take(sent["op_id"])
+    (t0,) = columns(sending, "t0")
+    answered = sending["t1"].fill_null(FOREVER_NS).to_numpy()
     (written,) = columns(sent, "value")
     value, records = columns(given, "value", "records")
     epoch = given["epoch"].fill_null(_UNTOLD).to_numpy().astype(np.int64)
@@ -98,6 +102,7 @@ def _shown(evidence: Evidence, history: IsrHistory, given: pa.Table, sent: pa.Ta
         t0=t0[sends],
         t1=t1[rows],
         low=_first_states(history, epoch[rows], t0[sends]),
+        was_answered=answered[sends] < FOREVER_NS,
         answered=history.last_by(answered[sends]),
         high=history.last_by(t1[rows]),
     )
@@ -134,7 +139,8 @@ def _too_early(history: IsrHistory, given: pa.Table, shown: _Shown, at: int) -> 
     current, needed = history.states[between[-1]], int(history.min_isr[between].min())
     text = f"{span['key']}, offset {span['offset']}: given to a consumer, and since it was sent "
     text += f"the ISR was [{names(current.isr)}]; min ISR is {needed}"
-    polled = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
+    polled = {name: span[name] for name in ("op_id", "key", "offset", "records")}
+    polled["value"] = value_name(span["value"])
     known = [
         {
             "what": "state of the ISR",

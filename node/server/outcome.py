@@ -8,6 +8,8 @@ is touched, so the process ends at once, without a farewell to anybody.
 import errno
 import os
 import sys
+import traceback
+from pathlib import Path
 from typing import NoReturn
 
 FAILED = 1
@@ -39,9 +41,17 @@ def describe_failure(error: BaseException) -> str:
                 "look at the disk, then start the node again: it recovers from what is durable"
             )
         case AssertionError():
-            return f"an invariant is broken: {error or 'see the traceback'}; keep the log directory"
+            return f"an invariant is broken: {_words_of(error)}; keep the log directory"
         case _:
-            return f"{type(error).__name__}: {error}; keep the log directory and report it"
+            told = f"{type(error).__name__}: {_words_of(error)}"
+            return f"{told}; keep the log directory and report it"
+
+
+def _words_of(error: BaseException) -> str:
+    """What an error says; of one that says nothing, the line that raised it."""
+    raised = traceback.extract_tb(error.__traceback__)[-1:]
+    places = (f"{at.line or at.name} ({Path(at.filename).name}, line {at.lineno})" for at in raised)
+    return str(error) or next(places, "nothing is known of it")
 
 
 def die(node: str, error: BaseException) -> NoReturn:

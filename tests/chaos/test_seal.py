@@ -14,12 +14,13 @@ from chaos.recorder import EventFields, Recorder
 from chaos.seal import UnsealableError, faults_table, operations_table, seal
 from chaos.spans import spans_table
 from checkers.history.events import EventType, FaultStage
+from checkers.history.payload import value_of
 from checkers.history.sealed_run import Run, RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.history.tables import ANSWERED, HARM
 from tests.chaos.test_recorder import HandClock
 from tests.support.harm import harm_of
-from workloads.operation_history import Span, value_of
+from workloads.operation_history import Span
 
 
 def invoke(i: int, p: int, f: str = "write", v: int | None = None) -> dict[str, Any]:

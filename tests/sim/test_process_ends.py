@@ -91,10 +91,20 @@ def test_a_disk_that_fails_ends_the_process_at_once(step: DiskStep) -> None:
     lived(story)
 
 
-def test_a_broken_invariant_ends_the_process_at_once() -> None:
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (AssertionError("two leaders"), "an invariant is broken: two leaders; keep"),
+        (AssertionError(), "an invariant is broken: raise error (test_process_ends.py, line "),
+        (KeyError(), "KeyError: raise error (test_process_ends.py, line "),
+    ],
+)
+def test_a_broken_invariant_ends_the_process_at_once(error: Exception, words: str) -> None:
+    """What it says of itself is told; of one that says nothing, where it was."""
+
     def broken(event: Event, now: Now) -> list[Output]:
         del event, now
-        raise AssertionError("two leaders")
+        raise error
 
     async def story(rig: Rig) -> None:
         machine = rig.machine(2)
@@ -102,7 +112,7 @@ def test_a_broken_invariant_ends_the_process_at_once() -> None:
         machine.process.node.decide = broken  # type: ignore[method-assign]
         await asyncio.sleep(3)
         assert (machine.status, machine.exit_code) == (NodeStatus.OFF, 1)
-        assert b"an invariant is broken: two leaders" in machine.stderr
+        assert words in machine.stderr.decode()
 
     lived(story)
 

@@ -187,7 +187,7 @@ def test_what_was_acknowledged_is_at_the_last_leader() -> None:
     assert (result.verdict, result.looked_at) == (VALID, 8)
     result = judged(leaders_hold_acknowledged, cluster.commit(change("t-0", leader=3)))
     assert result.message == (
-        "t-0, offset 4: 200 was acknowledged and is not there "
+        "t-0, offset 4: 0/200 was acknowledged and is not there "
         "on the disk of node 3, the last leader"
     )
 
@@ -199,7 +199,7 @@ def test_what_was_acknowledged_is_on_all_replicas_once_they_are_whole() -> None:
     lagging = replicated(lagging=3).sent("t-0", 4, 200, 6)
     result = judged(acknowledged_everywhere, lagging, finished=True)
     assert result.message == (
-        "t-0, offset 4: 200 was acknowledged and is not there on the disk of node 3, a replica"
+        "t-0, offset 4: 0/200 was acknowledged and is not there on the disk of node 3, a replica"
     )
     for rest in ({"finished": False}, {"finished": True, "stuck": "it is not whole"}):
         assert saw_nothing(acknowledged_everywhere(lagging.run(**rest)))

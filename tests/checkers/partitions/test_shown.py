@@ -96,6 +96,18 @@ def test_where_nothing_that_was_given_is_known_to_have_been_sent_nobody_knows() 
     assert (result.verdict, result.looked_at) == (Verdict.UNKNOWN, 0)
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_send_that_was_never_answered_is_not_one_that_was_withheld(is_answered: bool) -> None:
+    """Its time is not the beginning of time, in which the ISR was another one."""
+    cluster = shrinks_and_grows()
+    sent(cluster, 100, 3500)
+    if not is_answered:
+        cluster.rows["ops"][-1] |= {"t1": None, "outcome": "info"}
+    given(cluster, 100, 21_000)
+    result = shown_with_min_isr(cluster.run())
+    assert (result.verdict, result.facts) == (Verdict.VALID, {"withheld": int(is_answered)})
+
+
 def test_without_the_metadata_log_nobody_knows() -> None:
     cluster = shrinks_and_grows()
     sent(cluster, 100, 3500)

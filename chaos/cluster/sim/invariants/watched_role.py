@@ -36,9 +36,17 @@ class WatchedRole:
         if stored.voted == replica.key:
             origins.stands(stored.epoch)
         if stored.leader == replica.key.id:
+            if self._votes_alone():
+                # It stands and leads within one step: a fault that struck in it left this alone.
+                origins.stands(stored.epoch)
             origins.resigns(replica.key, stored.epoch)
         origins.enters(replica.key, stored.epoch)
         self._claim(stored.epoch, stored.leader, stored.voted)
+
+    def _votes_alone(self) -> bool:
+        """By the log as it was looked at last."""
+        voting = self._ledgers.batches.voting(self._replica.log)
+        return {voter.id for voter in voting} == {self._replica.key.id}
 
     def move(self, state: Mapping[str, TraceValue]) -> None:
         """One of the transitions of a step, in which there may be several."""

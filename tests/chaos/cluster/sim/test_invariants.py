@@ -82,6 +82,25 @@ def test_a_resigned_leader_goes_on_in_the_next_epoch_by_itself(three: Three) -> 
     two.become(unattached(6))
 
 
+def found_to_have_led(*voters: int) -> Doctored:
+    """Node 1 was struck in the very first step of its life, and its disk says that it leads."""
+    watch = Watch(key(node) for node in voters)
+    one = Doctored(1, watch).start()
+    one.disk.election = ElectionState(epoch=Epoch(1), leader=key(1).id)
+    return one
+
+
+def test_who_votes_alone_stands_and_leads_within_a_step_that_nobody_saw() -> None:
+    found_to_have_led(1).start().become(unattached(2))
+    with pytest.raises(InvariantViolated, match="epochs-have-an-origin"):
+        found_to_have_led(1).become(unattached(7))
+
+
+def test_who_does_not_vote_alone_leads_in_no_epoch_that_nobody_stood_in() -> None:
+    with pytest.raises(InvariantViolated, match="epochs-have-an-origin"):
+        found_to_have_led(1, 2, 3).start()
+
+
 def test_who_was_silent_for_a_fetch_timeout_may_be_given_up(three: Three) -> None:
     three[1].step(moved("prospective", 1, silent_ns=1_800_000_000))
 
