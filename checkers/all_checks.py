@@ -18,6 +18,7 @@ _MODULES = (
     "log.deleted_records",
     "registers.records_explained",
     "registers.requests",
+    "registers.log_and_clients",
     "run.answers",
     "quorum.contiguity",
     "quorum.epochs",

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow.compute as pc
@@ -12,7 +13,9 @@ from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.error_words import ACCEPTED, UNANSWERED
-from checkers.registers.stored_records import stored_records
+from checkers.registers.deletions import deletes_of, unasked_deletions
+from checkers.registers.log_times import LogTimes, log_times
+from checkers.registers.stored_records import StoredRecord, stored_records
 from checkers.registers.stored_values import Written
 from checkers.verdict import CheckResult, EventValue
 
@@ -84,15 +87,31 @@ def _too_often(written: Written, offsets: list[int], asked: int) -> Violation:
     return Violation(text, rows)
 
 
-def _with_requests(evidence: Evidence) -> dict[int, list[_Row]]:
-    """The writes of each request that names several keys; each value was asked for once only."""
+@dataclass(slots=True)
+class _Request:
+    """What a request that names several keys was to do and was not refused: `writes` of values that
+    were asked for once only, and deletes."""
+
+    writes: list[_Row] = field(default_factory=list)
+    deletes: list[_Row] = field(default_factory=list)
+
+    def known(self) -> bool:
+        return bool(self.writes) and len(self.writes) + len(self.deletes) > 1
+
+
+def _with_requests(evidence: Evidence) -> Mapping[int, _Request]:
     writes = [row for row in _writes(evidence) if not _must_be_refused(row)]
     asked = Counter((row["key"], row["value"]) for row in writes)
-    by_request: dict[int, list[_Row]] = defaultdict(list)
+    by_request: dict[int, _Request] = defaultdict(_Request)
     for row in writes:
-        if row["request"] is not None and asked[row["key"], row["value"]] == 1:
-            by_request[row["request"]].append(row)
-    return {request: rows for request, rows in by_request.items() if len(rows) > 1}
+        once = asked[row["key"], row["value"]] == 1
+        if row["request"] is not None and row["outcome"] != "fail" and once:
+            by_request[row["request"]].writes.append(row)
+    for deletes in evidence.once(deletes_of).values():
+        for row in deletes:
+            if row["request"] is not None and not _must_be_refused(row):
+                by_request[row["request"]].deletes.append(row)
+    return {number: each for number, each in by_request.items() if each.known()}
 
 
 def _must_be_refused(row: _Row) -> bool:
@@ -112,18 +131,24 @@ def requests_are_whole(evidence: Evidence) -> CheckResult:
     transactional": some may be refused and others be done. What is relied on is how controllers do
     those that they do not refuse: Apache Kafka's returns their records as one atomic result, which
     is appended as one batch or not at all, and a batch is committed as a whole. So does our node:
-    no fault can leave half of them. Judged by the values in the committed log, not by batches.
+    no fault can leave half of them. Judged by the values in the committed log, not by batches. What
+    a request deletes has no value behind what it writes, whose records stand beside its deletions;
+    and no deletion is left to a request of which nothing was written.
     """
-    found, looked_at = evidence.once(committed_values), 0
+    times = evidence.once(log_times)
+    requests = _with_requests(evidence) if times is not None else {}
     violations = []
-    for rows in _with_requests(evidence).values():
-        wanted = [row for row in rows if row["outcome"] != "fail"]
-        there = [row for row in wanted if (row["key"], str(row["value"])) in found]
-        looked_at += 1
-        if there and len(there) < len(wanted):
-            violations.append(_half(wanted, there))
+    if times is not None:
+        found = evidence.once(committed_values)
+        for request in requests.values():
+            there = [row for row in request.writes if (row["key"], str(row["value"])) in found]
+            ends = [found[row["key"], str(row["value"])][-1] for row in there]
+            undone = _undone(request, times, max(ends)) if ends else []
+            if (there and len(there) < len(request.writes)) or undone:
+                violations.append(_half(request, there, undone))
+        violations += _only_deletions(evidence, times, requests, found)
     return conclude(
-        looked_at=looked_at if evidence.committed_log else 0,
+        looked_at=len(requests),
         unit="requests that named several keys",
         violations=violations,
         needs="the metadata log on a majority of the voters' disks",
@@ -133,17 +158,66 @@ def requests_are_whole(evidence: Evidence) -> CheckResult:
     )
 
 
-def _half(wanted: list[_Row], there: list[_Row]) -> Violation:
-    names = ", ".join(sorted(row["key"] for row in there))
-    text = f"request {wanted[0]['request']} was to alter {counted(len(wanted), 'key')}, "
-    text += f"and only {names} "
-    rows = [
-        {
-            "what": "in the committed log" if row in there else "in no committed log",
-            "t_ns": row["t0"],
-            "t1_ns": row["t1"],
-            **{name: row[name] for name in _SHOWN},
-        }
-        for row in wanted[:20]
+def _undone(request: _Request, times: LogTimes, last: int) -> list[_Row]:
+    """Of the deletes of a request that wrote something, the last of it at this offset, those whose
+    registers have a value behind it. The records of a request follow each other."""
+    behind = last + len(request.deletes)
+    undone = []
+    for row in request.deletes:
+        own = [each for each in times.records if each.key == row["key"] and each.offset <= behind]
+        after = [each.value for each in own if each.offset > last]
+        before = [each.value for each in own if each.offset <= last]
+        if None not in after and before and before[-1] is not None:
+            undone.append(row)
+    return undone
+
+
+def _only_deletions(
+    evidence: Evidence,
+    times: LogTimes,
+    requests: Mapping[int, _Request],
+    found: Mapping[Written, list[int]],
+) -> list[Violation]:
+    """The deletions that can be only of requests of which nothing was written."""
+    undone = {
+        number
+        for number, request in requests.items()
+        if not any((row["key"], str(row["value"])) in found for row in request.writes)
+        and not any(times.may_be_below(row["key"], row["invoke_index"]) for row in request.writes)
+    }
+    deletes = evidence.once(deletes_of)
+    rest = {
+        key: [row for row in own if row["request"] not in undone] for key, own in deletes.items()
+    }
+    known = {(each.key, each.offset) for each in unasked_deletions(times, deletes)}
+    return [
+        _deleted_alone(each, [row for row in deletes.get(each.key, ()) if row["request"] in undone])
+        for each in unasked_deletions(times, rest)
+        if (each.key, each.offset) not in known
     ]
-    return Violation(f"{text}were altered", rows)
+
+
+def _deleted_alone(record: StoredRecord, deletes: list[_Row]) -> Violation:
+    text = (
+        f"{record.key} was deleted at offset {record.offset}, by a request of which nothing else "
+    )
+    text += "is in the committed log"
+    shown = [{"what": "was to delete it, and to write", **_fields(row)} for row in deletes[:20]]
+    return Violation(text, shown)
+
+
+def _half(request: _Request, there: list[_Row], undone: list[_Row]) -> Violation:
+    wanted = [*request.writes, *request.deletes]
+    done = [*there, *(row for row in request.deletes if row not in undone)] if there else []
+    names = ", ".join(sorted(row["key"] for row in done))
+    text = f"request {wanted[0]['request']} was to alter {counted(len(wanted), 'key')}, "
+    text += f"and only {names} were altered"
+    return Violation(text, [_shown(row, row in done) for row in wanted[:20]])
+
+
+def _shown(row: _Row, done: bool) -> dict[str, EventValue]:
+    return {"what": "in the committed log" if done else "in no committed log", **_fields(row)}
+
+
+def _fields(row: _Row) -> dict[str, EventValue]:
+    return {"t_ns": row["t0"], "t1_ns": row["t1"], **{name: row[name] for name in _SHOWN}}

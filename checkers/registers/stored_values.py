@@ -72,7 +72,7 @@ def told_whole(evidence: Evidence) -> str:
 
 def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
     """Of each value that stands in a log."""
-    highest, disks = _highest_high_watermark(evidence), evidence.disks
+    highest, disks = highest_high_watermark(evidence), evidence.disks
     places: dict[Written, dict[tuple[int, int], set[ReplicaKey]]] = defaultdict(dict)
     for record in evidence.once(stored_records):
         if record.in_snapshot or record.value is None:
@@ -178,8 +178,9 @@ def _decided_from(evidence: Evidence, offset: int) -> int:
     return max(offset, log.end - 1 if log else 0)
 
 
-def _highest_high_watermark(evidence: Evidence) -> int | None:
-    """None where not every node tells of it: the others may have committed more."""
+def highest_high_watermark(evidence: Evidence) -> int | None:
+    """All that nodes called committed is below it. None where not every node tells of it: the
+    others may have committed more."""
     if not evidence.gives(Kind.TRACES):
         return None
     events = evidence.tables["node_events"]

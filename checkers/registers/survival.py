@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 
 import pyarrow.compute as pc
 
@@ -10,9 +11,12 @@ from checkers.check import check, of_registers
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
+from checkers.registers.deletions import deletes_of, lost_deletes
+from checkers.registers.log_times import log_times
 from checkers.registers.stored_values import (
     StoredOn,
     Written,
+    highest_high_watermark,
     stored_on,
     told_whole,
     whole_disks,
@@ -20,7 +24,10 @@ from checkers.registers.stored_values import (
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "durability"
-ALGORITHM = "join of acknowledged values with records by key and value, copies by offset and epoch"
+ALGORITHM = (
+    "join of acknowledged values with records by key and value, copies by offset and epoch; "
+    "of deletes with deletions by when those can have been written"
+)
 
 
 class Fate(StrEnum):
@@ -53,13 +60,17 @@ _Fates = Mapping[Fate, Sequence[_Row]]
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.TRACES),
 )
 def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
-    """Every acknowledged write is in the committed log, on a majority of the nodes' disks.
+    """Every acknowledged write or delete is in the committed log, on a majority of the disks.
 
     Needs: ops, log_records, disks; with traces, committed also means below the highest high
     watermark. An `info` write that is found there is recovered; a failed one is a violation. Where
     disks are missing or damaged, absence proves nothing: unknown. What counts are the disks of
     voters. A write that is sent again has the value of the first: a failed one happened if the
     value stands more often than all the others can have put it there.
+
+    A delete has no value: it is there if the log has a deletion of that register for it alone that
+    can have been written while the delete was under way (`checkers.registers.deletions`), or if the
+    register had no value then.
 
     A log that begins behind a snapshot has what was cut if the snapshot has it, or what may have
     overwritten it: by other logs that hold the same, and else by when the writes were asked for and
@@ -72,7 +83,7 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     all that had been acknowledged before (`checkers.evidence.voters_left`).
     """
     fates: dict[Fate, list[_Row]] = {fate: [] for fate in Fate}
-    for row, fate in fates_of_writes(evidence):
+    for row, fate in chain(fates_of_writes(evidence), _fates_of_deletes(evidence)):
         fates[fate].append(row)
     return _result(evidence, fates)
 
@@ -92,6 +103,23 @@ def fates_of_writes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
             assert isinstance(done, int)
             fate = _fate_of_committed(evidence, stored, needed=done <= needed)
         yield row, fate
+
+
+def _fates_of_deletes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
+    """Of those that were acknowledged."""
+    times = evidence.once(log_times)
+    if times is None:
+        acknowledged = [
+            row
+            for deletes in evidence.once(deletes_of).values()
+            for row in deletes
+            if row["outcome"] == "ok"
+        ]
+        yield from ((row, Fate.UNDECIDED) for row in acknowledged)
+        return
+    absent = Fate.LOST if times.complete else Fate.UNDECIDED
+    for row, there in lost_deletes(evidence, highest_high_watermark(evidence)):
+        yield row, Fate.SURVIVED if there else absent
 
 
 def _needed_by_all(evidence: Evidence, writes: Sequence[_Row]) -> int:
@@ -126,7 +154,7 @@ def _written(row: _Row) -> Written:
 
 def _writes(evidence: Evidence) -> list[_Row]:
     ops = evidence.tables["ops"]
-    names = ["op_id", "process", "node", "key", "value", "outcome", "t0", "t1"]
+    names = ["op_id", "process", "node", "key", "f", "value", "outcome", "t0", "t1"]
     names += ["invoke_index", "complete_index"]
     rows: list[_Row] = ops.filter(pc.equal(ops["f"], "write")).select(names).to_pylist()
     return rows
@@ -168,10 +196,10 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
         row = violations[0]
         what = "acknowledged, is lost" if lost else "refused, happened nevertheless"
         verdict = Verdict.INVALID
-        message = f"the write of {row['value']} at {row['key']} by process {row['process']}, {what}"
+        message = f"the {_named(row)} by process {row['process']}, {what}"
         others = len(lost) + len(unexpected) - 1
         message += f" (and {others:,} more)" if others else ""
-        message += _told_held(evidence, row) if lost else ""
+        message += _told_held(evidence, row) if lost and row["f"] == "write" else ""
     elif not acknowledged:
         verdict, message = Verdict.UNKNOWN, "no write was acknowledged"
     elif undecided:
@@ -248,5 +276,11 @@ def _shown(row: _Row) -> _Row:
         else "refused, but found"
     )
     times = {"t_ns": row["t0"], "t1_ns": row["t1"]}
-    rest = {name: value for name, value in row.items() if name not in ("t0", "t1")}
-    return {"what": what, **times, "f": "write", **rest}
+    names = ("op_id", "process", "node", "key", "f", "value", "outcome")
+    return {"what": what, **times, **{name: row[name] for name in names}}
+
+
+def _named(row: _Row) -> str:
+    if row["f"] == "delete":
+        return f"delete of {row['key']}"
+    return f"write of {row['value']} at {row['key']}"

@@ -38,5 +38,3 @@ def test_a_history_that_is_cut_explains_it() -> None:
 
 def test_disks_without_records_show_nothing() -> None:
     assert records_were_asked_for(make_run(ops=OPS)).verdict is Verdict.UNKNOWN
-    deleted = config_record(1, 1, "r-0", None)
-    assert records_were_asked_for(make_run(ops=OPS, records=[deleted])).verdict is Verdict.UNKNOWN
