@@ -57,6 +57,7 @@ _MODULES = (
     "partitions.joined_isr",
     "partitions.vouched",
     "partitions.leaders",
+    "partitions.told_partitions",
     "partitions.eligible",
     "partitions.registrations",
     "partitions.reassigned",

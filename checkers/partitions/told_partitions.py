@@ -1,0 +1,402 @@
+"""What brokers tell of partitions, against the one metadata log: never what it never had.
+
+A broker answers from its image, which is what the committed log makes up to some offset. That
+offset only grows: within a process, since it replays; and from one to the next, since a broker
+answers clients once it has replayed its own registration, which was written after all that its last
+process can have heard of. So the answers of a broker, one after another, are places in the log that
+never go back. All that one answer says of several partitions is of one place.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.array_types import Codes, Ints
+from checkers.check import check
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.image import NO_LEADER, Partition, Timeline
+from checkers.evidence.planned import Kind
+from checkers.history.sealed_run import RunInfo
+from checkers.partitions.leaders import NEED, names, state
+from checkers.quorum.leadership import SECOND, bounds_of
+from checkers.run.recovery import why_in_doubt
+from checkers.verdict import CheckResult, EventValue
+
+_UNIT = "answers about partitions"
+_LISTS = ("isr", "elr", "last_known_elr")
+_SAID = ("leader", "epoch", *_LISTS)
+_ALL_ALONG = (-1, FOREVER_NS)
+# Brokers that are well and connected learn of what is committed within milliseconds.
+_LAG_S = {"sim": 2.0}
+_LAG_REAL_S = 5.0
+
+
+def asked_of_partitions(info: RunInfo) -> bool:
+    """Applies where the harness asks brokers how partitions stand."""
+    return Kind.PARTITION_PROBES in info.gives
+
+
+class _Span(NamedTuple):
+    """Offsets of the last record that an image holds, the first and the last of them."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """How a partition stood, in images that end within a span."""
+
+    span: _Span
+    partition: Partition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What one broker said of all partitions: rows of PROBES, and what each of them says."""
+
+    node: int
+    asked: int
+    answered: int
+    rows: slice
+    said: bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class _Log:
+    """The states of all partitions, and when brokers could not be reached."""
+
+    start: int  # below it only a snapshot tells
+    states: dict[str, list[_State]] = field(default_factory=lambda: defaultdict(list))
+    off: dict[int, list[_Span]] = field(default_factory=lambda: defaultdict(list))
+
+
+@check(
+    "told-partitions-were",
+    applies=asked_of_partitions,
+    source="KIP-500: a broker's metadata is what the log says, up to an offset; KIP-966",
+    rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES, Kind.FAULTS),
+)
+def told_partitions_were(evidence: Evidence) -> CheckResult:
+    """A leader, an epoch, an ISR and an ELR that a broker tells stood so in the committed metadata
+    log; and each broker tells what is later and later there.
+
+    What one answer says of all partitions stood so at one time. A leader may be left out only where
+    it was fenced. In calm nothing is told that was over 2 s before, or 5 s where time is real; calm
+    is what lies an election and longer behind every fault. After a fault by which a majority of the
+    controllers may have lost what was committed it is allowed. (KIP-500, KIP-966)
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread(_UNIT, NEED)
+    probes = _probes(evidence.tables["probes"])
+    log = _log(found)
+    meanings = _Meanings(probes, log)
+    violations = []
+    seen: list[_Seen] = []
+    for answers in _by_node(probes).values():
+        violations += _follow(answers, meanings, seen)
+    late = list(_late(evidence, seen, meanings))
+    doubt = why_in_doubt(evidence.info.pressure) if evidence.info.runtime != "sim" else ""
+    violations += [] if doubt else late
+    forgets = _may_forget(evidence)
+    return conclude(
+        looked_at=probes.num_rows,
+        unit=_UNIT,
+        violations=[] if forgets else violations,
+        allowed=violations if forgets else [],
+        gaps=[f"{late[0].message}; but {doubt}"] if late and doubt else [],
+        needs="answers to DescribeTopicPartitions",
+        holds="each stood so in the metadata log, and no broker went back in it",
+        algorithm="answers of each broker, one after another, as places in the metadata log",
+    )
+
+
+def _may_forget(evidence: Evidence) -> bool:
+    """Whether what was committed may be gone from a majority of the controllers' disks."""
+    voters = evidence.voters.newest
+    gone = {n for f in evidence.faults if f.wipes or f.damages_bytes for n in f.nodes}
+    return len(gone.intersection(voters.nodes)) >= len(voters.keys) - voters.majority + 1
+
+
+# --- the log ---
+
+
+def _log(found: Timeline) -> _Log:
+    """Behind each record; a broker's image is put in place batch by batch, but perhaps split."""
+    log = _Log(start=found.start)
+    now: dict[str, tuple[int, Partition]] = {}
+    off: dict[int, int] = {}
+    for batch in found.batches:
+        for change in batch.changes:
+            key, at = change.partition.key, change.offset
+            if key in now:
+                since, before = now.pop(key)
+                log.states[key].append(_State(span=_Span(since, at - 1), partition=before))
+            if change.after is not None:
+                now[key] = (at, change.after)
+        last = max([batch.base, *(c.offset for c in batch.changes)])
+        last = max([last, *(offset for offset, _, _ in batch.broker_records)])
+        up = {node for node, broker in batch.brokers.items() if not broker.fenced}
+        for node in up & off.keys():
+            log.off[node].append(_Span(off.pop(node), last))
+        for node in (set(batch.brokers) | batch.unregistered) - up:
+            off.setdefault(node, batch.base)
+    for key, (since, partition) in now.items():
+        log.states[key].append(_State(span=_Span(since, FOREVER_NS), partition=partition))
+    for node, since in off.items():
+        log.off[node].append(_Span(since, FOREVER_NS))
+    return log
+
+
+class _Meanings:
+    """Of everything that was said of a partition: when it was so. Computed once each."""
+
+    def __init__(self, probes: pa.Table, log: _Log) -> None:
+        self._probes = probes
+        self._log = log
+        self._known: dict[int, tuple[_Span, ...]] = {}
+
+    def of(self, row: int) -> tuple[_Span, ...]:
+        """Of a row of the answers; none: it never was."""
+        code = int(self._probes["code"][row].as_py())
+        if code not in self._known:
+            self._known[code] = tuple(self._spans(self.said(row)))
+        return self._known[code]
+
+    def said(self, row: int) -> Mapping[str, Any]:
+        return self._probes.slice(row, 1).to_pylist()[0]
+
+    def states(self, key: str) -> Sequence[_State]:
+        return self._log.states.get(key, [])
+
+    def _spans(self, said: Mapping[str, Any]) -> Iterator[_Span]:
+        states = self.states(said["key"])
+        if self._log.start and _may_be_older(said, states, self._log.start):
+            yield _Span(-1, self._log.start - 1)
+        for each in states:
+            one = each.partition
+            same = one.leader_epoch == said["epoch"] and all(
+                set(getattr(one, name)) == set(said[name] or ()) for name in _LISTS
+            )
+            if not same:
+                continue
+            if said["leader"] == one.leader:
+                yield each.span
+            elif said["leader"] == NO_LEADER:
+                yield from _both(each.span, self._log.off.get(one.leader, []))
+
+
+def _may_be_older(said: Mapping[str, Any], states: Sequence[_State], start: int) -> bool:
+    """Whether it may have been so before the snapshot with which the log begins."""
+    first = next((each for each in states if each.span.first < start), None)
+    return first is None or said["epoch"] <= first.partition.leader_epoch
+
+
+def _both(span: _Span, others: Iterable[_Span]) -> Iterator[_Span]:
+    for other in others:
+        first, last = max(span.first, other.first), min(span.last, other.last)
+        if first <= last:
+            yield _Span(first, last)
+
+
+# --- answers ---
+
+
+def _probes(probes: pa.Table) -> pa.Table:
+    """Those about partitions, in the order in which they were asked for; `code` is one number for
+    all that says the same."""
+    mine = probes.filter(pc.equal(probes["kind"], "partition"))
+    mine = mine.take(pc.sort_indices(mine, sort_keys=[("node", "ascending"), ("t0", "ascending")]))
+    texts = [mine["key"], *(mine[name].cast(pa.string()) for name in ("leader", "epoch"))]
+    texts += [pc.binary_join(mine[name].cast(pa.list_(pa.string())), ",") for name in _LISTS]
+    filled = [pc.fill_null(each, "") for each in texts]
+    joined = pc.binary_join_element_wise(*filled, "|")
+    code = pc.rank(joined, tiebreaker="dense") if mine.num_rows else pa.array([], pa.uint64())
+    return mine.append_column("code", code)
+
+
+def _by_node(probes: pa.Table) -> Mapping[int, list[_Answer]]:
+    """Each broker's answers, in order. Rows of one answer were asked for at one time."""
+    node, t0, t1, code = (
+        probes[name].to_numpy().astype(np.int64) for name in ("node", "t0", "t1", "code")
+    )
+    found: dict[int, list[_Answer]] = defaultdict(list)
+    for begin, end in _runs(node, t0):
+        found[int(node[begin])].append(
+            _Answer(
+                node=int(node[begin]),
+                asked=int(t0[begin]),
+                answered=int(t1[begin]),
+                rows=slice(begin, end),
+                said=code[begin:end].tobytes(),
+            )
+        )
+    return found
+
+
+def _runs(*keys: Ints) -> Iterator[tuple[int, int]]:
+    if not len(keys[0]):
+        return
+    new = np.zeros(len(keys[0]), np.bool_)
+    new[0] = True
+    for key in keys:
+        new[1:] |= np.diff(key) != 0
+    starts: Codes = np.flatnonzero(new)
+    yield from zip(starts.tolist(), [*starts[1:].tolist(), len(new)], strict=True)
+
+
+class _Seen(NamedTuple):
+    """An answer, and between which offsets the image ended that it was given from."""
+
+    answer: _Answer
+    least: int
+    most: int
+
+
+def _follow(
+    answers: Sequence[_Answer], meanings: _Meanings, seen: list[_Seen]
+) -> Iterator[Violation]:
+    """One broker's answers. What contradicts the log is told once, and the rest followed from
+    there; `seen` gets those that do not."""
+    at, before = -1, None
+    found: tuple[int, int] | None = None
+    for answer in answers:
+        if before is None or answer.said != before.answer.said:
+            wrong = _never(answer, meanings)
+            if wrong is not None:
+                yield wrong
+                continue
+            spans = [meanings.of(row) for row in range(answer.rows.start, answer.rows.stop)]
+            found = _place(spans, at)
+            if found is None:
+                yield _back(answer, before, at, meanings)
+                found = _place(spans, -1)
+        if found is None:  # not of one time, at whatever offset; it was told
+            continue
+        at = found[0]
+        before = _Seen(answer, *found)
+        seen.append(before)
+
+
+def _place(spans: Sequence[Sequence[_Span]], least: int) -> tuple[int, int] | None:
+    """The first offset from `least` on at which all of them hold, and the last one at all."""
+    at = least
+    while True:
+        following = [min((max(at, s.first) for s in one if s.last >= at), default=None) for one in spans]
+        if None in following:
+            return None
+        highest = max(each for each in following if each is not None)
+        if highest == at:
+            return at, min(max(span.last for span in one) for one in spans)
+        at = highest
+
+
+def _never(answer: _Answer, meanings: _Meanings) -> Violation | None:
+    for row in range(answer.rows.start, answer.rows.stop):
+        if not meanings.of(row):
+            said = meanings.said(row)
+            text = f"node {answer.node} says {_words(said)}; the metadata log never had that"
+            near = [s for s in meanings.states(said["key"]) if s.partition.leader_epoch <= said["epoch"]]
+            return Violation(text, [_shown(answer, said), *_as_rows(near[-4:])])
+    return None
+
+
+def _back(
+    answer: _Answer, before: _Seen | None, at: int, meanings: _Meanings
+) -> Violation:
+    rows = range(answer.rows.start, answer.rows.stop)
+    over = [row for row in rows if max(span.last for span in meanings.of(row)) < at]
+    said = meanings.said(over[0] if over else rows[0])
+    text = f"node {answer.node} says {_words(said)}, "
+    if over:
+        last = max(span.last for span in meanings.of(over[0]))
+        text += f"which was over at offset {last + 1} of the metadata log, and had told before of "
+        text += f"what came with offset {at}"
+    else:
+        text += "and of other partitions what never stood so beside it"
+    earlier = []
+    if before is not None:
+        old = range(before.answer.rows.start, before.answer.rows.stop)
+        newest = max(old, key=lambda row: min(span.first for span in meanings.of(row)))
+        earlier = [_shown(before.answer, meanings.said(newest))]
+    return Violation(text, [*earlier, _shown(answer, said), *_as_rows(meanings.states(said["key"])[-4:])])
+
+
+# --- in calm ---
+
+
+def _late(
+    evidence: Evidence, seen: Sequence[_Seen], meanings: _Meanings
+) -> Iterator[Violation]:
+    """Answers from an image that lacks what another broker had told long before; of each broker the
+    first."""
+    lag = int(_LAG_S.get(evidence.info.runtime, _LAG_REAL_S) * SECOND)
+    told = sorted((one.answer.answered, one.least) for one in seen)
+    times = np.array([t for t, _ in told], np.int64)
+    highest = np.maximum.accumulate(np.array([least for _, least in told], np.int64))
+    accused: set[int] = set()
+    for one in seen:
+        place = int(np.searchsorted(times, one.answer.asked - lag)) - 1
+        if place < 0 or one.most >= highest[place] or one.answer.node in accused:
+            continue
+        if _is_calm(evidence, one.answer.asked, one.answer.answered):
+            accused.add(one.answer.node)
+            yield _stale(one, int(highest[place]), lag, meanings)
+
+
+def _is_calm(evidence: Evidence, begin: int, end: int) -> bool:
+    since = begin - int(bounds_of(evidence).leader_within_s * SECOND)
+    ends = (int(each["t_ns"]) for each in evidence.info.unasked_ends)
+    return not any(f.overlaps(since, end) for f in evidence.faults) and not any(
+        at <= end for at in ends
+    )
+
+
+def _stale(one: _Seen, known: int, lag: int, meanings: _Meanings) -> Violation:
+    rows = range(one.answer.rows.start, one.answer.rows.stop)
+    oldest = min(rows, key=lambda row: max(span.last for span in meanings.of(row)))
+    said = meanings.said(oldest)
+    text = f"node {one.answer.node} says {_words(said)}, which was over at offset {one.most + 1} of "
+    text += f"the metadata log; {lag / SECOND:g} s before, and with nothing wrong since, another "
+    text += f"broker told of what came with offset {known}"
+    return Violation(text, [_shown(one.answer, said), *_as_rows(meanings.states(said["key"])[-4:])])
+
+
+# --- in words ---
+
+
+def _words(said: Mapping[str, Any]) -> str:
+    leads = "nobody leads" if said["leader"] == NO_LEADER else f"node {said['leader']} leads"
+    text = f"that {leads} {said['key']} in epoch {said['epoch']}, with the ISR "
+    text += f"[{names(said['isr'] or ())}]"
+    for name, word in (("elr", "the ELR"), ("last_known_elr", "the last known ELR")):
+        text += f", {word} [{names(said[name])}]" if said[name] else ""
+    return text
+
+
+def _shown(answer: _Answer, said: Mapping[str, Any]) -> dict[str, EventValue]:
+    told: dict[str, EventValue] = {
+        name: names(said[name] or ()) if name in _LISTS else said[name] for name in _SAID
+    }
+    return {
+        "what": "an answer",
+        "t_ns": answer.asked,
+        "node": answer.node,
+        "key": said["key"],
+        **told,
+    }
+
+
+def _as_rows(states: Iterable[_State]) -> list[dict[str, EventValue]]:
+    return [
+        {"what": "the metadata log", "offset": each.span.first, **state(each.partition)}
+        for each in states
+    ]
