@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from checkers.counted import counted
 from checkers.evidence.faults import faults_of
+from checkers.evidence.left_probes import missing_answers, missing_leaders
 from checkers.evidence.left_traces import missing_traces
 from checkers.evidence.planned import Kind
 from checkers.evidence.voters_left import lost_disks
@@ -67,6 +68,8 @@ def missing(run: Run) -> tuple[Missing, ...]:
         *_lost_disks(run),
         *_rows(run),
         *_probes(run),
+        *(Missing(kind=Kind.PARTITION_PROBES, where=w, what=s) for w, s in missing_answers(run)),
+        *(Missing(kind=Kind.QUORUM_PROBES, where=w, what=s) for w, s in missing_leaders(run)),
     )
     return tuple(each for each in found if each.kind in run.info.gives)
 

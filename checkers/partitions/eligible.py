@@ -4,11 +4,13 @@ Eligible leader replicas (KIP-966) exist where the feature is on; what is judged
 elsewhere.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
+from functools import partial
 
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.clean_registrations import clean_registrations
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Change, MetadataBatch, Timeline
 from checkers.evidence.planned import Kind
@@ -55,12 +57,14 @@ def eligible_are_kept(evidence: Evidence) -> CheckResult:
     """E3: ISR and ELR together fall below min ISR only for a reason.
 
     Reasons are an unclean registration, unregistering, a reassignment, another min ISR or feature
-    level (ClearElr), and an election from outside both. Judged while ELR is on. (KIP-966)
+    level (ClearElr), and an election from outside both. A registration is no reason where it names
+    the broker epoch that was vouched for, or where nothing was done to the broker but that it was
+    told to stop, and did. Judged while ELR is on. (KIP-966)
     """
     return _judge(
         evidence,
         _with_feature,
-        _dropped_for_nothing,
+        partial(_dropped_for_nothing, evidence.once(clean_registrations)),
         "changes with ELR on",
         "no eligible replica was dropped without a reason",
     )
@@ -277,12 +281,13 @@ def _superfluous(_: MetadataBatch, change: Change) -> str:
     return f"{text}min ISR, {change.min_isr}"
 
 
-def _dropped_for_nothing(batch: MetadataBatch, change: Change) -> str:
+def _dropped_for_nothing(clean: Set[int], batch: MetadataBatch, change: Change) -> str:
     before, after = change.before, change.after
     assert before is not None
     assert after is not None
     gone = {*before.isr, *before.elr} - {*after.isr, *after.elr}
-    excused = {one.node for one in batch.registrations} | batch.unregistered
+    excused = {one.node for one in batch.registrations if one.offset not in clean}
+    excused |= batch.unregistered
     excused |= set(before.replicas) - set(after.replicas)
     few = len({*after.isr, *after.elr}) < change.min_isr
     if not few or not gone - excused or batch.cleared_elr or change.reassigned:

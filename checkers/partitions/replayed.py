@@ -52,7 +52,7 @@ def replayed_as_committed(evidence: Evidence) -> CheckResult:
     found = evidence.timeline
     if found is None:
         return unread(_UNIT, NEED)
-    committed = _committed(evidence, found)
+    committed = committed_kinds(evidence, found)
     looked_at, violations = 0, list[Violation]()
     for life in evidence.lives:
         looked_at += len(life.rows("c.record"))
@@ -69,7 +69,7 @@ def replayed_as_committed(evidence: Evidence) -> CheckResult:
     )
 
 
-def _committed(evidence: Evidence, found: Timeline) -> dict[int, str]:
+def committed_kinds(evidence: Evidence, found: Timeline) -> dict[int, str]:
     """The kinds of the log's records, by offset; a snapshot's have none of their own."""
     records = evidence.tables["log_records"]
     kinds: dict[int, str] = {}

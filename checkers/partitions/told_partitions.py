@@ -290,7 +290,9 @@ def _place(spans: Sequence[Sequence[_Span]], least: int) -> tuple[int, int] | No
     """The first offset from `least` on at which all of them hold, and the last one at all."""
     at = least
     while True:
-        following = [min((max(at, s.first) for s in one if s.last >= at), default=None) for one in spans]
+        following = [
+            min((max(at, s.first) for s in one if s.last >= at), default=None) for one in spans
+        ]
         if None in following:
             return None
         highest = max(each for each in following if each is not None)
@@ -304,14 +306,14 @@ def _never(answer: _Answer, meanings: _Meanings) -> Violation | None:
         if not meanings.of(row):
             said = meanings.said(row)
             text = f"node {answer.node} says {_words(said)}; the metadata log never had that"
-            near = [s for s in meanings.states(said["key"]) if s.partition.leader_epoch <= said["epoch"]]
+            near = [
+                s for s in meanings.states(said["key"]) if s.partition.leader_epoch <= said["epoch"]
+            ]
             return Violation(text, [_shown(answer, said), *_as_rows(near[-4:])])
     return None
 
 
-def _back(
-    answer: _Answer, before: _Seen | None, at: int, meanings: _Meanings
-) -> Violation:
+def _back(answer: _Answer, before: _Seen | None, at: int, meanings: _Meanings) -> Violation:
     rows = range(answer.rows.start, answer.rows.stop)
     over = [row for row in rows if max(span.last for span in meanings.of(row)) < at]
     said = meanings.said(over[0] if over else rows[0])
@@ -327,15 +329,15 @@ def _back(
         old = range(before.answer.rows.start, before.answer.rows.stop)
         newest = max(old, key=lambda row: min(span.first for span in meanings.of(row)))
         earlier = [_shown(before.answer, meanings.said(newest))]
-    return Violation(text, [*earlier, _shown(answer, said), *_as_rows(meanings.states(said["key"])[-4:])])
+    return Violation(
+        text, [*earlier, _shown(answer, said), *_as_rows(meanings.states(said["key"])[-4:])]
+    )
 
 
 # --- in calm ---
 
 
-def _late(
-    evidence: Evidence, seen: Sequence[_Seen], meanings: _Meanings
-) -> Iterator[Violation]:
+def _late(evidence: Evidence, seen: Sequence[_Seen], meanings: _Meanings) -> Iterator[Violation]:
     """Answers from an image that lacks what another broker had told long before; of each broker the
     first."""
     lag = int(_LAG_S.get(evidence.info.runtime, _LAG_REAL_S) * SECOND)
@@ -364,7 +366,9 @@ def _stale(one: _Seen, known: int, lag: int, meanings: _Meanings) -> Violation:
     rows = range(one.answer.rows.start, one.answer.rows.stop)
     oldest = min(rows, key=lambda row: max(span.last for span in meanings.of(row)))
     said = meanings.said(oldest)
-    text = f"node {one.answer.node} says {_words(said)}, which was over at offset {one.most + 1} of "
+    text = (
+        f"node {one.answer.node} says {_words(said)}, which was over at offset {one.most + 1} of "
+    )
     text += f"the metadata log; {lag / SECOND:g} s before, and with nothing wrong since, another "
     text += f"broker told of what came with offset {known}"
     return Violation(text, [_shown(one.answer, said), *_as_rows(meanings.states(said["key"])[-4:])])

@@ -65,6 +65,15 @@ class TracedPartitions:
     isrs: list[NodeEvent] = field(default_factory=list)
     joins: list[Joining] = field(default_factory=list)
     cuts: list[NodeEvent] = field(default_factory=list)
+    roles: list[NodeEvent] = field(default_factory=list)
+    # Lines of leaders that tell a high watermark, each with its partition.
+    marks: list[tuple[PartitionId, NodeEvent]] = field(default_factory=list)
+    # Which process traced that it leads: its first row, the partition and the leader epoch.
+    led: set[tuple[int, PartitionId, int]] = field(default_factory=set)
+    # Of which replica a line tells whether it leads or follows: node, directory, partition.
+    replicas: set[tuple[int, str, PartitionId]] = field(default_factory=set)
+    # Lines that say nothing without another kind of line before them, and which kind.
+    alone: list[tuple[NodeEvent, str]] = field(default_factory=list)
 
 
 def traced_partitions(evidence: Evidence) -> TracedPartitions:
@@ -94,27 +103,40 @@ def epoch_of_cut(event: NodeEvent) -> int:
 
 
 def _follow(process: Process, found: TracedPartitions) -> None:
-    """A high watermark of which no line tells whose ISR it goes by is left out: lines are missing,
-    and the checks say so."""
+    """A high watermark of which no line tells whose ISR it goes by is no move, but `alone`."""
     marks: dict[PartitionId, int] = {}
     starts: dict[PartitionId, int] = {}
     isrs: dict[PartitionId, ToldIsr] = {}
+    leads: dict[PartitionId, int] = {}
     for event in process.events("p.role", "p.isr", "p.join", "p.hwm", "p.truncate"):
         at = partition_of(event)
+        if event.event in ("p.isr", "p.join", "p.hwm") and leads.get(at) != event.epoch:
+            found.alone.append((event, "p.role"))
         match event.event:
             case "p.role":
+                found.roles.append(event)
+                found.replicas.add((event.node, event.directory, at))
                 marks[at], starts[at] = event.hwm, event.log_end
                 isrs.pop(at, None)
+                leads.pop(at, None)
+                if event.state == "leader":
+                    leads[at] = event.epoch
+                    found.led.add((process.begin, at, event.epoch))
+                    found.marks.append((at, event))
             case "p.isr":
                 isrs[at] = isr_of(event)
                 found.isrs.append(event)
+                found.marks.append((at, event))
             case "p.join" if at in starts:
                 found.joins.append(_joining(event, at, starts[at]))
             case "p.truncate":
                 found.cuts.append(event)
             case "p.hwm" if at in isrs and at in marks:
                 found.moves.append(_move(event, at, marks[at], isrs[at]))
+                found.marks.append((at, event))
                 marks[at] = event.hwm
+            case "p.hwm":
+                found.alone.append((event, "p.isr"))
 
 
 def _move(event: NodeEvent, at: PartitionId, before: int, isr: ToldIsr) -> MovedWatermark:

@@ -1,0 +1,131 @@
+"""Partitions without a leader, in the committed metadata log: who may lead is elected, and who led
+last is remembered."""
+
+from collections.abc import Iterator, Mapping
+
+from checkers.check import check, of_brokers
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.image import NO_LEADER, Broker, Change, MetadataBatch, Partition, Timeline
+from checkers.evidence.planned import Kind
+from checkers.partitions.leaders import NEED, both, names, state
+from checkers.verdict import CheckResult, EventValue
+
+_ALGORITHM = "replay of the committed metadata log"
+# In log order: batches of other events may come between what makes a broker eligible and the
+# election, where a controller writes the two apart.
+_BATCHES = 3
+
+
+@check(
+    "eligible-are-elected",
+    applies=of_brokers,
+    source="ReplicationControlManager.generateLeaderAndIsrUpdates; KIP-966",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def eligible_are_elected(evidence: Evidence) -> CheckResult:
+    """A partition has no leader only while no broker that may lead it is active.
+
+    That is one of the ISR, or, where the ISR is empty, of the ELR; or, with both empty, the last
+    known leader. It is elected by the batch that makes it active, or one of the next three about
+    brokers and partitions, and at the log's end at the latest. (KIP-966)
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread("partitions without a leader", NEED)
+    looked_at, violations = 0, list[Violation]()
+    waiting: dict[str, int] = {}  # for how many batches somebody might have been elected
+    last = found.batches[-1] if found.batches else None
+    for batch, partitions in found.walk():
+        for key, one in partitions.items():
+            if one.leader != NO_LEADER:
+                waiting.pop(key, None)
+                continue
+            looked_at += any(change.partition.key == key for change in batch.changes)
+            able = _able(one, batch.brokers, elr_on=batch.elr_on)
+            waiting[key] = waiting.get(key, 0) + 1 if able else 0
+            if waiting[key] == _BATCHES + 1 or (able and batch is last):
+                violations.append(_left(one, able, batch))
+        for key in waiting.keys() - partitions.keys():
+            del waiting[key]
+    return conclude(
+        looked_at=looked_at,
+        unit="partitions without a leader",
+        violations=violations,
+        needs=NEED,
+        holds="nobody that was active might lead them",
+        algorithm=f"{_ALGORITHM}, brokers where each batch ends",
+        nothing="no partition was ever without a leader",
+    )
+
+
+def _able(one: Partition, brokers: Mapping[int, Broker], *, elr_on: bool) -> list[int]:
+    """Who may be elected: active, and eligible."""
+    eligible = one.isr or one.elr
+    if elr_on and not eligible and len(one.last_known_elr) == 1:
+        eligible = one.last_known_elr
+    return [node for node in eligible if node in brokers and brokers[node].active]
+
+
+def _left(one: Partition, able: list[int], batch: MetadataBatch) -> Violation:
+    text = f"{one.key} has no leader in epoch {one.leader_epoch}, though of its ISR "
+    text += f"[{names(one.isr)}] and ELR [{names(one.elr)}] node {able[0]} is active, and may lead"
+    at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
+    return Violation(text, [at | state(one)])
+
+
+@check(
+    "last-known-leader-led",
+    applies=of_brokers,
+    source="KIP-966, part one: useLastKnownLeaderInBalancedRecovery",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def last_known_leader_led(evidence: Evidence) -> CheckResult:
+    """Who is named as the last known leader of a partition is the one that led it last.
+
+    No program that is judged here has the recovery manager of KIP-966's part two, by which the last
+    known ELR would be a set. (KIP-966)
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread("last known leaders", NEED)
+    named = list(_named(found))
+    return conclude(
+        looked_at=len(named),
+        unit="last known leaders",
+        violations=[
+            _never_led(change, leader)
+            for change, leader in named
+            if change.partition.last_known_elr != (leader,)
+        ],
+        needs=NEED,
+        holds="each had led last",
+        algorithm=_ALGORITHM,
+        nothing="nobody was named as the last known leader",
+    )
+
+
+def _named(found: Timeline) -> Iterator[tuple[Change, int]]:
+    """Changes that name somebody, each with the node that led last before. What a snapshot says was
+    named before it is left out."""
+    led: dict[str, int] = {}
+    for batch in found.batches:
+        for change in batch.changes:
+            before, after, key = change.before, change.after, change.partition.key
+            if after is None:
+                led.pop(key, None)
+                continue
+            was = before.last_known_elr if before is not None else ()
+            if before is not None and after.last_known_elr and after.last_known_elr != was:
+                yield change, led.get(key, NO_LEADER)
+            if after.leader != NO_LEADER:
+                led[key] = after.leader
+            elif batch.from_snapshot and len(after.last_known_elr) == 1:
+                led[key] = after.last_known_elr[0]
+
+
+def _never_led(change: Change, leader: int) -> Violation:
+    one = change.partition
+    text = f"{one.key}: [{names(one.last_known_elr)}] is named as who led last, "
+    text += "and nobody had led" if leader == NO_LEADER else f"and that was node {leader}"
+    return Violation(text, both(change))

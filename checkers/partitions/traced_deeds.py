@@ -1,0 +1,476 @@
+"""What shows of brokers is in their traces: what clients were told, what disks hold, what is
+committed.
+
+A line is written before its effect is visible to others. So nothing shows that no line tells; a
+broker that goes on and traces nothing of it would have all that rests on its traces judged by
+nothing.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+
+from checkers.array_types import Ints
+from checkers.check import check
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FOREVER_NS, FaultFact
+from checkers.evidence.image import NO_LEADER, Change, Timeline
+from checkers.evidence.lives import Life, NodeEvent, Process, gaps, witness
+from checkers.evidence.partition_logs import columns
+from checkers.evidence.planned import Kind
+from checkers.partitions.leaders import shown
+from checkers.partitions.replayed import committed_kinds
+from checkers.partitions.traced_replicas import (
+    METADATA,
+    PartitionId,
+    histories,
+    partition_of,
+    told,
+    traced_partitions,
+)
+from checkers.verdict import CheckResult, EventValue
+
+_SECOND = 1_000_000_000
+_SETTLES_NS = _SECOND  # a process replays what it knows to be committed, and follows it, within
+_ALL, _SENT = -1, "sent"
+_VOUCHING = "vouching"
+
+
+class _Counted(NamedTuple):
+    """How many things one rule looked at, and what was wrong with them."""
+
+    looked_at: int
+    violations: list[Violation]
+
+
+@check(
+    "brokers-trace-what-they-do",
+    applies=told,
+    source="ours: a line of a trace is written before its effect is visible to others",
+    rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.TRACES),
+)
+def brokers_trace_what_they_do(evidence: Evidence) -> CheckResult:
+    """What clients were told, what disks hold and what is committed of a broker's doing, its trace
+    tells.
+
+    That it led before it told of an ISR or a high watermark (p.role, p.isr); a high watermark above
+    all that is acknowledged to acks=all, and as high as each that a consumer is told, before it is
+    (p.hwm); that it leads, where it replayed that it does; every replica on its disk (p.role); whom
+    it proposed for an ISR that is committed (p.join); that it cut what it had acknowledged and no
+    longer has (p.truncate); each registration in which it was unfenced, and what it vouched for
+    (b.life); and each record about brokers and partitions up to what it knew to be committed
+    (c.record).
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread("deeds of brokers", METADATA)
+    whole = [life for life in evidence.lives if life.gap is None]
+    counted = [
+        _of_lines(evidence),
+        _of_watermarks(evidence, found),
+        _of_leaders(evidence, found),
+        _of_replicas(evidence, whole),
+        _of_joins(evidence, found, whole),
+        _of_cuts(evidence, found, whole),
+        _of_longer_logs(evidence, found),
+        _of_registrations(evidence, found, whole),
+        _of_records(evidence, found, whole),
+    ]
+    return conclude(
+        looked_at=sum(each.looked_at for each in counted),
+        unit="deeds of brokers",
+        violations=[violation for each in counted for violation in each.violations],
+        needs=METADATA,
+        holds="each is in the trace of its broker",
+        algorithm="answers to clients, disks and the metadata log, each against the lines of the "
+        "broker whose doing it is",
+        gaps=gaps(evidence.lives),
+    )
+
+
+def _of_lines(evidence: Evidence) -> _Counted:
+    """An ISR is that of a leader, and a high watermark moves by an ISR."""
+    replicas = evidence.once(traced_partitions)
+    wrong = [
+        Violation(
+            f"node {event.node} traces {event.event} in epoch {event.epoch} of a partition, and "
+            f"no {lacks} before",
+            [witness(event, "told")],
+        )
+        for event, lacks in replicas.alone
+    ]
+    return _Counted(len(replicas.moves) + len(replicas.isrs) + len(wrong), wrong)
+
+
+# --- what clients were told ---
+
+
+def _of_watermarks(evidence: Evidence, found: Timeline) -> _Counted:
+    """Each answer by when it had come: a high watermark that was traced by then, by any leader, for
+    what is not answered is asked of the next one."""
+    ids = _ids(found)
+    marks = _marks(evidence)
+    ops, spans = evidence.tables["ops"], evidence.tables["spans"]
+    looked_at, violations = 0, list[Violation]()
+    if not spans.num_rows:
+        return _Counted(0, violations)
+    ended = ops.take(spans["op_id"])
+    keep = pc.and_(pc.equal(ended["outcome"], "ok"), pc.is_valid(ended["t1"]))
+    acknowledged = pc.and_kleene(pc.equal(spans["acks"], _ALL), pc.is_valid(spans["offset"]))
+    polled = pc.and_(pc.invert(spans[_SENT]), pc.is_valid(spans["high_watermark"]))
+    keep = pc.fill_null(pc.and_kleene(keep, pc.or_kleene(acknowledged, polled)), False)
+    spans, ended = spans.filter(keep), ended.filter(keep)
+    sent = spans[_SENT].to_numpy(zero_copy_only=False)
+    offset, records = columns(spans, "offset", "records")
+    high = spans["high_watermark"].fill_null(0).to_numpy().astype(np.int64)
+    (t1,) = columns(ended, "t1")
+    told_end = np.where(sent, offset + records, high)
+    keys = spans["key"].to_numpy(zero_copy_only=False).astype(str)
+    names, which = np.unique(keys, return_inverse=True)
+    for number, name in enumerate(names.tolist()):
+        partition = ids.get(name)
+        if partition is None:
+            continue
+        rows = np.flatnonzero(which == number)
+        looked_at += len(rows)
+        t, highest = marks.get(partition, (np.empty(0, np.int64),) * 2)
+        at = np.searchsorted(t, t1[rows], side="right") - 1
+        reached = np.where(at >= 0, highest[at], -1) if len(t) else np.full(len(rows), -1)
+        short = rows[reached < told_end[rows]]
+        for row in short[:1].tolist():
+            span = spans.slice(row, 1).to_pylist()[0]
+            violations.append(_untold(span, int(told_end[row]), int(t1[row]), len(short)))
+    return _Counted(looked_at, violations)
+
+
+def _ids(found: Timeline) -> Mapping[str, PartitionId]:
+    """Of the partitions whose names were never those of others."""
+    by_key: dict[str, set[PartitionId]] = defaultdict(set)
+    for at, changes in histories(found).items():
+        by_key[changes[0].partition.key].add(at)
+    return {key: next(iter(ids)) for key, ids in by_key.items() if len(ids) == 1}
+
+
+def _marks(evidence: Evidence) -> Mapping[PartitionId, tuple[Ints, Ints]]:
+    """By partition: times, and the highest high watermark that any leader had traced by then."""
+    rows: dict[PartitionId, list[tuple[int, int]]] = defaultdict(list)
+    for at, event in evidence.once(traced_partitions).marks:
+        rows[at].append((event.t, event.hwm))
+    found = {}
+    for at, pairs in rows.items():
+        pairs.sort()
+        times, marks = (np.array(each, np.int64) for each in zip(*pairs, strict=True))
+        found[at] = (times, np.maximum.accumulate(marks))
+    return found
+
+
+def _untold(span: dict[str, Any], end: int, at: int, more: int) -> Violation:
+    what = "acknowledged to acks=all" if span[_SENT] else "told to a consumer as committed"
+    text = f"what is below {end} of {span['key']} was {what}, and no leader had traced such a high "
+    text += "watermark"
+    text += f"; so it was {more:,} times" if more > 1 else ""
+    fields = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
+    return Violation(text, [{"what": "an answer", "t_ns": at, **fields}])
+
+
+# --- what is committed of leaders and of the ISR ---
+
+
+def _of_leaders(evidence: Evidence, found: Timeline) -> _Counted:
+    """Who replayed that it leads, and went on for a second, traced that it does. What was committed
+    before a process registered is of its node's last one: it leads nothing before."""
+    led = evidence.once(traced_partitions).led
+    looked_at, violations = 0, []
+    elected: dict[int, list[tuple[PartitionId, Change, int]]] = defaultdict(list)
+    for at, changes in histories(found).items():
+        begun = [change for change in changes if _begins(change)]
+        for change, following in pairwise([*begun, None]):
+            assert change is not None
+            over = FOREVER_NS if following is None else following.offset
+            if change.partition.leader != NO_LEADER and change.after is not None:
+                elected[change.partition.leader].append((at, change, over))
+    for process in (process for life in evidence.lives for process in life.processes):
+        replayed, registered = _replayed(process), _registered(process)
+        for at, change, over in elected.get(process.node, ()) if process.gap is None else ():
+            t = replayed.get(change.offset)
+            until = min(replayed.get(over, process.last_ns), process.last_ns)
+            if t is None or t + _SETTLES_NS > until or change.offset < registered:
+                continue
+            looked_at += 1
+            epoch = change.partition.leader_epoch
+            if (process.begin, at, epoch) not in led:
+                text = f"{change.partition.key}: node {process.node} replayed that it leads epoch "
+                text += f"{epoch}, and never traced that it does"
+                violations.append(Violation(text, [shown(change, "committed")]))
+    return _Counted(looked_at, violations)
+
+
+def _begins(change: Change) -> bool:
+    """Whether it begins a leader epoch, or ends the partition."""
+    before, after = change.before, change.after
+    return before is None or after is None or after.leader_epoch > before.leader_epoch
+
+
+def _registered(process: Process) -> int:
+    """The broker epoch of a process, which is the offset of its registration; without one it is
+    behind all."""
+    epochs = [line.epoch for line in process.events("b.life") if line.epoch >= 0]
+    return min(epochs, default=FOREVER_NS)
+
+
+def _replayed(process: Process) -> Mapping[int, int]:
+    """When it replayed each record, by offset."""
+    rows = process.rows("c.record")
+    offset, t = (process.traces.column(name)[rows] for name in ("offset", "t"))
+    return dict(zip(offset.tolist(), t.tolist(), strict=True))
+
+
+def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:
+    """Whom a leader added to the ISR it had proposed, with what that had proved."""
+    replicas = evidence.once(traced_partitions)
+    proposed = {
+        (one.partition, one.event.epoch, one.partition_epoch, one.event.replica)
+        for one in replicas.joins
+    }
+    nodes = {life.node for life in evidence.lives} - {
+        life.node for life in evidence.lives if life not in whole
+    }
+    looked_at, violations = 0, []
+    for at, changes in histories(found).items():
+        for change in changes:
+            before, after = change.before, change.after
+            if before is None or after is None or after.leader not in nodes:
+                continue
+            if before.leader_epoch != after.leader_epoch or change.elected_outside:
+                continue
+            for node in sorted(set(after.isr) - set(before.isr)):
+                looked_at += 1
+                known = (at, before.leader_epoch, before.partition_epoch, node)
+                if known not in proposed:
+                    text = f"{after.key}: node {node} joined the ISR, and node {after.leader}, "
+                    text += (
+                        f"leader of epoch {after.leader_epoch}, never traced that it proposed it"
+                    )
+                    violations.append(Violation(text, [shown(change, "committed")]))
+    return _Counted(looked_at, violations)
+
+
+# --- what disks hold ---
+
+
+def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> _Counted:
+    """Every replica that is on a disk was led there, or followed."""
+    known = evidence.once(traced_partitions).replicas
+    disks = {(life.node, life.directory) for life in whole}
+    looked_at, violations = 0, []
+    for row in evidence.tables["replicas"].to_pylist():
+        if (row["node"], row["directory"]) not in disks or not row["topic_id"]:
+            continue
+        looked_at += 1
+        at = (row["topic_id"], int(row["key"].rpartition("-")[2]))
+        if (row["node"], row["directory"], at) not in known:
+            text = f"node {row['node']} holds a replica of {row['key']}, and never traced that it "
+            fields: dict[str, EventValue] = {n: row[n] for n in ("node", "key", "log_end")}
+            violations.append(
+                Violation(f"{text}leads or follows it", [{"what": "on its disk", **fields}])
+            )
+    return _Counted(looked_at, violations)
+
+
+def _of_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:
+    """What a node acknowledged stood in its log. Where another record does at the end, or none, it
+    was cut off; a node whose process ended in disorder since may have lost it."""
+    ids = _ids(found)
+    cuts: dict[tuple[int, PartitionId], list[tuple[int, int]]] = defaultdict(list)
+    for cut in evidence.once(traced_partitions).cuts:
+        cuts[cut.node, partition_of(cut)].append((cut.t, cut.log_end))
+    disks = {(life.node, life.directory) for life in whole}
+    stored = {
+        (row["node"], row["key"]): row
+        for row in evidence.tables["replicas"].to_pylist()
+        if row["whole"] and (row["node"], row["directory"]) in disks
+    }
+    spans = evidence.tables["spans"]
+    mine = spans.filter(
+        pc.fill_null(
+            pc.and_kleene(pc.not_equal(spans["acks"], 0), pc.is_valid(spans["offset"])), False
+        )
+    )
+    ops = evidence.tables["ops"].take(mine["op_id"])
+    acknowledged = pc.equal(ops["outcome"], "ok")
+    mine, ops = mine.filter(acknowledged), ops.filter(acknowledged)
+    looked_at, violations = 0, []
+    for (node, key), row in stored.items():
+        at = ids.get(key)
+        log = evidence.partition_logs.get((node, key))
+        if at is None or at[0] != row["topic_id"] or log is None:
+            continue
+        since = max(
+            (f.over_ns for f in evidence.faults if node in f.nodes and _is_rough(f)), default=0
+        )
+        there = pc.and_(pc.equal(ops["node"], node), pc.equal(mine["key"], key))
+        there = pc.and_(there, pc.greater_equal(ops["t0"], since))
+        there = pc.and_(there, pc.greater_equal(mine["offset"], row["log_start"] or 0))
+        part, times = mine.filter(there), ops.filter(there)["t0"].to_numpy()
+        offset, value, records = columns(part, "offset", "value", "records")
+        looked_at += len(offset)
+        for index in np.flatnonzero(~log.holds(offset, value, records)).tolist():
+            begin, end = int(times[index]), int(offset[index] + records[index])
+            if not any(t >= begin and cut < end for t, cut in cuts.get((node, at), ())):
+                violations.append(_uncut(part.slice(index, 1).to_pylist()[0], node, begin))
+    return _Counted(looked_at, violations)
+
+
+def _of_longer_logs(evidence: Evidence, found: Timeline) -> _Counted:
+    """Who begins to follow with a longer log than its leader began with, and joins the ISR, has cut
+    off the rest: its leader never had that."""
+    replicas, history = evidence.once(traced_partitions), histories(found)
+    began: dict[tuple[PartitionId, int], NodeEvent] = {}
+    follows: dict[tuple[PartitionId, int, int], NodeEvent] = {}
+    cuts: dict[tuple[PartitionId, int], list[NodeEvent]] = defaultdict(list)
+    for role in sorted(replicas.roles, key=lambda line: line.t):
+        at = partition_of(role)
+        if role.state == "leader":
+            began.setdefault((at, role.epoch), role)
+        else:
+            follows.setdefault((at, role.epoch, role.node), role)
+    for cut in replicas.cuts:
+        cuts[partition_of(cut), cut.node].append(cut)
+    looked_at, violations = 0, []
+    for joining in replicas.joins:
+        at, epoch, node = joining.partition, joining.event.epoch, joining.event.replica
+        led, followed = began.get((at, epoch)), follows.get((at, epoch, node))
+        if led is None or followed is None or at not in history or followed.t > joining.event.t:
+            continue
+        looked_at += 1
+        between = (c for c in cuts[at, node] if followed.t <= c.t <= joining.event.t)
+        rough = (f for f in evidence.faults if node in f.nodes and _is_rough(f))
+        if followed.log_end <= led.log_end or any(c.log_end <= led.log_end for c in between):
+            continue
+        if any(f.overlaps(followed.t, joining.event.t) for f in rough):
+            continue
+        text = f"{history[at][0].partition.key}: node {node} began to follow epoch {epoch} with a "
+        text += f"log that ended at {followed.log_end}, its leader's at {led.log_end}; it was to "
+        text += "join the ISR, and had not traced that it cut anything"
+        rows = [(led, "began to lead"), (followed, "began to follow"), (joining.event, "proposed")]
+        violations.append(Violation(text, [witness(line, what) for line, what in rows]))
+    return _Counted(looked_at, violations)
+
+
+def _is_rough(fault: FaultFact) -> bool:
+    return fault.unclean or fault.may_lose or fault.damages_bytes or fault.wipes
+
+
+def _uncut(span: dict[str, Any], node: int, at: int) -> Violation:
+    text = f"node {node} acknowledged {span['value']} at offset {span['offset']} of {span['key']}; "
+    text += "its log does not have that there, and it never traced that it cut it"
+    fields = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
+    return Violation(text, [{"what": "acknowledged", "t_ns": at, "node": node, **fields}])
+
+
+# --- what is committed of brokers ---
+
+
+def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:
+    """A broker is unfenced by heartbeats in the epoch of its registration: it knew it. And what its
+    disk vouches for it had traced."""
+    nodes = {life.node for life in whole} - {
+        one.node for one in evidence.lives if one.gap is not None
+    }
+    told_epochs: dict[int, set[int]] = defaultdict(set)
+    vouched: dict[tuple[int, str], int] = {}
+    for life in whole:
+        for line in life.events("b.life"):
+            told_epochs[life.node].add(line.epoch)
+            if line.state == _VOUCHING:
+                vouched[life.node, life.directory] = line.epoch
+    looked_at, violations = 0, []
+    for node, epoch, offset in _unfenced(found):
+        if node not in nodes:
+            continue
+        looked_at += 1
+        if epoch not in told_epochs[node]:
+            text = f"node {node} was unfenced in broker epoch {epoch}, and never traced that it "
+            at: dict[str, EventValue] = {"what": "unfenced", "node": node, "offset": offset}
+            violations.append(Violation(f"{text}was registered in it", [at | {"epoch": epoch}]))
+    forgetful = {node for fault in evidence.faults if fault.damages_bytes for node in fault.nodes}
+    for row in evidence.tables["disks"].to_pylist():
+        clean, disk = row["clean_shutdown"], (row["node"], row["directory"])
+        if clean is None or row["node"] not in nodes or row["node"] in forgetful:
+            continue
+        looked_at += 1
+        if vouched.get(disk) != clean:
+            text = f"the disk of node {row['node']} vouches for its logs in broker epoch {clean}, "
+            text += "and its last process never traced that it does"
+            on_disk: dict[str, EventValue] = {"what": "on its disk", "node": row["node"]}
+            violations.append(Violation(text, [on_disk | {"epoch": clean}]))
+    return _Counted(looked_at, violations)
+
+
+def _unfenced(found: Timeline) -> Iterator[tuple[int, int, int]]:
+    """Node, broker epoch, offset."""
+    for batch in found.batches:
+        if batch.from_snapshot:
+            continue
+        for offset, kind, detail in batch.broker_records:
+            if kind == "UnfenceBroker" or (
+                kind == "BrokerRegistrationChange" and detail.get("fenced", 0) == -1
+            ):
+                node = int(detail.get("brokerId", detail.get("id", -1)))
+                yield node, int(detail.get("brokerEpoch", detail.get("epoch", -1))), offset
+
+
+def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:
+    """Each process begins where the log does, or behind a snapshot; and comes as far as it knew to
+    be committed a second before its end."""
+    offsets = sorted(o for o in committed_kinds(evidence, found) if o >= found.start)
+    looked_at, violations = 0, []
+    for life in whole:
+        heads = {0, found.start}
+        for process in life.processes:
+            heads |= {line.log_end for line in process.events("q.snapshot", "q.loaded")}
+            known = _known_below(process)
+            due = bisect_left(offsets, known)
+            rows = process.rows("c.record")
+            replayed = process.traces.column("offset")[rows]
+            if not due and not len(replayed):
+                continue
+            looked_at += 1
+            last = int(replayed.max()) if len(replayed) else -1
+            first = int(replayed.min()) if len(replayed) else -1
+            begins = {offsets[at] for h in heads if (at := bisect_left(offsets, h)) < len(offsets)}
+            after = max((head for head in heads if head <= known), default=0)
+            if due and offsets[due - 1] > last and offsets[due - 1] >= after:
+                violations.append(_unreplayed(process, offsets[due - 1], known, last))
+            elif found.start <= first < found.log.end and first not in begins:
+                violations.append(_headless(process, first))
+    return _Counted(looked_at, violations)
+
+
+def _known_below(process: Process) -> int:
+    """What it knew to be committed a second before its last line: all below."""
+    rows = process.rows("q.hwm")
+    t, hwm = (process.traces.column(name)[rows] for name in ("t", "hwm"))
+    known = hwm[t <= process.last_ns - _SETTLES_NS]
+    return int(known.max(initial=0))
+
+
+def _unreplayed(process: Process, offset: int, known: int, last: int) -> Violation:
+    text = f"node {process.node} knew all below {known} to be committed, and did not trace that it "
+    text += f"replayed the record at offset {offset}"
+    text += f": the last was at {last}" if last >= 0 else ", nor any other"
+    row: dict[str, EventValue] = {"what": "its last line", "t_ns": process.last_ns}
+    return Violation(text, [row | {"node": process.node}])
+
+
+def _headless(process: Process, first: int) -> Violation:
+    text = f"node {process.node} traced that it replayed the record at offset {first}, and none of "
+    text += "those before, though no snapshot ends there"
+    row: dict[str, EventValue] = {"what": "its first line", "t_ns": process.first_ns}
+    return Violation(text, [row | {"node": process.node, "offset": first}])
