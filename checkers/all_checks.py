@@ -35,6 +35,7 @@ _MODULES = (
     "quorum.voter_sets",
     "quorum.voters_told",
     "quorum.voters_undone",
+    "quorum.voters_were",
     "quorum.without_majority",
     "quorum.new_disks",
     "quorum.held_by_majority",

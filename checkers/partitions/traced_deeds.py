@@ -195,8 +195,13 @@ def _of_leaders(evidence: Evidence, found: Timeline) -> _Counted:
             over = FOREVER_NS if following is None else following.offset
             if change.partition.leader != NO_LEADER and change.after is not None:
                 elected[change.partition.leader].append((at, change, over))
+    offsets = {
+        (one.node, one.after.epoch): one.offset
+        for batch in found.batches
+        for one in batch.registrations
+    }
     for process in (process for life in evidence.lives for process in life.processes):
-        replayed, registered = _replayed(process), _registered(process)
+        replayed, registered = _replayed(process), _registered(process, offsets)
         for at, change, over in elected.get(process.node, ()) if process.gap is None else ():
             t = replayed.get(change.offset)
             until = min(replayed.get(over, process.last_ns), process.last_ns)
@@ -217,11 +222,11 @@ def _begins(change: Change) -> bool:
     return before is None or after is None or after.leader_epoch > before.leader_epoch
 
 
-def _registered(process: Process) -> int:
-    """The broker epoch of a process, which is the offset of its registration; without one it is
-    behind all."""
-    epochs = [line.epoch for line in process.events("b.life") if line.epoch >= 0]
-    return min(epochs, default=FOREVER_NS)
+def _registered(process: Process, offsets: Mapping[tuple[int, int], int]) -> int:
+    """The offset of its registration; behind all, where its trace or the log does not tell it."""
+    epochs = {line.epoch for line in process.events("b.life")}
+    known = (offsets.get((process.node, epoch)) for epoch in epochs)
+    return min((offset for offset in known if offset is not None), default=FOREVER_NS)
 
 
 def _replayed(process: Process) -> Mapping[int, int]:

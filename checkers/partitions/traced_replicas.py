@@ -126,7 +126,6 @@ def _follow(process: Process, found: TracedPartitions) -> None:
             case "p.isr":
                 isrs[at] = isr_of(event)
                 found.isrs.append(event)
-                found.marks.append((at, event))
             case "p.join" if at in starts:
                 found.joins.append(_joining(event, at, starts[at]))
             case "p.truncate":

@@ -1,10 +1,12 @@
 """Where epochs come from: each begins with a candidate, and a leader that is heard is kept."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FOREVER_NS
 from checkers.evidence.lives import NEED, Life, NodeEvent, witness
 from checkers.evidence.planned import Kind
 from checkers.quorum.leadership import fetch_timeout_ns
@@ -82,31 +84,90 @@ def heard_leader_is_kept(evidence: Evidence) -> CheckResult:
     """A follower stands for election only when its leader was silent for a fetch time-out.
 
     For 0.9 of it at least, by the node's own clock; clocks that a fault makes wrong are left out.
-    From q.state, which tells for how long the leader had been silent. A leader that told of its
-    resignation may be left at once.
+    From q.state, which tells for how long the leader had been silent. A leader that resigned may be
+    left at once, by its own trace (q.state, or n.start of one that finds that it led), or one that
+    is gone. Nor had it heard the leader meanwhile by what that one traced: of two fetches of one
+    replica the first was answered (q.fetch). What a fault may have broken off is left out.
     """
     least = int(_PATIENCE * fetch_timeout_ns(evidence))
+    resigned = evidence.once(_resignations)
     looked_at = 0
     violations: list[Violation] = []
-    for life in evidence.lives:
-        for event in life.events("q.state"):
-            silent = event.more.get("silent_ns") if event.state in _STANDS else None
-            if not isinstance(silent, int) or silent < 0:
-                continue
-            if _clock_is_wrong(evidence, event):
-                continue
-            looked_at += 1
-            if silent < least:
-                violations.append(_left_early(event, silent, least))
+    for followed, event in _departures(evidence):
+        if _clock_is_wrong(evidence, event):
+            continue
+        looked_at += 1
+        silent = event.more.get("silent_ns")
+        lasted = event.t - followed.t
+        quits = resigned.get((followed.leader, followed.epoch), FOREVER_NS) <= event.t
+        if isinstance(silent, int) and 0 <= silent < least:
+            violations.append(_left_early(event, silent, least))
+        elif quits or not evidence.once(_reigns_traced).get((followed.leader, followed.epoch)):
+            continue
+        elif lasted < least:
+            violations.append(_never_resigned(followed, event, lasted, least))
+        elif heard := _heard(evidence, followed, event, least):
+            violations.append(_had_heard(followed, event, heard))
     return conclude(
         looked_at=looked_at,
         unit="leaders that were left",
         violations=violations,
         needs=NEED,
-        holds=f"each had been silent for {least / 1e9:g} s or longer",
-        algorithm="silence of the leader in q.state, against the fetch time-out",
+        holds=f"each had been silent for {least / 1e9:g} s or longer, or had resigned",
+        algorithm="silence of the leader in q.state, against the fetch time-out and its own trace",
         nothing="no follower stood for election" if evidence.lives else "",
     )
+
+
+def _departures(evidence: Evidence) -> Iterator[tuple[NodeEvent, NodeEvent]]:
+    """Followers that stood for election right after: as what they followed, and as what they
+    stood."""
+    for process in (one for life in evidence.lives for one in life.processes if not one.gap):
+        for before, event in pairwise(process.events("q.state")):
+            if before.state == "follower" and event.state in _STANDS:
+                yield before, event
+
+
+def _resignations(evidence: Evidence) -> dict[tuple[int, int], int]:
+    """By node and epoch, when it had resigned first; or found on its disk that it had led."""
+    found: dict[tuple[int, int], int] = {}
+    for life in evidence.lives:
+        for event in life.events("n.start", "q.state"):
+            is_one = event.state == "resigned" or (
+                event.event == "n.start" and event.leader == life.node
+            )
+            if is_one:
+                at = (life.node, event.epoch)
+                found[at] = min(event.t, found.get(at, event.t))
+    return found
+
+
+def _reigns_traced(evidence: Evidence) -> dict[tuple[int, int], bool]:
+    """By node and epoch of who traced that it leads, whether it told all that it did."""
+    return {
+        (life.node, event.epoch): process.gap is None
+        for life in evidence.lives
+        for process in life.processes
+        for event in process.events("q.state")
+        if event.state == "leader"
+    }
+
+
+def _heard(
+    evidence: Evidence, followed: NodeEvent, event: NodeEvent, least: int
+) -> list[NodeEvent]:
+    """Two fetches that its leader had from it while it should have been silent; none, where a fault
+    was under way."""
+    since = event.t - least
+    if any(fault.overlaps(since - least, event.t) for fault in evidence.faults):
+        return []
+    traces = evidence.traces
+    rows = traces.rows("q.fetch")
+    t, node, epoch = (traces.column(name)[rows] for name in ("t", "node", "epoch"))
+    replica = traces.column("replica")[rows]
+    mine = (since < t) & (t < event.t) & (node == followed.leader) & (epoch == followed.epoch)
+    found = rows[mine & (replica == event.node)]
+    return traces.lines(found[:2]) if len(found) > 1 else []
 
 
 def _clock_is_wrong(evidence: Evidence, event: NodeEvent) -> bool:
@@ -121,6 +182,20 @@ def _left_early(event: NodeEvent, silent: int, least: int) -> Violation:
     text += f"its leader had answered {silent / 1e6:.0f} ms before; it has to be silent for "
     text += f"{least / 1e6:.0f} ms"
     return Violation(text, [witness(event, "leaves a leader that it has just heard")])
+
+
+def _never_resigned(followed: NodeEvent, event: NodeEvent, lasted: int, least: int) -> Violation:
+    text = f"node {event.node} stood for election as {event.state} in epoch {event.epoch}, "
+    text += f"{lasted / 1e6:.0f} ms after it began to follow node {followed.leader}, which had not "
+    text += f"resigned; it has to wait for {least / 1e6:.0f} ms"
+    return Violation(text, [witness(followed, "follows"), witness(event, "leaves its leader")])
+
+
+def _had_heard(followed: NodeEvent, event: NodeEvent, heard: list[NodeEvent]) -> Violation:
+    text = f"node {event.node} stood for election as {event.state} in epoch {event.epoch}, though "
+    text += f"node {followed.leader}, which had not resigned, had answered it: it asked again"
+    rows = [witness(line, "its leader is asked") for line in heard]
+    return Violation(text, [*rows, witness(event, "leaves its leader")])
 
 
 @check(

@@ -94,9 +94,17 @@ class ToldQuorum:
     @cached_property
     def answers(self) -> Sequence[VoterAnswer]:
         """Of leaders whose voters are known with their disks."""
+        return [
+            each
+            for each in self.all_answers
+            if not any(NO_DIRECTORY in voter for voter in each.voters)
+        ]
+
+    @cached_property
+    def all_answers(self) -> Sequence[VoterAnswer]:
+        """Of leaders, whatever is known of their voters."""
         found = [*_to_harness(self.evidence.tables["probes"]), *_to_clients(self._ops)]
-        known = [each for each in found if not any(NO_DIRECTORY in voter for voter in each.voters)]
-        return sorted(known, key=lambda each: (each.asked, each.node))
+        return sorted(found, key=lambda each: (each.asked, each.node))
 
     @cached_property
     def changes(self) -> Sequence[VoterChange]:

@@ -41,7 +41,7 @@ class _Saying:
 
     def binds(self, later: "_Saying") -> bool:
         """Whether it was said before, by the same leader or, as it lasts, by an earlier one."""
-        if self.answered >= later.asked:
+        if self.answered > later.asked:
             return False
         one_epoch = self.least == self.most == later.least == later.most
         return one_epoch or (self.lasts and self.most <= later.least)

@@ -1,6 +1,7 @@
 """E1-E9 by hand: each rejects its own, and accepts what is next to it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from checkers.partitions.eligible import (
 )
 from checkers.partitions.registrations import lost_bytes_are_not_clean, unclean_registration_drops
 from checkers.verdict import CheckResult, Verdict
-from tests.support.histories import make_run
+from tests.support.histories import MS, NodeTrace, make_run, node_events
 from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import (
     ALL,
@@ -339,3 +340,35 @@ def test_lost_bytes_never_look_clean() -> None:
     assert "after power-off" in result.message
     dropped = killed("power-off").commit(moved([1], []), register(2, 40))
     assert judged(lost_bytes_are_not_clean, dropped).verdict is VALID
+
+
+def back_after(kind: str) -> Cluster:
+    """2, of the ELR, registers after that, and is dropped."""
+    return shrunk().ended(kind, 2, 0).commit(moved([1], []), register(2, 40))
+
+
+@pytest.mark.parametrize(("kind", "verdict"), [("kill", VALID), ("stop", INVALID)])
+def test_a_registration_is_a_reason_where_it_is_unclean(kind: str, verdict: Verdict) -> None:
+    result = judged(eligible_are_kept, back_after(kind))
+    assert result.verdict is verdict
+
+
+def test_who_did_not_end_in_time_or_was_hit_again_may_be_unclean() -> None:
+    slow = back_after("stop")
+    slow.rows["faults"][0] |= {"t_bit": 10_000 * MS, "t_heal": 10_000 * MS}
+    assert judged(eligible_are_kept, slow).verdict is VALID
+    again = back_after("stop")
+    again.rows["faults"][0]["t_healed"] = 5 * MS
+    cut = {**back_after("power-off").rows["faults"][0], "ends_process": False, "fault_id": 1}
+    again.add("faults", cut | {"t_start": 2 * MS, "t_healed": 3 * MS})
+    assert judged(eligible_are_kept, again).verdict is VALID
+
+
+@pytest.mark.parametrize(("previous", "verdict"), [(12, INVALID), (-1, VALID)])
+def test_of_who_traces_it_is_what_it_asked_for(previous: int, verdict: Verdict) -> None:
+    trace = NodeTrace(2).start()
+    trace.emit("b.life", state="starting", epoch=40, previous=previous, fenced=True)
+    cluster = shrunk().commit(moved([1], []), register(2, 40))
+    run = cluster.run(target="node test")
+    run = replace(run, tables={**run.tables, "node_events": node_events([trace])})
+    assert eligible_are_kept(run).verdict is verdict

@@ -68,3 +68,16 @@ def judged(trace: NodeTrace) -> Verdict:
     return clean_as_vouched(
         replace(run, tables={**run.tables, "node_events": node_events([trace])})
     ).verdict
+
+
+@pytest.mark.parametrize(("kind", "verdict"), [("stop", INVALID), ("kill", VALID)])
+def test_what_was_vouched_for_in_good_order_is_named(kind: str, verdict: Verdict) -> None:
+    trace = NodeTrace(node=1)
+    life(trace, -1, ("running", 7), ("vouching", 7))
+    trace.emit("n.stop", code=0, reason="told to")
+    life(trace, -1, ("starting", -1))
+    cluster = started().ended(kind, 1, 0)
+    cluster.rows["faults"][0]["t_healed"] = trace.clock
+    run = cluster.run(target="node test")
+    ended = replace(run, tables={**run.tables, "node_events": node_events([trace])})
+    assert clean_as_vouched(ended).verdict is verdict

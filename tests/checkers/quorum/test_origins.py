@@ -68,9 +68,62 @@ def test_a_leader_that_was_heard_just_before(silent_ms: int, state: str, verdict
     assert (result.verdict, result.looked_at) == (verdict, 1)
 
 
-@pytest.mark.parametrize("trace", [left(-1), left(0, "unattached"), left(0, "follower")])
+@pytest.mark.parametrize("trace", [left(0, "unattached"), left(0, "follower")])
 def test_who_was_told_of_something_newer_may_leave_at_once(trace: NodeTrace) -> None:
     assert saw_nothing(heard_leader_is_kept(make_run(traces=[trace])))
+
+
+def leads(*, resigns: bool = False) -> NodeTrace:
+    trace = NodeTrace(1).start().state("candidate", 3, voted=1).state("leader", 3, leader=1)
+    return trace.state("resigned", 3, leader=1) if resigns else trace
+
+
+def leaves(after_ms: int) -> NodeTrace:
+    """Without having heard of its leader, as it says itself."""
+    return follower(2, 3).emit(
+        "q.state", after_ms * MS, state="prospective", epoch=3, leader=1, voted=-1, voted_dir="",
+        log_end=0, log_epoch=0, silent_ns=-1,
+    )  # fmt: skip
+
+
+def test_a_leader_that_resigned_may_be_left_at_once() -> None:
+    result = heard_leader_is_kept(make_run(traces=[leads(resigns=True), leaves(10)]))
+    assert (result.verdict, result.looked_at) == (VALID, 1)
+    restarted = leads().restart(0)
+    restarted.lines[-1] = restarted.lines[-1].replace(
+        '"epoch": 0, "leader": -1', '"epoch": 3, "leader": 1'
+    )
+    assert heard_leader_is_kept(make_run(traces=[restarted, leaves(10)])).verdict is VALID
+
+
+@pytest.mark.parametrize(("after_ms", "verdict"), [(1700, INVALID), (1900, VALID)])
+def test_nobody_is_excused_by_saying_that_its_leader_resigned(
+    after_ms: int, verdict: Verdict
+) -> None:
+    result = heard_leader_is_kept(make_run(traces=[leads(), leaves(after_ms)]))
+    assert result.verdict is verdict
+    assert verdict is VALID or "which had not resigned" in result.message
+
+
+@pytest.mark.parametrize(
+    ("fetches", "faults", "verdict"),
+    [
+        ((4500, 4900), False, INVALID),
+        ((4500, 4900), True, VALID),
+        ((4500,), False, VALID),
+        ((2500, 2900), False, VALID),
+    ],
+)
+def test_who_asked_its_leader_again_had_heard_it(
+    fetches: tuple[int, ...], faults: bool, verdict: Verdict
+) -> None:
+    asked = leads()
+    for at in fetches:
+        asked.emit("q.fetch", at * MS, replica=2, replica_dir="dir-2", offset=1, last_epoch=3,
+                   epoch=3, outcome="valid")  # fmt: skip
+    broken_off = [fault(1, "kill", 4600, 4700)] if faults else []
+    result = heard_leader_is_kept(make_run(traces=[asked, leaves(5000)], faults=broken_off))
+    assert result.verdict is verdict
 
 
 def test_time_outs_are_those_of_the_run_and_wrong_clocks_are_left_out() -> None:

@@ -1,0 +1,124 @@
+"""What brokers tell of partitions, against the metadata log, by hand."""
+
+import pytest
+
+from checkers.partitions.told_partitions import told_partitions_were
+from checkers.verdict import CheckResult, Verdict
+from tests.support.kafka_runs import (
+    ALL,
+    Cluster,
+    change,
+    partition,
+    registration_change,
+    remove_topic,
+    started,
+    topic,
+)
+
+VALID, INVALID = Verdict.VALID, Verdict.INVALID
+
+
+def says(
+    cluster: Cluster,
+    node: int,
+    at: int,
+    leader: int,
+    epoch: int,
+    isr: list[int],
+    key: str = "t-0",
+    **rest: object,
+) -> Cluster:
+    lists = {"isr": isr, "elr": [], "last_known_elr": []}
+    told = {**lists, **rest}
+    return cluster.told(node, leader, epoch, at, kind="partition", key=key, **told)
+
+
+def moved() -> Cluster:
+    """From node 1 to node 2, which is alone soon."""
+    cluster = started().commit(change("t-0", leader=2))
+    return cluster.commit(change("t-0", isr=[2], eligibleLeaderReplicas=[1, 3]))
+
+
+def judged(cluster: Cluster, **info: object) -> CheckResult:
+    return told_partitions_were(cluster.run(**info))
+
+
+def test_what_is_later_and_later_in_the_log() -> None:
+    cluster = says(says(moved(), 1, 0, 1, 0, ALL), 1, 10, 2, 1, ALL)
+    cluster = says(says(cluster, 1, 20, 2, 1, [2], elr=[3, 1]), 3, 20, 1, 0, [3, 2, 1])
+    result = judged(cluster)
+    assert (result.verdict, result.looked_at) == (VALID, 4)
+
+
+@pytest.mark.parametrize(
+    ("leader", "epoch", "isr", "elr"),
+    [
+        (3, 1, ALL, []),
+        (2, 2, ALL, []),
+        (1, 1, ALL, []),
+        (2, 1, [2, 1], []),
+        (2, 1, [2], []),
+        (2, 1, [2], [1]),
+        (-1, 1, ALL, []),
+    ],
+)
+def test_what_never_was(leader: int, epoch: int, isr: list[int], elr: list[int]) -> None:
+    result = judged(says(moved(), 1, 0, leader, epoch, isr, elr=elr))
+    assert result.verdict is INVALID
+    assert result.message.endswith("the metadata log never had that")
+
+
+def test_a_leader_that_is_fenced_may_be_left_out() -> None:
+    fenced = moved().commit(registration_change(2, 12, fenced=1))
+    assert judged(says(fenced, 1, 0, -1, 1, [2], elr=[1, 3])).verdict is VALID
+
+
+def test_a_broker_that_goes_back() -> None:
+    cluster = says(says(moved(), 1, 0, 2, 1, ALL), 1, 10, 1, 0, ALL)
+    result = judged(cluster)
+    assert result.verdict is INVALID
+    assert result.message == (
+        "node 1 says that node 1 leads t-0 in epoch 0, with the ISR [1,2,3], which was over at "
+        "offset 10 of the metadata log, and had told before of what came with offset 10"
+    )
+
+
+def test_another_broker_may_be_behind() -> None:
+    assert judged(says(says(moved(), 1, 0, 2, 1, ALL), 2, 10, 1, 0, ALL)).verdict is VALID
+
+
+def test_partitions_of_one_answer_stood_so_at_one_time() -> None:
+    cluster = started().commit(partition("t-1", ALL, 1))
+    cluster.commit(change("t-0", leader=2)).commit(change("t-1", leader=2))
+    cluster = says(says(cluster, 1, 0, 1, 0, ALL), 1, 0, 2, 1, ALL, key="t-1")
+    result = judged(cluster)
+    assert result.verdict is INVALID
+    assert result.message.endswith("and of other partitions what never stood so beside it")
+
+
+def test_a_topic_of_a_name_that_was_used_before() -> None:
+    cluster = started().commit(remove_topic("t")).commit(topic("t", "another"))
+    cluster.commit(partition("t-0", [1, 2], 1, topicId="another"))
+    cluster = says(says(cluster, 1, 0, 1, 0, ALL), 1, 10, 1, 0, [1, 2])
+    assert judged(cluster).verdict is VALID
+    assert judged(says(cluster, 1, 20, 1, 0, ALL)).verdict is INVALID
+
+
+def test_in_calm_what_was_over_long_before_is_told_no_more() -> None:
+    """Until 16 s no answer can be calm: the cluster may not have come up long before."""
+    calm = {"runtime": "sim", "duration_ns": 60_000_000_000}
+    cluster = says(moved(), 1, 20_000, 2, 1, ALL)
+    assert judged(says(cluster, 3, 21_000, 1, 0, ALL), **calm).verdict is VALID
+    late = says(cluster, 3, 23_000, 1, 0, ALL)
+    result = judged(late, **calm)
+    assert result.verdict is INVALID
+    assert "another broker told of what came with offset 10" in result.message
+    assert judged(late.ended("kill", 3, 15_000), **calm).verdict is VALID
+
+
+def test_where_a_majority_may_have_forgotten_it_is_allowed() -> None:
+    cluster = says(moved(), 1, 0, 3, 1, ALL)
+    cluster.ended("wipe", 1, 0)
+    assert judged(cluster).verdict is INVALID
+    result = judged(cluster.ended("wipe", 2, 0))
+    assert (result.verdict, result.facts) == (VALID, {"allowed": 1})
