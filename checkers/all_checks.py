@@ -75,6 +75,7 @@ _MODULES = (
     "run.change_answers",
     "run.calm",
     "run.let_in",
+    "run.late_answers",
     "run.silent_brokers",
     "run.sufficiency",
     "run.evidence_complete",

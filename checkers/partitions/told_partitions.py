@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.array_types import Codes, Ints
+from checkers.array_types import Ints
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
@@ -25,17 +25,12 @@ from checkers.evidence.image import NO_LEADER, Partition, Timeline
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.leaders import NEED, names, state
-from checkers.quorum.leadership import SECOND, bounds_of
-from checkers.run.recovery import why_in_doubt
 from checkers.verdict import CheckResult, EventValue
 
 _UNIT = "answers about partitions"
 _LISTS = ("isr", "elr", "last_known_elr")
 _SAID = ("leader", "epoch", *_LISTS)
 _ALL_ALONG = (-1, FOREVER_NS)
-# Brokers that are well and connected learn of what is committed within milliseconds.
-_LAG_S = {"sim": 2.0}
-_LAG_REAL_S = 5.0
 
 
 def asked_of_partitions(info: RunInfo) -> bool:
@@ -59,7 +54,7 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class BrokerAnswer:
     """What one broker said of all partitions: rows of PROBES, and what each of them says."""
 
     node: int
@@ -89,37 +84,25 @@ def told_partitions_were(evidence: Evidence) -> CheckResult:
     log; and each broker tells what is later and later there.
 
     What one answer says of all partitions stood so at one time. A leader may be left out only where
-    it was fenced. In calm nothing is told that was over 2 s before, or 5 s where time is real; calm
-    is what lies an election and longer behind every fault. After a fault by which a majority of the
-    controllers may have lost what was committed it is allowed. (KIP-500, KIP-966)
+    it was fenced. After a fault by which a majority of the controllers may have lost what was
+    committed it is allowed. (KIP-500, KIP-966)
     """
-    found = evidence.timeline
-    if found is None:
+    if evidence.timeline is None:
         return unread(_UNIT, NEED)
-    probes = _probes(evidence.tables["probes"])
-    log = _log(found)
-    meanings = _Meanings(probes, log)
-    violations = []
-    seen: list[_Seen] = []
-    for answers in _by_node(probes).values():
-        violations += _follow(answers, meanings, seen)
-    late = list(_late(evidence, seen, meanings))
-    doubt = why_in_doubt(evidence.info.pressure) if evidence.info.runtime != "sim" else ""
-    violations += [] if doubt else late
-    forgets = _may_forget(evidence)
+    followed = evidence.once(followed_answers)
+    forgets = may_forget(evidence)
     return conclude(
-        looked_at=probes.num_rows,
+        looked_at=followed.looked_at,
         unit=_UNIT,
-        violations=[] if forgets else violations,
-        allowed=violations if forgets else [],
-        gaps=[f"{late[0].message}; but {doubt}"] if late and doubt else [],
+        violations=[] if forgets else followed.violations,
+        allowed=followed.violations if forgets else [],
         needs="answers to DescribeTopicPartitions",
         holds="each stood so in the metadata log, and no broker went back in it",
         algorithm="answers of each broker, one after another, as places in the metadata log",
     )
 
 
-def _may_forget(evidence: Evidence) -> bool:
+def may_forget(evidence: Evidence) -> bool:
     """Whether what was committed may be gone from a majority of the controllers' disks."""
     voters = evidence.voters.newest
     gone = {n for f in evidence.faults if f.wipes or f.damages_bytes for n in f.nodes}
@@ -156,7 +139,7 @@ def _log(found: Timeline) -> _Log:
     return log
 
 
-class _Meanings:
+class Meanings:
     """Of everything that was said of a partition: when it was so. Computed once each."""
 
     def __init__(self, probes: pa.Table, log: _Log) -> None:
@@ -172,7 +155,8 @@ class _Meanings:
         return self._known[code]
 
     def said(self, row: int) -> Mapping[str, Any]:
-        return self._probes.slice(row, 1).to_pylist()[0]
+        said: Mapping[str, Any] = self._probes.slice(row, 1).to_pylist()[0]
+        return said
 
     def states(self, key: str) -> Sequence[_State]:
         return self._log.states.get(key, [])
@@ -223,15 +207,15 @@ def _probes(probes: pa.Table) -> pa.Table:
     return mine.append_column("code", code)
 
 
-def _by_node(probes: pa.Table) -> Mapping[int, list[_Answer]]:
+def _by_node(probes: pa.Table) -> Mapping[int, list[BrokerAnswer]]:
     """Each broker's answers, in order. Rows of one answer were asked for at one time."""
     node, t0, t1, code = (
         probes[name].to_numpy().astype(np.int64) for name in ("node", "t0", "t1", "code")
     )
-    found: dict[int, list[_Answer]] = defaultdict(list)
+    found: dict[int, list[BrokerAnswer]] = defaultdict(list)
     for begin, end in _runs(node, t0):
         found[int(node[begin])].append(
-            _Answer(
+            BrokerAnswer(
                 node=int(node[begin]),
                 asked=int(t0[begin]),
                 answered=int(t1[begin]),
@@ -249,20 +233,45 @@ def _runs(*keys: Ints) -> Iterator[tuple[int, int]]:
     new[0] = True
     for key in keys:
         new[1:] |= np.diff(key) != 0
-    starts: Codes = np.flatnonzero(new)
-    yield from zip(starts.tolist(), [*starts[1:].tolist(), len(new)], strict=True)
+    starts = np.flatnonzero(new).tolist()
+    yield from zip(starts, [*starts[1:], len(new)], strict=True)
 
 
-class _Seen(NamedTuple):
+class SeenAnswer(NamedTuple):
     """An answer, and between which offsets the image ended that it was given from."""
 
-    answer: _Answer
+    answer: BrokerAnswer
     least: int
     most: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowedAnswers:
+    """All answers of all brokers: those that have a place in the log, and what is wrong with the
+    others."""
+
+    looked_at: int
+    meanings: Meanings
+    seen: Sequence[SeenAnswer]
+    violations: Sequence[Violation]
+
+
+def followed_answers(evidence: Evidence) -> FollowedAnswers:
+    """Of a run whose metadata log can be read. By `evidence.once`."""
+    assert evidence.timeline is not None, "there is a log to compare with"
+    probes = _probes(evidence.tables["probes"])
+    meanings = Meanings(probes, _log(evidence.timeline))
+    seen: list[SeenAnswer] = []
+    violations: list[Violation] = []
+    for answers in _by_node(probes).values():
+        violations += _follow(answers, meanings, seen)
+    return FollowedAnswers(
+        looked_at=probes.num_rows, meanings=meanings, seen=seen, violations=violations
+    )
+
+
 def _follow(
-    answers: Sequence[_Answer], meanings: _Meanings, seen: list[_Seen]
+    answers: Sequence[BrokerAnswer], meanings: Meanings, seen: list[SeenAnswer]
 ) -> Iterator[Violation]:
     """One broker's answers. What contradicts the log is told once, and the rest followed from
     there; `seen` gets those that do not."""
@@ -282,7 +291,7 @@ def _follow(
         if found is None:  # not of one time, at whatever offset; it was told
             continue
         at = found[0]
-        before = _Seen(answer, *found)
+        before = SeenAnswer(answer, *found)
         seen.append(before)
 
 
@@ -301,23 +310,27 @@ def _place(spans: Sequence[Sequence[_Span]], least: int) -> tuple[int, int] | No
         at = highest
 
 
-def _never(answer: _Answer, meanings: _Meanings) -> Violation | None:
+def _never(answer: BrokerAnswer, meanings: Meanings) -> Violation | None:
     for row in range(answer.rows.start, answer.rows.stop):
         if not meanings.of(row):
             said = meanings.said(row)
-            text = f"node {answer.node} says {_words(said)}; the metadata log never had that"
+            text = (
+                f"node {answer.node} says {answer_in_words(said)}; the metadata log never had that"
+            )
             near = [
                 s for s in meanings.states(said["key"]) if s.partition.leader_epoch <= said["epoch"]
             ]
-            return Violation(text, [_shown(answer, said), *_as_rows(near[-4:])])
+            return Violation(text, [shown_answer(answer, said), *states_shown(near[-4:])])
     return None
 
 
-def _back(answer: _Answer, before: _Seen | None, at: int, meanings: _Meanings) -> Violation:
+def _back(
+    answer: BrokerAnswer, before: SeenAnswer | None, at: int, meanings: Meanings
+) -> Violation:
     rows = range(answer.rows.start, answer.rows.stop)
     over = [row for row in rows if max(span.last for span in meanings.of(row)) < at]
     said = meanings.said(over[0] if over else rows[0])
-    text = f"node {answer.node} says {_words(said)}, "
+    text = f"node {answer.node} says {answer_in_words(said)}, "
     if over:
         last = max(span.last for span in meanings.of(over[0]))
         text += f"which was over at offset {last + 1} of the metadata log, and had told before of "
@@ -328,56 +341,17 @@ def _back(answer: _Answer, before: _Seen | None, at: int, meanings: _Meanings) -
     if before is not None:
         old = range(before.answer.rows.start, before.answer.rows.stop)
         newest = max(old, key=lambda row: min(span.first for span in meanings.of(row)))
-        earlier = [_shown(before.answer, meanings.said(newest))]
+        earlier = [shown_answer(before.answer, meanings.said(newest))]
     return Violation(
-        text, [*earlier, _shown(answer, said), *_as_rows(meanings.states(said["key"])[-4:])]
+        text,
+        [*earlier, shown_answer(answer, said), *states_shown(meanings.states(said["key"])[-4:])],
     )
-
-
-# --- in calm ---
-
-
-def _late(evidence: Evidence, seen: Sequence[_Seen], meanings: _Meanings) -> Iterator[Violation]:
-    """Answers from an image that lacks what another broker had told long before; of each broker the
-    first."""
-    lag = int(_LAG_S.get(evidence.info.runtime, _LAG_REAL_S) * SECOND)
-    told = sorted((one.answer.answered, one.least) for one in seen)
-    times = np.array([t for t, _ in told], np.int64)
-    highest = np.maximum.accumulate(np.array([least for _, least in told], np.int64))
-    accused: set[int] = set()
-    for one in seen:
-        place = int(np.searchsorted(times, one.answer.asked - lag)) - 1
-        if place < 0 or one.most >= highest[place] or one.answer.node in accused:
-            continue
-        if _is_calm(evidence, one.answer.asked, one.answer.answered):
-            accused.add(one.answer.node)
-            yield _stale(one, int(highest[place]), lag, meanings)
-
-
-def _is_calm(evidence: Evidence, begin: int, end: int) -> bool:
-    since = begin - int(bounds_of(evidence).leader_within_s * SECOND)
-    ends = (int(each["t_ns"]) for each in evidence.info.unasked_ends)
-    return not any(f.overlaps(since, end) for f in evidence.faults) and not any(
-        at <= end for at in ends
-    )
-
-
-def _stale(one: _Seen, known: int, lag: int, meanings: _Meanings) -> Violation:
-    rows = range(one.answer.rows.start, one.answer.rows.stop)
-    oldest = min(rows, key=lambda row: max(span.last for span in meanings.of(row)))
-    said = meanings.said(oldest)
-    text = (
-        f"node {one.answer.node} says {_words(said)}, which was over at offset {one.most + 1} of "
-    )
-    text += f"the metadata log; {lag / SECOND:g} s before, and with nothing wrong since, another "
-    text += f"broker told of what came with offset {known}"
-    return Violation(text, [_shown(one.answer, said), *_as_rows(meanings.states(said["key"])[-4:])])
 
 
 # --- in words ---
 
 
-def _words(said: Mapping[str, Any]) -> str:
+def answer_in_words(said: Mapping[str, Any]) -> str:
     leads = "nobody leads" if said["leader"] == NO_LEADER else f"node {said['leader']} leads"
     text = f"that {leads} {said['key']} in epoch {said['epoch']}, with the ISR "
     text += f"[{names(said['isr'] or ())}]"
@@ -386,7 +360,7 @@ def _words(said: Mapping[str, Any]) -> str:
     return text
 
 
-def _shown(answer: _Answer, said: Mapping[str, Any]) -> dict[str, EventValue]:
+def shown_answer(answer: BrokerAnswer, said: Mapping[str, Any]) -> dict[str, EventValue]:
     told: dict[str, EventValue] = {
         name: names(said[name] or ()) if name in _LISTS else said[name] for name in _SAID
     }
@@ -399,7 +373,7 @@ def _shown(answer: _Answer, said: Mapping[str, Any]) -> dict[str, EventValue]:
     }
 
 
-def _as_rows(states: Iterable[_State]) -> list[dict[str, EventValue]]:
+def states_shown(states: Iterable[_State]) -> list[dict[str, EventValue]]:
     return [
         {"what": "the metadata log", "offset": each.span.first, **state(each.partition)}
         for each in states

@@ -20,7 +20,7 @@ from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FOREVER_NS, FaultFact
-from checkers.evidence.image import NO_LEADER, Change, Timeline
+from checkers.evidence.image import NO_LEADER, Change, Timeline, epoch_of, node_of
 from checkers.evidence.lives import Life, NodeEvent, Process, gaps, witness
 from checkers.evidence.partition_logs import columns
 from checkers.evidence.planned import Kind
@@ -427,8 +427,7 @@ def _unfenced(found: Timeline) -> Iterator[tuple[int, int, int]]:
             if kind == "UnfenceBroker" or (
                 kind == "BrokerRegistrationChange" and detail.get("fenced", 0) == -1
             ):
-                node = int(detail.get("brokerId", detail.get("id", -1)))
-                yield node, int(detail.get("brokerEpoch", detail.get("epoch", -1))), offset
+                yield node_of(detail), epoch_of(detail), offset
 
 
 def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:

@@ -40,7 +40,7 @@ def judged(answers: list[Row], *ops: Row, traces: list[NodeTrace] | None = None)
         disks=[disk(node, log_end=100) for node in NODES],
         ops=list(ops),
         traces=traces or (),
-        **({} if traces else {"target": "kafka 4.3.1"}),
+        target="node test" if traces else "kafka 4.3.1",
     )
     probes = pa.Table.from_pylist(answers, schema=PROBES)
     return told_voters_were(replace(run, tables={**run.tables, "probes": probes}))

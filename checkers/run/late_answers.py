@@ -1,0 +1,98 @@
+"""P18, of what brokers tell: nobody goes on telling of partitions what was over long before."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.check import check
+from checkers.conclusion import Violation, conclude, unread
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.planned import Kind
+from checkers.partitions.leaders import NEED
+from checkers.partitions.told_partitions import (
+    FollowedAnswers,
+    SeenAnswer,
+    answer_in_words,
+    asked_of_partitions,
+    followed_answers,
+    may_forget,
+    shown_answer,
+    states_shown,
+)
+from checkers.quorum.leadership import SECOND, bounds_of
+from checkers.run.recovery import why_in_doubt
+from checkers.verdict import CheckResult
+
+_UNIT = "answers about partitions in calm"
+# Brokers that are well and connected learn of what is committed within milliseconds.
+_LAG_S = {"sim": 2.0}
+_LAG_REAL_S = 5.0
+
+
+@check(
+    "P18-told-partitions-are-new",
+    applies=asked_of_partitions,
+    source="KIP-966 liveness; KIP-500",
+    rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES, Kind.FAULTS),
+)
+def told_partitions_are_new(evidence: Evidence) -> CheckResult:
+    """P18: in calm no broker tells of a partition what was over 2 s before, by what another broker
+    had told; or 5 s before, where time is real.
+
+    Calm is what lies an election and longer behind every fault. A machine that was starved excuses
+    it. (KIP-966 liveness)
+    """
+    if evidence.timeline is None:
+        return unread(_UNIT, NEED)
+    followed = evidence.once(followed_answers)
+    calm = [] if may_forget(evidence) else [s for s in followed.seen if _is_calm(evidence, s)]
+    late = list(_late(evidence, followed, calm))
+    doubt = why_in_doubt(evidence.info.pressure) if evidence.info.runtime != "sim" else ""
+    return conclude(
+        looked_at=len(calm),
+        unit=_UNIT,
+        violations=[] if doubt else late,
+        gaps=[f"{late[0].message}; but {doubt}"] if late and doubt else [],
+        needs="answers to DescribeTopicPartitions",
+        holds="none was of what was over long before",
+        algorithm="places of answers in the metadata log, against what others had told before",
+        nothing="nobody was asked in calm" if followed.looked_at else "",
+    )
+
+
+def _late(
+    evidence: Evidence, followed: FollowedAnswers, calm: list[SeenAnswer]
+) -> Iterator[Violation]:
+    """Answers from an image that lacks what another broker had told; of each broker the first."""
+    lag = int(_LAG_S.get(evidence.info.runtime, _LAG_REAL_S) * SECOND)
+    told = sorted((one.answer.answered, one.least) for one in followed.seen)
+    times = np.array([t for t, _ in told], np.int64)
+    highest = np.maximum.accumulate(np.array([least for _, least in told], np.int64))
+    accused: set[int] = set()
+    for one in calm:
+        place = int(np.searchsorted(times, one.answer.asked - lag)) - 1
+        if place >= 0 and one.most < highest[place] and one.answer.node not in accused:
+            accused.add(one.answer.node)
+            yield _stale(one, int(highest[place]), lag, followed)
+
+
+def _is_calm(evidence: Evidence, one: SeenAnswer) -> bool:
+    begin, end = one.answer.asked, one.answer.answered
+    since = begin - int(bounds_of(evidence).leader_within_s * SECOND)
+    ends = (int(each["t_ns"]) for each in evidence.info.unasked_ends)
+    hurt = any(fault.overlaps(since, end) for fault in evidence.faults)
+    return not hurt and not any(at <= end for at in ends)
+
+
+def _stale(one: SeenAnswer, known: int, lag: int, followed: FollowedAnswers) -> Violation:
+    meanings, answer = followed.meanings, one.answer
+    rows = range(answer.rows.start, answer.rows.stop)
+    oldest = min(rows, key=lambda row: max(span.last for span in meanings.of(row)))
+    said = meanings.said(oldest)
+    text = f"node {answer.node} says {answer_in_words(said)}, which was over at offset "
+    text += (
+        f"{one.most + 1} of the metadata log; {lag / SECOND:g} s before, and with nothing wrong "
+    )
+    text += f"since, another broker told of what came with offset {known}"
+    shown = [shown_answer(answer, said), *states_shown(meanings.states(said["key"])[-4:])]
+    return Violation(text, shown)
