@@ -30,7 +30,7 @@ from checkers.registers.log_times import (
 )
 from checkers.registers.stored_records import StoredRecord
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 _SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "error", "t0", "t1"]
 _SHOWN += ["invoke_index", "complete_index", "request"]
 
@@ -42,19 +42,19 @@ class Without(NamedTuple):
     deletes: Sequence[int]
 
 
-def deletes_of(evidence: Evidence) -> Mapping[str, Sequence[Row]]:
+def deletes_of(evidence: Evidence) -> Mapping[str, Sequence[_Row]]:
     """Those that were not refused, by register."""
     ops = evidence.tables["ops"]
     deletes = ops.filter(
         pc.and_(pc.equal(ops["f"], "delete"), pc.not_equal(ops["outcome"], "fail"))
     )
-    found: dict[str, list[Row]] = defaultdict(list)
+    found: dict[str, list[_Row]] = defaultdict(list)
     for row in deletes.select(_SHOWN).to_pylist():
         found[row["key"]].append(row)
     return dict(found)
 
 
-def lost_deletes(evidence: Evidence, below: int | None) -> Iterator[tuple[Row, bool]]:
+def lost_deletes(evidence: Evidence, below: int | None) -> Iterator[tuple[_Row, bool]]:
     """The acknowledged deletes, and whether each can have happened by the committed log; None of
     what is at or behind the offset `below` is committed. None at all where there is no such log."""
     times = evidence.once(log_times)
@@ -79,7 +79,7 @@ def lost_deletes(evidence: Evidence, below: int | None) -> Iterator[tuple[Row, b
 
 
 def unasked_deletions(
-    times: LogTimes, deletes: Mapping[str, Sequence[Row]]
+    times: LogTimes, deletes: Mapping[str, Sequence[_Row]]
 ) -> Iterator[StoredRecord]:
     """The deletions in the committed log that are of none of these deletes."""
     for key, rows in deletions(times):
@@ -88,7 +88,7 @@ def unasked_deletions(
         )
 
 
-def without(times: LogTimes, rows: Sequence[int], deletes: Sequence[Row]) -> Without:
+def without(times: LogTimes, rows: Sequence[int], deletes: Sequence[_Row]) -> Without:
     """What is left of the deletions in these rows of one register, and of its deletes, where as
     many as can be are suited."""
     own = np.array(rows, np.int64)
@@ -118,7 +118,7 @@ def _matched(records: int, first: Ints, last: Ints, rows: Ints) -> Without:
     return Without(alone, [number for number in range(len(first)) if number not in suited])
 
 
-def may_be_of(evidence: Evidence, row: Row) -> int:
+def may_be_of(evidence: Evidence, row: _Row) -> int:
     """The event from which on the state may be with which a controller answered: the beginning of
     the operation, where it promises so much. Kafka's answer without asking anybody, as one may that
     was deposed and does not know; which it does not go on for longer than check-quorum takes, which
@@ -140,7 +140,7 @@ def _completions(evidence: Evidence) -> tuple[Ints, Ints]:
     return ended["t1"].to_numpy()[order], np.minimum.accumulate(indices[::-1])[::-1]
 
 
-def _found_nothing(row: Row, began: int, empty: Sequence[Stretch]) -> bool:
+def _found_nothing(row: _Row, began: int, empty: Sequence[Stretch]) -> bool:
     """Whether the register had no value at some moment of the delete, or from that event on to who
     led before."""
     return any(
@@ -150,5 +150,5 @@ def _found_nothing(row: Row, began: int, empty: Sequence[Stretch]) -> bool:
     )
 
 
-def _done(row: Row) -> int:
+def _done(row: _Row) -> int:
     return int(row["complete_index"]) if row["outcome"] == "ok" else NEVER

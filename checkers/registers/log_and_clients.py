@@ -15,7 +15,7 @@ from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import LINEARIZABLE_READS
 from checkers.registers.asked_for import NEVER
 from checkers.registers.deletions import may_be_of
-from checkers.registers.log_times import BEFORE_ALL, LogTimes, State, log_times
+from checkers.registers.log_times import BEFORE_ALL, LogTimes, RegisterState, log_times
 from checkers.registers.stored_values import told_whole
 from checkers.verdict import CheckResult, EventValue
 
@@ -75,7 +75,7 @@ def _out_of_order(evidence: Evidence, times: LogTimes, row: int) -> Violation:
     )
 
 
-def _write_of(evidence: Evidence, state: State, what: str) -> list[dict[str, EventValue]]:
+def _write_of(evidence: Evidence, state: RegisterState, what: str) -> list[dict[str, EventValue]]:
     ops, (key, value) = evidence.tables["ops"], state
     writes = ops.filter(pc.and_(pc.equal(ops["f"], "write"), pc.equal(ops["key"], key)))
     same = writes.filter(pc.equal(pc.cast(writes["value"], pa.string()), value))
@@ -158,7 +158,7 @@ class _States:
     """The stretches of the log, each with the number of its state."""
 
     def __init__(self, times: LogTimes) -> None:
-        self.numbers: dict[State, int] = {}
+        self.numbers: dict[RegisterState, int] = {}
         numbers = self.numbers
         self.code = _column(
             [numbers.setdefault(each.state, len(numbers)) for each in times.stretches]

@@ -20,7 +20,7 @@ from checkers.registers.stored_records import StoredRecord, lost_records, stored
 from checkers.registers.stored_values import whole_disks
 
 BEFORE_ALL = -1  # an event
-State = tuple[str, str | None]  # a register and its value; None: it has none
+RegisterState = tuple[str, str | None]  # a register and its value; None: it has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Stretch:
     """A register had one state from an event at the earliest to one at the latest."""
 
     offset: int  # of the record with which it began; -1 of what was before all
-    state: State
+    state: RegisterState
     earliest: int
     latest: int
     outlived: bool  # another led when it ended than when it began
@@ -102,14 +102,14 @@ def _on_lost_disks(evidence: Evidence, last: int) -> list[StoredRecord]:
 def _timed(
     records: Sequence[StoredRecord],
     first_epoch: int,
-    asked: Mapping[State, Sequence[OpSpan]],
+    asked: Mapping[RegisterState, Sequence[OpSpan]],
     keys: Sequence[str],
     *,
     cut: bool,
     image: Mapping[str, str | None] | None,
     complete: bool,
 ) -> LogTimes:
-    times: dict[State, int] = {}
+    times: dict[RegisterState, int] = {}
     for record in records:
         times[record.key, record.value] = times.get((record.key, record.value), 0) + 1
     spans = [_span(each, asked, times) for each in records]
@@ -133,7 +133,9 @@ def _timed(
 
 
 def _span(
-    record: StoredRecord, asked: Mapping[State, Sequence[OpSpan]], times: Mapping[State, int]
+    record: StoredRecord,
+    asked: Mapping[RegisterState, Sequence[OpSpan]],
+    times: Mapping[RegisterState, int],
 ) -> OpSpan:
     """Of whatever asked for a record, as far as it is known what did."""
     state = (record.key, record.value)
@@ -150,7 +152,7 @@ def _stretches(
     first_epoch: int,
     earliest: Sequence[int],
     latest: Sequence[int],
-    asked: Mapping[State, Sequence[OpSpan]],
+    asked: Mapping[RegisterState, Sequence[OpSpan]],
     keys: Sequence[str],
     *,
     cut: bool,
