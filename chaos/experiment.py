@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from chaos.clock import Clock
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
-from chaos.cluster.interface import Cluster, NodeStatus, Stepping
+from chaos.cluster.interface import Cluster, Guarded, NodeStatus
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.cluster.topology import controller_port, host_name
 from chaos.nemesis.nemesis import Nemesis, NeverBackError, refuse_dead
@@ -103,8 +103,8 @@ class Experiment:
                 beside = [group.create_task(self._tick())]
                 watches = (self._watch, self._quorum_watch)
                 beside += [group.create_task(each.sample()) for each in watches if each is not None]
-                if isinstance(self._cluster, Stepping):
-                    beside.append(group.create_task(self._cluster.until_a_step_fails()))
+                if isinstance(self._cluster, Guarded):
+                    beside.append(group.create_task(self._cluster.until_machinery_fails()))
                 await self._come_up()
                 load = group.create_task(self._workload.run())
                 await self._hurt()

@@ -15,13 +15,20 @@ from math import inf
 from pathlib import Path
 
 from chaos.clock import Clock
-from chaos.cluster.interface import Cluster, Described, Hosted, UnaskedEnd, Watched
+from chaos.cluster.cluster_errors import (
+    DiedAtStartError,
+    FailedPart,
+    MachineryError,
+    NeverReadyError,
+    StepError,
+)
+from chaos.cluster.interface import Cluster, Described, Guarded, Hosted, UnaskedEnd, Watched
 from chaos.collection import collect
 from chaos.experiment import Experiment, RunFailedError, StuckError, Timeouts, planned_evidence
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.last_words import last_words
-from chaos.nemesis.nemesis import NeverBackError, VotersStuckError
+from chaos.nemesis.nemesis import NeverBackError, SilentError, VotersStuckError
 from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.plan_json import plan_as_json
@@ -71,6 +78,7 @@ class Runner:
         self._info = self._describe()
         self._note_cluster()
         self._machine = MachineWatch()
+        self._failed_part: FailedPart | None = None
 
     async def run(self) -> Judgement:
         """The verdict; all files are in the directory. Raises OSError where they cannot be."""
@@ -84,11 +92,28 @@ class Runner:
 
     async def _recorded(self) -> None:
         finished = await self._record()
+        if not finished:
+            await self._note_machinery()
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
         self._note_broken_invariant()
         self._note_machine()
         self._write_info()
+
+    async def _note_machinery(self) -> None:
+        """What broke the run off may have come of what had died beside the nodes: then that is
+        why, whatever was said first."""
+        failed = self._failed_part
+        if failed is None and isinstance(self._cluster, Guarded):
+            failed = await self._cluster.failed_part()
+        if failed is None:
+            return
+        since_ns = failed.since_ns - self._info.started_mono_ns
+        told: dict[str, str | int] = {"part": failed.part, "what": failed.what, "t_ns": since_ns}
+        if str(failed) not in "".join(self._troubles):
+            self._troubles.insert(0, str(failed))
+            self._progress.tell(f"trouble: {failed}")
+        self._info = replace(self._info, machinery=told, stuck="", stuck_for_sure=False)
 
     def _note_machine(self) -> None:
         """How it was while nothing came about, with what nodes said last; else all of the time."""
@@ -187,10 +212,25 @@ class Runner:
         """One sentence for the operator; the traceback goes to the run's directory."""
         log_crash(self._directory, error)
         error = _first(error)
-        name = "" if isinstance(error, RunFailedError) else f"{type(error).__name__}: "
+        if isinstance(error, MachineryError):
+            self._failed_part = error.failed
+        named = isinstance(error, RunFailedError | MachineryError)
+        name = "" if named else f"{type(error).__name__}: "
         return f"{name}{error} (while {self._phases.current})"
 
     async def _experiment(self, recorder: Recorder) -> None:
+        """What is no node's doing is raised as it is; the rest is noted before."""
+        try:
+            await self._create()
+            await self._experimented(recorder)
+        except* (DiedAtStartError, NeverBackError, StepError) as dead:
+            self._note_stuck(_in_a_line(_first(dead)), for_sure=True)
+            raise
+        except* (NeverReadyError, SilentError, StuckError, VotersStuckError) as stuck:
+            self._note_stuck(_in_a_line(_first(stuck)), for_sure=self._plan.runtime == SIM)
+            raise
+
+    async def _create(self) -> None:
         with self._phases.timed("create", "creating the cluster"):
             if self._plan.coming_up is None:
                 await self._cluster.create()
@@ -198,6 +238,8 @@ class Runner:
                 await self._cluster.prepare()
         self._tell_reaped()
         self._note_images()
+
+    async def _experimented(self, recorder: Recorder) -> None:
         experiment = Experiment(
             self._plan,
             self._cluster,
@@ -208,12 +250,6 @@ class Runner:
         )
         try:
             await experiment.run()
-        except* NeverBackError as dead:
-            self._note_stuck(_in_a_line(_first(dead)), for_sure=True)
-            raise
-        except* (StuckError, VotersStuckError) as stuck:
-            self._note_stuck(str(_first(stuck)), for_sure=self._plan.runtime == SIM)
-            raise
         finally:
             self._info = replace(self._info, counted=experiment.counted, looks=experiment.looks)
 
@@ -271,6 +307,7 @@ class Runner:
             "exit_code": end.exit_code,
             "words": end.words,
             "told_to_stop": end.told_to_stop,
+            "halted": end.halted,
         }
 
     async def _remove(self) -> None:

@@ -14,6 +14,7 @@ from checkers.check import Check
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run
+from checkers.run.machinery import why_machinery
 from checkers.run.statistics import Number, statistics
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
 from checkers.verdict_file import read_verdict, write_verdict
@@ -71,6 +72,9 @@ def _as_far_as_known(result: CheckResult, check: Check, evidence: Evidence) -> C
     it is no more than a suspicion. Nor is there nothing to judge where nobody could see it."""
     lacking = [each for each in evidence.missing if each.kind in check.rests_on]
     accuses = result.verdict is Verdict.INVALID
+    if accuses and (doubt := why_machinery(evidence.run.info.machinery, result.witness)):
+        message = f"a suspicion only, {doubt}: {result.message}"
+        return replace(result, verdict=Verdict.UNKNOWN, count=0, message=message)
     saw_nothing = result.verdict is Verdict.VALID and not result.looked_at
     if not lacking or not (accuses or saw_nothing):
         return result

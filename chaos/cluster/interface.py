@@ -10,6 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NewType, Protocol, runtime_checkable
 
+from chaos.cluster.cluster_errors import FailedPart
+
 NodeId = NewType("NodeId", int)
 
 
@@ -133,13 +135,14 @@ class NodeStatus(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnaskedEnd:
     """A process ended, or could not start, and the harness had done nothing to end it; or it had
-    told it to stop, and the process failed instead."""
+    told it to stop, and the process failed instead; or it had to halt what never ends."""
 
     node: NodeId
     mono_ns: int  # of the machine's monotonic clock
     exit_code: int
     words: str  # the end of its log
     told_to_stop: bool = False
+    halted: str = ""  # what it did, for the harness to end it
 
 
 class Cluster(Protocol):
@@ -272,8 +275,13 @@ class Watched(Protocol):
 
 
 @runtime_checkable
-class Stepping(Protocol):
-    """A cluster whose nodes take their steps in this very process, and could hold it up."""
+class Guarded(Protocol):
+    """A cluster that watches over what the harness has put beside its nodes, or over its own
+    process where nodes take their steps in it."""
 
-    async def until_a_step_fails(self) -> None:
-        """Raises StepError once a step did not end, or took too much memory."""
+    async def until_machinery_fails(self) -> None:
+        """Until cancelled. Raises MachineryError once a part of the harness' own does not work,
+        and StepError once a simulated node does not end a step, or takes too much memory."""
+
+    async def failed_part(self) -> FailedPart | None:
+        """What of the harness' own does not work now, or was found not to."""

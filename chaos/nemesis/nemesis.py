@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
 
-from chaos.cluster.cluster_errors import DiedAtStartError
+from chaos.cluster.cluster_errors import DiedAtStartError, NeverReadyError
 from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.nemesis.aim import NobodyToHitError, resolve
 from chaos.nemesis.awaited import ClusterView
@@ -57,6 +57,10 @@ class ClusterBrokenError(Exception):
 
 class NeverBackError(ClusterBrokenError):
     """A node does not start again after a fault."""
+
+
+class SilentError(ClusterBrokenError):
+    """A node runs again after a fault, and does not answer."""
 
 
 class VotersStuckError(ClusterBrokenError):
@@ -319,6 +323,8 @@ class Nemesis:
                 raise VotersStuckError(f"after {_what(hit)}: {error}") from error
             if isinstance(error, DiedAtStartError):
                 raise NeverBackError(f"after {_what(hit)}: {error}") from error
+            if isinstance(error, NeverReadyError):
+                raise SilentError(f"after {_what(hit)}: {error}") from error
             raise ClusterBrokenError(f"{_what(hit)} could not be cured: {error}") from error
         self._book.stage(number, FaultStage.HEALED)
         self._book.evidence(number, evidence)

@@ -91,6 +91,9 @@ class RunInfo:
     # `node`, `t_ns`, `exit_code` and `words`, the end of its log; in the order of time.
     unasked_ends: Sequence[Mapping[str, int | str]] = ()
     trace_lines: Mapping[str, int] = field(default_factory=dict)  # by node, in its collected log
+    # What of the harness' own died, was stopped or was starved, as `part`, `what` and since when
+    # (`t_ns`): what is seen of nodes from then on accuses none of them.
+    machinery: Mapping[str, str | int] = field(default_factory=dict)
     inventory_crc32c: int | None = None  # of `inventory.json`; None: nothing was collected
 
     @property

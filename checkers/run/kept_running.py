@@ -26,18 +26,20 @@ _WORDS = 8  # lines of a log, in a witness
 )
 def nodes_kept_running(evidence: Evidence) -> CheckResult:
     """No process of a node ends by itself, refuses to start, or fails as it is told to stop, unless
-    a fault may do that to it.
+    a fault may do that to it; and each ends what it began.
 
     A disk that fails or is full may, while it is so; and from then on one that has lost what it
     said it had synced. Nothing else may: after a kill, a power cut or a pause, a node goes on from
-    what is on its disk.
+    what is on its disk. No fault excuses a step that never ends, or that eats the machine's memory,
+    so that the simulator had to halt it.
     """
     excused: list[Violation] = []
     unexcused: list[Violation] = []
     for end in evidence.info.unasked_ends:
         node, at = int(end["node"]), int(end["t_ns"])
         before = [f for f in evidence.faults if node in f.nodes and f.t_start <= at]
-        found = excused if any(may_end(fault, at) for fault in before) else unexcused
+        may_have = not end.get("halted") and any(may_end(fault, at) for fault in before)
+        found = excused if may_have else unexcused
         found.append(_ended(end, before))
     return conclude(
         looked_at=sum(evidence.info.starts.values()) or evidence.info.nodes,
@@ -59,6 +61,8 @@ def _ended(end: Mapping[str, int | str], before: Sequence[FaultFact]) -> Violati
     text = f"node {node} ended by itself {after}, {code}"
     if end.get("told_to_stop"):
         text = f"node {node} was told to stop, and failed {after}, {code}"
+    if end.get("halted"):
+        text = f"node {node} {end['halted']}, and was halted {after}"
     text += f"; the last that it said: {told[-1] if told else 'nothing'}"
     said: list[dict[str, EventValue]] = [
         {"what": f"it said: {line.strip()}", "node": node} for line in words[-_WORDS:]

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import docker
+from docker.errors import DockerException
 
-from chaos.cluster.cluster_errors import ClusterError
+from chaos.cluster.cluster_errors import ClusterError, FailedPart, MachineryError
 from chaos.cluster.docker.assembly import Assembly, Parts, images_of
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import RunLabels
+from chaos.cluster.docker.machinery_watch import MachineryWatch, no_engine
 from chaos.cluster.docker.node_processes import NodeProcesses
 from chaos.cluster.docker.proxy_entrances import Entrances
 from chaos.cluster.docker.proxy_links import ProxyLinks
@@ -62,6 +64,7 @@ class DockerCluster(OfTarget[Target]):
         self._entrances_or_none: Entrances | None = None
         self._life_or_none: NodeProcesses | None = None
         self._readiness_or_none: Readiness | None = None
+        self._machinery: MachineryWatch | None = None
         self._name_is_anothers = False
         self.no_power = no_power
         self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
@@ -90,6 +93,27 @@ class DockerCluster(OfTarget[Target]):
 
     async def unasked_ends(self) -> Sequence[UnaskedEnd]:
         return await self._gate.run(self._life.unasked_ends)
+
+    async def until_machinery_fails(self) -> None:
+        await (await self._watched()).until_it_fails()
+
+    async def failed_part(self) -> FailedPart | None:
+        """Nothing of a cluster that was never made."""
+        if self._parts_or_none is None:
+            return None
+        try:
+            return await (await self._watched()).last_look()
+        except MachineryError as error:
+            return error.failed
+
+    async def _watched(self) -> MachineryWatch:
+        """Raises MachineryError where there is no engine to look at."""
+        if self._machinery is None:
+            try:
+                self._machinery = await self._gate.run(MachineryWatch, self._parts, self._gate)
+            except DockerException as error:
+                raise MachineryError(no_engine(error)) from error
+        return self._machinery
 
     async def create(self) -> None:
         await self.prepare()
@@ -137,6 +161,8 @@ class DockerCluster(OfTarget[Target]):
         if self._parts_or_none is not None and self._parts_or_none.agent is not None:
             self._parts_or_none.agent.close()
         self._assembly.close()
+        if self._machinery is not None:
+            self._machinery.close()
         self._client.close()
 
     async def kill(self, node: NodeId) -> FaultEvidence:

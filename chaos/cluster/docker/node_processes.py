@@ -154,13 +154,13 @@ def _unasked_end(container: Container, node: NodeId) -> UnaskedEnd:
     state = container.attrs["State"]
     return UnaskedEnd(
         node=node,
-        mono_ns=_mono_ns(str(state["FinishedAt"])),
+        mono_ns=mono_ns_of(str(state["FinishedAt"])),
         exit_code=int(state["ExitCode"]),
         words=last_words(container),
     )
 
 
-def _mono_ns(finished_at: str) -> int:
+def mono_ns_of(finished_at: str) -> int:
     """The monotonic time of a moment that the engine tells by the wall clock, in RFC 3339."""
     ago_s = time.time() - datetime.fromisoformat(finished_at).timestamp()
     return time.monotonic_ns() - int(ago_s * 1e9)

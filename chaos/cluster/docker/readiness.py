@@ -7,7 +7,7 @@ from typing import Any
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
+from chaos.cluster.cluster_errors import DiedAtStartError, NeverReadyError
 from chaos.cluster.docker.assembly import FORMATTED, Parts
 from chaos.cluster.docker.gate import Gate
 from chaos.cluster.interface import NodeId
@@ -18,7 +18,7 @@ LAST_LINES = 8  # of a log, that an error shows
 
 
 class Readiness:
-    """Of the nodes of one cluster; ClusterError with a node's last words where it does not come."""
+    """Of the nodes of one cluster. Raises NeverReadyError, with a node's last words."""
 
     def __init__(self, gate: Gate, parts: Parts, *, run_id: str, within_s: float) -> None:
         self._gate = gate
@@ -31,12 +31,12 @@ class Readiness:
         """Wait until the process answers clients."""
         asking = until_it_answers(self._entries[node], self._within_s)
         if not await self._while_alive(node, asking):
-            raise ClusterError(self._words(node, f"does not answer within {self._within_s:g} s"))
+            raise NeverReadyError(self._words(node, f"does not answer within {self._within_s:g} s"))
 
     async def formatted(self, node: NodeId) -> None:
         """Wait until the first start has formatted the disk."""
         if not await self._while_alive(node, self._says_formatted(node)):
-            raise ClusterError(self._words(node, f"not formatted within {self._within_s:g} s"))
+            raise NeverReadyError(self._words(node, f"not formatted within {self._within_s:g} s"))
 
     async def _says_formatted(self, node: NodeId) -> bool:
         loop = asyncio.get_running_loop()
@@ -54,7 +54,7 @@ class Readiness:
         if not await self._while_alive(node, asking):
             names = ", ".join(map(str, brokers))
             what = f"does not tell of brokers {names} within {self._within_s:g} s"
-            raise ClusterError(self._words(node, what))
+            raise NeverReadyError(self._words(node, what))
 
     async def _while_alive(self, node: NodeId, asking: Coroutine[Any, Any, bool]) -> bool:
         task = asyncio.create_task(asking)

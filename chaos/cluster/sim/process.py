@@ -20,7 +20,7 @@ from chaos.cluster.sim.process_deeds import ProcessDeeds
 from chaos.cluster.sim.process_logs import ProcessLogs
 from chaos.cluster.sim.streams import ConnectAttempt
 from chaos.cluster.sim.surroundings import StruckError, Surroundings
-from chaos.cluster.sim.watchdog import StepHalted
+from chaos.cluster.sim.watchdog import Going, StepHalted
 from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids
 from node.config import NodeConfig
@@ -65,7 +65,8 @@ class SimProcess:
         self._around = around
         self._id = NodeId(config.node_id)
         self._inbox: deque[Callable[[], None]] = deque()
-        self._watched = WatchedNode(node, around.watchdog, self._id, around.life)
+        self._going = Going(self._id, around.life)
+        self._watched = WatchedNode(node, self._going)
         self._turns = Turns(self._watched, around.clock.now)
         self._attempts: list[ConnectAttempt] = []
         self._connections = Connections(
@@ -160,18 +161,20 @@ class SimProcess:
             return
         if self._work is None:
             self._work = self._live(self._turns.drain())
+        self._around.watchdog.begin(self._going, self._around.loop.now)
         try:
             wait_ns = next(self._work, None)
         except StruckError:
             assert self.exit_code is not None, "struck, and still alive"
             return
         except (StepHalted, MemoryError) as error:
-            self._end(SIGKILLED)
-            self._around.watchdog.fail(self._id, error)
+            self._halt(error)
             return
         except Exception as error:  # noqa: BLE001 - whatever nobody expected ends the node
             self._die(error)
             return
+        finally:
+            self._around.watchdog.end()
         if self.exit_code is not None:
             return
         if wait_ns is None:
@@ -205,7 +208,9 @@ class SimProcess:
                 between()
                 do(deed)
             elif deed is _STEPPED:
+                self._going.is_looked_at = True
                 self._around.post.after_step(self._watched.outputs)
+                self._going.is_looked_at = False
             elif deed is _TRACES_LEAVE:
                 self._traces.flush()
             elif deed is _LISTEN:
@@ -303,8 +308,15 @@ class SimProcess:
         self._end(FAILED)
         self._end_unasked(FAILED)
 
-    def _end_unasked(self, exit_code: int) -> None:
-        self._around.end_unasked(exit_code, told_to_stop=self._is_told_to_stop)
+    def _halt(self, error: StepHalted | MemoryError) -> None:
+        """The harness ends what would never end by itself."""
+        self._end(SIGKILLED)
+        if isinstance(error, StepHalted) and error.of_node:
+            self._end_unasked(SIGKILLED, halted=str(error))
+        self._around.watchdog.fail(self._id, error, self._around.clock.true().mono_ns)
+
+    def _end_unasked(self, exit_code: int, *, halted: str = "") -> None:
+        self._around.end_unasked(exit_code, told_to_stop=self._is_told_to_stop, halted=halted)
 
     def _end(self, exit_code: int) -> None:
         if self.exit_code is not None:

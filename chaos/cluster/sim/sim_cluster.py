@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from chaos.cluster import fault_evidence
-from chaos.cluster.cluster_errors import ClusterError
+from chaos.cluster.cluster_errors import ClusterError, FailedPart
 from chaos.cluster.feature_levels import set_elr_level
 from chaos.cluster.interface import (
     Address,
@@ -121,8 +121,11 @@ class SimCluster(OfTarget[OwnNode]):
     def version(self) -> str:
         return f"{self._target.name} (simulated)"
 
-    async def until_a_step_fails(self) -> None:
+    async def until_machinery_fails(self) -> None:
         await self._watchdog.until_it_bites()
+
+    async def failed_part(self) -> FailedPart | None:
+        return self._watchdog.failed_part
 
     async def unasked_ends(self) -> Sequence[UnaskedEnd]:
         ends = [end for machine in self.machines.values() for end in machine.unasked_ends]

@@ -1,12 +1,14 @@
 """A node's machine: its disk, clock and output, and the processes that run on it one by one."""
 
 import random
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from uuid import UUID
 
 import orjson
 
+from chaos.cluster.cluster_errors import MachineryError, StepError
 from chaos.cluster.interface import NodeId, NodeStatus, UnaskedEnd
 from chaos.cluster.sim.drive import LOG_DIRECTORY, Drive
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper, Post
@@ -17,7 +19,7 @@ from chaos.cluster.sim.process import SimProcess
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.sim_disk import SimDisk
 from chaos.cluster.sim.surroundings import Between, Surroundings
-from chaos.cluster.sim.watchdog import Watchdog
+from chaos.cluster.sim.watchdog import StepHalted, Watchdog
 from chaos.conditions import Conditions
 from node.config import NodeConfig
 from node.server.directories import log_directories, metadata_directory
@@ -73,7 +75,6 @@ class Machine:
         self._config = config
         self._lives = 0
         self._said_before = 0  # bytes of stderr of earlier processes
-        self._failed = FAILED
         self._drives = 0
         self._beside = random.Random(f"{site.seed}:directories-beside:{self.node}")
         self.drive = self._new_drive()
@@ -89,7 +90,7 @@ class Machine:
     def exit_code(self) -> int:
         """Of the last process, if it ended or never began; 0 while it runs."""
         if self.process is None:
-            return self._failed
+            return FAILED
         return self.process.exit_code or 0
 
     @property
@@ -106,7 +107,22 @@ class Machine:
         static: bool,
         elr: bool,
     ) -> None:
-        """Make the empty disk this node's."""
+        """Make the empty disk this node's. Raises StepError where that does not end."""
+        try:
+            with self._watched("it formats its disk"):
+                self._format(cluster_id, voters, directory_id, static=static, elr=elr)
+        except StepHalted as error:
+            raise self._fail(error) from error
+
+    def _format(
+        self,
+        cluster_id: str,
+        voters: FormattedVoters,
+        directory_id: UUID,
+        *,
+        static: bool,
+        elr: bool,
+    ) -> None:
         listed = self.is_listed and not static
         for disk in self._disks().values():
             if disk != self.drive.disk:
@@ -155,8 +171,15 @@ class Machine:
         self._lives += 1
         self._said_before = len(self.stderr)
         self.process = None
+        halted = ""
         try:
-            self.process = self._process()
+            with self._watched("it opens its disk"):
+                self.process = self._process()
+        except StepHalted as error:
+            failed, halted = self._fail(error), str(error)
+            if not error.of_node:
+                raise failed from error
+            self._say(f"the simulator halted it: {failed}\n")
         except (Refusal, StorageError) as error:
             self._say(f"{error}\n")
         except OSError as error:
@@ -165,7 +188,7 @@ class Machine:
             self.process.start()
         else:
             self.drive.files.close_all()
-            self._end_unasked(self._failed, told_to_stop=False)
+            self._end_unasked(FAILED, told_to_stop=False, halted=halted)
 
     def last_words(self) -> str:
         """The last lines of stderr of the newest process, also of one that could not begin."""
@@ -254,7 +277,14 @@ class Machine:
         keeper.watch_broker(post, found, both.core.role.broker, held)
         return both, held, post
 
-    def _end_unasked(self, exit_code: int, *, told_to_stop: bool) -> None:
+    def _fail(self, halted: StepHalted) -> StepError | MachineryError:
+        return self._site.watchdog.fail(self.node, halted, self.clock.true().mono_ns)
+
+    def _watched(self, what: str) -> AbstractContextManager[None]:
+        now = self._site.loop.now
+        return self._site.watchdog.over(self.node, self._lives, what, now)
+
+    def _end_unasked(self, exit_code: int, *, told_to_stop: bool, halted: str) -> None:
         self.unasked_ends.append(
             UnaskedEnd(
                 node=self.node,
@@ -262,6 +292,7 @@ class Machine:
                 exit_code=exit_code,
                 words=self.last_words(),
                 told_to_stop=told_to_stop,
+                halted=halted,
             )
         )
 

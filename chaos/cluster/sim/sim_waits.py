@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
+from chaos.cluster.cluster_errors import DiedAtStartError, NeverReadyError
 from chaos.cluster.interface import NodeStatus
 from chaos.cluster.probe import answers, brokers_known
 from chaos.cluster.sim.loop import VirtualLoop
@@ -16,26 +16,28 @@ _POLL_S = 0.01
 
 
 async def until_it_answers(machine: Machine, loop: VirtualLoop) -> None:
-    """Raises DiedAtStartError, or ClusterError when it takes too long."""
+    """Raises DiedAtStartError, or NeverReadyError when it takes too long."""
     deadline = loop.time() + ANSWERS_WITHIN_S
     while not await answers(client_address(machine.node), 1.0):
         if machine.status is NodeStatus.OFF:
             code = machine.exit_code
             raise DiedAtStartError(_words_of(machine, f"exited during startup (code {code})"))
         if loop.time() > deadline:
-            raise ClusterError(_words_of(machine, f"does not answer within {ANSWERS_WITHIN_S:g} s"))
+            raise NeverReadyError(
+                _words_of(machine, f"does not answer within {ANSWERS_WITHIN_S:g} s")
+            )
         await asyncio.sleep(_POLL_S)
 
 
 async def until_brokers_know_each_other(brokers: Sequence[Machine], loop: VirtualLoop) -> None:
-    """Registered, and not fenced. Raises ClusterError when that takes too long."""
+    """Registered, and not fenced. Raises NeverReadyError when that takes too long."""
     all_of_them = frozenset(machine.node for machine in brokers)
     deadline = loop.time() + ANSWERS_WITHIN_S
     for machine in sorted(brokers, key=lambda each: each.node):
         while not all_of_them <= await brokers_known(client_address(machine.node), 1.0):
             if loop.time() > deadline:
                 what = f"does not tell of all brokers within {ANSWERS_WITHIN_S:g} s"
-                raise ClusterError(_words_of(machine, what))
+                raise NeverReadyError(_words_of(machine, what))
             await asyncio.sleep(_POLL_S)
 
 

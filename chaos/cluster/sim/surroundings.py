@@ -19,8 +19,9 @@ class StruckError(Exception):
 
 
 class EndUnasked(Protocol):
-    def __call__(self, exit_code: int, *, told_to_stop: bool) -> None:
-        """It ended by itself, or failed as it was told to stop."""
+    def __call__(self, exit_code: int, *, told_to_stop: bool, halted: str) -> None:
+        """It ended by itself, or failed as it was told to stop; or the harness `halted` it, and
+        why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,8 @@
-"""A node whose steps are watched over while they last, and looked at afterwards."""
+"""A node whose steps are counted for who watches over them, and looked at afterwards."""
 
 from collections.abc import Sequence
 
-from chaos.cluster.interface import NodeId
-from chaos.cluster.sim.watchdog import Going, Watchdog
+from chaos.cluster.sim.watchdog import Going
 from node.effects import Effect
 from node.events import Event
 from node.ids import Now
@@ -16,28 +15,23 @@ class WatchedNode:
 
     outputs: Sequence[Output] = ()
 
-    def __init__(self, node: AnyNode, watchdog: Watchdog, number: NodeId, life: int) -> None:
+    def __init__(self, node: AnyNode, going: Going) -> None:
         self._node = node
-        self._watchdog = watchdog
-        self._going = Going(number, life)
+        self._going = going
 
     def start(self, now: Now) -> list[Effect]:
-        self._watchdog.begin(self._going, "start")
-        try:
-            outputs = self._node.core.start(now)
-            self.outputs = outputs
-            return self._node.encode(outputs)
-        finally:
-            self._watchdog.going = None
+        self._going.number += 1
+        self._going.event = "start"
+        outputs = self._node.core.start(now)
+        self.outputs = outputs
+        return self._node.encode(outputs)
 
     def step(self, event: Event, now: Now) -> list[Effect]:
-        self._watchdog.begin(self._going, event)
-        try:
-            outputs = self._node.decide(event, now)
-            self.outputs = outputs
-            return self._node.encode(outputs)
-        finally:
-            self._watchdog.going = None
+        self._going.number += 1
+        self._going.event = event
+        outputs = self._node.decide(event, now)
+        self.outputs = outputs
+        return self._node.encode(outputs)
 
     def next_deadline_ns(self) -> int:
         return self._node.next_deadline_ns()

@@ -1,0 +1,176 @@
+"""Watches over what the harness has put beside the nodes: the engine, the proxy, the disk agent.
+
+All that nodes and clients say to each other goes through the proxy, all that needs privilege
+through the agent, and every container through the engine. Where one of them dies, is stopped or is
+not let run, nodes seem to do wrong what this machine did; so each is looked at some times a second,
+and the first that does not work ends the run with its name.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import requests
+from docker.errors import DockerException, NotFound
+from docker.models.containers import Container
+
+from chaos.cluster.cluster_errors import ClusterError, FailedPart, MachineryError
+from chaos.cluster.docker.agent import Agent, BusyError
+from chaos.cluster.docker.assembly import Parts
+from chaos.cluster.docker.gate import Gate
+from chaos.cluster.docker.node_processes import mono_ns_of
+from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
+from chaos.cluster.fault_evidence import of_pause
+from chaos.setup import docker_engine
+
+LOOK_S = 0.5
+ANSWERS_WITHIN_S = 2
+# On a busy machine an answer may be late; what has not answered for so long does not work.
+SILENT_S = 6.0
+PROXY, AGENT, ENGINE = "the proxy (toxiproxy)", "the disk agent", "the Docker engine"
+
+_ENGINES = "look at it: docker info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """Why a part does not work; "" where it does. `for_sure`: no busy machine can be the reason.
+    `since_ns`: if that is known."""
+
+    why: str = ""
+    for_sure: bool = False
+    since_ns: int | None = None
+
+
+_WELL = _Look()
+
+
+class MachineryWatch:
+    """Of one cluster."""
+
+    def __init__(self, parts: Parts, gate: Gate) -> None:
+        """Raises DockerException where no engine answers."""
+        self._client = docker_engine.connect(timeout_s=ANSWERS_WITHIN_S)
+        self._parts = parts
+        self._gate = gate
+        self._failed: FailedPart | None = None
+        self._well_ns = dict.fromkeys((ENGINE, PROXY, AGENT), time.monotonic_ns())
+        self._doubted = ""  # in the last look
+
+    async def until_it_fails(self) -> None:
+        """Until cancelled. Raises MachineryError."""
+        while True:
+            failed = await self._gate.run(self.look)
+            if failed is not None:
+                raise MachineryError(failed)
+            await asyncio.sleep(LOOK_S)
+
+    async def last_look(self) -> FailedPart | None:
+        """For a run that broke off: until each part is seen to work, or one not to."""
+        while True:
+            failed = await self._gate.run(self.look)
+            if failed is not None or not self._doubted:
+                return failed
+            await asyncio.sleep(LOOK_S)
+
+    def look(self) -> FailedPart | None:
+        """The first part that has not worked for so long, or does not for sure; once one was found
+        it stays the one. Blocks."""
+        if self._failed is None:
+            self._failed = self._first_failed()
+        return self._failed
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _first_failed(self) -> FailedPart | None:
+        self._doubted = ""
+        for part, look, mend in self._looks():
+            asked_ns = time.monotonic_ns()
+            seen = look()
+            if seen is None:
+                continue
+            if not seen.why:
+                self._well_ns[part] = asked_ns
+                continue
+            if seen.for_sure or time.monotonic_ns() - self._well_ns[part] > SILENT_S * 1e9:
+                since_ns = self._well_ns[part] if seen.since_ns is None else seen.since_ns
+                return FailedPart(part=part, what=seen.why, since_ns=since_ns, mend=mend)
+            self._doubted = part
+            return None  # others are seen through it
+        return None
+
+    def _looks(self) -> Sequence[tuple[str, Callable[[], _Look | None], str]]:
+        agent = self._parts.agent
+        known: list[tuple[str, Callable[[], _Look | None], str]] = [
+            (ENGINE, self._look_at_engine, _ENGINES),
+            (PROXY, self._look_at_proxy, _logs_of(self._parts.proxy)),
+        ]
+        if agent is not None:
+            known.append((AGENT, lambda: self._look_at_agent(agent), _logs_of(agent.container)))
+        return known
+
+    def _look_at_engine(self) -> _Look:
+        try:
+            self._client.ping()
+        except (DockerException, requests.RequestException) as error:
+            return _Look(why=f"does not answer ({type(error).__name__})")
+        return _WELL
+
+    def _look_at_proxy(self) -> _Look:
+        """Where there is an agent it tells of a process that is stopped, before that is silent."""
+        pid, ended = self._process_of(self._parts.proxy)
+        if ended is not None:
+            return ended
+        try:
+            threads = self._ask_agent("states", pid=pid)
+        except ClusterError:  # another one serves the agent, or the agent is next to be looked at
+            threads = ""
+        if of_pause(threads).bit and "T" in threads:
+            return _Look(why="was stopped (SIGSTOP)", for_sure=True)
+        api = ToxiproxyApi(self._parts.api.server, ANSWERS_WITHIN_S)
+        return _WELL if api.answers() else _Look(why="does not answer")
+
+    def _look_at_agent(self, agent: Agent) -> _Look | None:
+        pid, ended = self._process_of(agent.container)
+        if ended is not None:
+            return ended
+        try:
+            agent.ask("states", ANSWERS_WITHIN_S, pid=pid)
+        except BusyError:
+            return None
+        except ClusterError:
+            return _Look(why="does not answer")
+        return _WELL
+
+    def _ask_agent(self, operation: str, *, pid: int) -> str:
+        agent = self._parts.agent
+        return str(agent.ask(operation, ANSWERS_WITHIN_S, pid=pid)) if agent is not None else ""
+
+    def _process_of(self, container: Container) -> tuple[int, _Look | None]:
+        """The first process of a container that runs, or what became of it."""
+        try:
+            state = self._client.api.inspect_container(container.id or "")["State"]
+        except NotFound:
+            return 0, _Look(why="was removed", for_sure=True)
+        except (DockerException, requests.RequestException) as error:
+            return 0, _Look(why=f"cannot be looked at ({type(error).__name__})")
+        if state["Running"]:
+            paused = _Look(why="was paused (docker pause)", for_sure=True)
+            return int(state["Pid"]), paused if state["Paused"] else None
+        since_ns = mono_ns_of(str(state["FinishedAt"]))
+        what = f"ended with exit code {state['ExitCode']}"
+        return 0, _Look(why=what, for_sure=True, since_ns=since_ns)
+
+
+def no_engine(error: DockerException) -> FailedPart:
+    """Of an engine that did not answer when its watch was to begin."""
+    now_ns = time.monotonic_ns()
+    return FailedPart(
+        part=ENGINE, what=f"does not answer ({error})", since_ns=now_ns, mend=_ENGINES
+    )
+
+
+def _logs_of(container: Container) -> str:
+    return f"look at: docker logs {container.name}"
