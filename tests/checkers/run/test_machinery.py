@@ -1,4 +1,4 @@
-"""What was seen after the harness' own machinery had failed accuses nobody; what was before does."""
+"""What was seen after the machinery had failed accuses nobody; what was seen before, does."""
 
 from collections.abc import Mapping, Sequence
 
