@@ -30,7 +30,8 @@ def check(paths: Sequence[Path], declared: Declared, *, as_json: bool, reseal: b
 
     With `reseal` the tables of runs are made anew from what was recorded, damaged or not.
 
-    What cannot be read is said, the rest is judged, and the exit code is 254. Raises UsageError.
+    What cannot be read is said, the rest is judged, and the exit code is 254. Where the judge
+    itself fails on one of several that is said too, and it is an error. Raises UsageError.
     """
     named = list(dict.fromkeys(each for path in paths for each in _each(path)))
     if declared != Declared() and (runs := [path for path in named if is_run(path)]):
@@ -43,9 +44,24 @@ def check(paths: Sequence[Path], declared: Declared, *, as_json: bool, reseal: b
             f"--reseal is for runs, not for histories such as {files[0]}\n"
             f"  try: kraft-chaos check {files[0]}"
         )
-    verdicts = [_check(path, declared, as_json=as_json, reseal=reseal) for path in named]
+    judge = _check if len(named) == 1 else _check_one_of_several
+    verdicts = [judge(path, declared, as_json=as_json, reseal=reseal) for path in named]
     judged = [verdict for verdict in verdicts if verdict is not None]
     return worst(judged).exit_code if len(judged) == len(named) else UNREADABLE
+
+
+def _check_one_of_several(
+    path: Path, declared: Declared, *, as_json: bool, reseal: bool
+) -> Verdict | None:
+    """The same; a failure of ours ends this one, and not those after it."""
+    try:
+        return _check(path, declared, as_json=as_json, reseal=reseal)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is: alone the path shows where it came from
+        said = f"{path}: {type(error).__name__}: {error}"
+        refuse(path, f"{said}\n  try: kraft-chaos --traceback check {path}", as_json=as_json)
+        return Verdict.ERROR
 
 
 def _check(path: Path, declared: Declared, *, as_json: bool, reseal: bool) -> Verdict | None:

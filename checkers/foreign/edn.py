@@ -2,7 +2,8 @@ r"""A reader of EDN, Clojure's data notation, as far as histories use it, and th
 
 Maps, vectors, lists, sets, keywords, symbols, strings, characters, integers (also `7N`), floats
 (also `1.5M`), ratios, nil, true, false; `;` comments and `#_` discards are skipped. Of a tagged
-literal (`#inst "..."`, `#jepsen.history.Op{...}`) the tag is skipped and the form kept.
+literal (`#inst "..."`, `#jepsen.history.Op{...}`) the tag is skipped and the form kept. Numbers are
+exact: those of more digits than any history has are refused.
 """
 
 import re
@@ -10,7 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import EdnSet, Value, Word, render
+from checkers.foreign.foreign_values import (
+    EdnSet,
+    Value,
+    Word,
+    big_decimal_of,
+    float_of,
+    ratio_of,
+    render,
+)
 
 DEEPEST = 64  # nested collections; real histories have five
 
@@ -29,9 +38,8 @@ _TOKEN = re.compile(
 _STRING, _BEGIN, _END, _DISCARD, _TAG, _ATOM, _EOF = range(1, 8)
 
 _SKIPPED = re.compile(r"(?:[\s,]++|;[^\n]*+)*+")
-_INTEGER = re.compile(r"[+-]?[0-9]{1,400}N?")
-_FLOAT = re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]*)?([eE][+-]?[0-9]{1,5})?M?")
-_RATIO = re.compile(r"[+-]?[0-9]+/[0-9]+")
+_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,399})N?")
+_NUMBER = re.compile(r"[+-]?[0-9]")  # what begins so is one, or nothing
 _WORD = re.compile(r":?[\w.*+!\-?$%&=<>/|:'#@]+|\\\S.*")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\"}
@@ -39,9 +47,9 @@ _SPECIAL: dict[str, Value] = {
     "nil": None,
     "true": True,
     "false": False,
-    "##Inf": float("inf"),
-    "##-Inf": float("-inf"),
-    "##NaN": float("nan"),
+    "##Inf": Word("##Inf"),
+    "##-Inf": Word("##-Inf"),
+    "##NaN": Word("##NaN"),
 }
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 
@@ -212,10 +220,10 @@ def _string(quoted: str, text: str, at: int) -> str:
 def _atom(word: str, text: str, at: int) -> Value:
     if _INTEGER.fullmatch(word):
         return int(word.removesuffix("N"))
-    if _FLOAT.fullmatch(word):
-        return float(word.removesuffix("M"))
-    if _RATIO.fullmatch(word):
-        return Word(word)
-    if not _WORD.fullmatch(word) or word[0].isdigit() or word in (":", "\\"):
+    for number_of in (float_of, ratio_of, big_decimal_of):
+        number = number_of(word)
+        if number is not None:
+            return number
+    if not _WORD.fullmatch(word) or _NUMBER.match(word) or word in (":", "\\"):
         raise _error(text, at, "a keyword, symbol or number of EDN", excerpt(word))
     return Word(word)

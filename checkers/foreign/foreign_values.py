@@ -1,14 +1,18 @@
 """What stands in a foreign file, whether it was EDN or JSON, and how it is told apart and shown."""
 
 import json
+import re
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A keyword (with its colon), symbol or ratio of EDN, as it was written."""
+    """A keyword (with its colon) or symbol of EDN, as it was written, or a number that is neither
+    whole nor a float: a ratio or `1.5M`, or none that can be counted with, such as `##Inf`."""
 
     text: str
 
@@ -29,9 +33,54 @@ class Absent(Enum):
 ABSENT = Absent.ABSENT
 
 # A map is keyed by text (in EDN the rendered keys, such as `:type`): there any value may be a key.
-Value: TypeAlias = "bool | int | float | str | Word | EdnSet | Absent | Items | Map | None"
+# A float is the number that was written, every digit of it, and not the nearest one that a machine
+# has: two that differ in the file differ here.
+Value: TypeAlias = "bool | int | Decimal | str | Word | EdnSet | Absent | Items | Map | None"
 Items: TypeAlias = tuple["Value", ...]
 Map: TypeAlias = dict[str, "Value"]
+
+
+_WHOLE = r"[+-]?(?:0|[1-9][0-9]{0,399})"
+_FLOAT = re.compile(_WHOLE + r"(\.[0-9]{0,4000})?([eE][+-]?[0-9]{1,5})?")
+_RATIO = re.compile(rf"({_WHOLE})/([1-9][0-9]{{0,399}})")
+
+
+def float_of(text: str) -> Decimal | None:
+    """The number that is written so, exactly; None where it is none, or has too many digits."""
+    return Decimal(text) if _FLOAT.fullmatch(text) else None
+
+
+def big_decimal_of(text: str) -> Word | None:
+    """Clojure's `1.5M`, which is another number than 1.5: equal whatever zeros end it."""
+    number = float_of(text[:-1]) if text.endswith("M") else None
+    return None if number is None else Word(_digits(number) + "M")
+
+
+def ratio_of(text: str) -> int | Word | None:
+    """Clojure's `2/4`, which is `1/2`, and `4/2`, which is 2; None for others and `1/0`."""
+    found = _RATIO.fullmatch(text)
+    if found is None:
+        return None
+    ratio = Fraction(int(found[1]), int(found[2]))
+    return ratio.numerator if ratio.denominator == 1 else Word(str(ratio))
+
+
+def _digits(number: Decimal) -> str:
+    """One text for a number, whichever way it was written: `1.5`, `2.0`, `3.0E+400`."""
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int), "a number"
+    text = "".join(map(str, digits)).lstrip("0")
+    kept = text.rstrip("0")
+    if not kept:
+        return "0.0"
+    exponent += len(text) - len(kept)
+    minus = "-" if sign else ""
+    if -20 < exponent < 0:
+        padded = kept.rjust(1 - exponent, "0")
+        return f"{minus}{padded[:exponent]}.{padded[exponent:]}"
+    if 0 <= exponent < 20:
+        return f"{minus}{kept}{'0' * exponent}.0"
+    return f"{minus}{kept}.0E{exponent:+}"
 
 
 def render(value: Value) -> str:
@@ -45,8 +94,10 @@ def render(value: Value) -> str:
             return "true"
         case False:
             return "false"
-        case int() | float():
+        case int():
             return repr(value)
+        case Decimal():
+            return _digits(value)
         case str():
             return json.dumps(value, ensure_ascii=False)
         case Word(text):

@@ -10,12 +10,13 @@ The first is Jepsen's, `key` only where there are several; the second is that of
 import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import islice
 from typing import NoReturn
 
 from checkers.foreign.entries import NO_OPERATIONS, FieldNames, HistoryLine, entry_of
 from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import Value
+from checkers.foreign.foreign_values import Value, float_of
 
 DEEPEST = 64  # nested collections
 
@@ -97,7 +98,14 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_number)
+def _exact(text: str) -> Decimal:
+    number = float_of(text)
+    if number is None:
+        raise ValueError(f"{text} has more digits than any number of a history")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_exact)
 
 
 def _decode(text: str, at: int, line: int) -> tuple[Value, int]:
@@ -124,7 +132,7 @@ def _frozen(value: object, line: int, depth: int) -> Value:
     if depth > DEEPEST:
         raise MalformedError(line, f"at most {DEEPEST} nested collections", "more")
     match value:
-        case None | bool() | int() | float() | str():
+        case None | bool() | int() | Decimal() | str():
             return value
         case list():
             return tuple(_frozen(item, line, depth + 1) for item in value)

@@ -60,9 +60,11 @@ def judge(history: ForeignHistory) -> Judged:
 
 
 def _judge_log(log: Log, isolation: Isolation) -> Judged:
+    nothing = not any(call.type is EventType.OK for call in log.calls)
     repeated = sent_twice(log)
     if repeated is not None:
-        message = f"{repeated.value} was sent twice to {repeated.key}"
+        twice = f"{repeated.value} was sent twice to {repeated.key}"
+        message = _NOTHING if nothing else twice
         return _judged_log(log, Verdict.UNKNOWN, message, 0.0)
     started = time.perf_counter()
     arrays = arrays_of(log)
@@ -83,7 +85,7 @@ def _judge_log(log: Log, isolation: Isolation) -> Judged:
         message = f"{case.message} ({kinds})"
         judged = _judged_log(log, Verdict.INVALID, message, seconds, witness, context)
         return replace(judged, witness_seconds=time.perf_counter() - started)
-    if not any(call.type is EventType.OK for call in log.calls):
+    if nothing:
         return _judged_log(log, Verdict.UNKNOWN, _NOTHING, seconds)
     message = (
         f"{counted(len(log.calls), 'operation breaks', 'operations break')} no promise of a log"
@@ -128,7 +130,7 @@ def _judge_calls(history: ForeignHistory, calls: Calls) -> Judged:
     started = time.perf_counter()
     decision = decide(calls)
     seconds = time.perf_counter() - started - decision.witness_seconds
-    silent = decision.verdict is Verdict.VALID and not (calls.outcome == Outcome.OK).any()
+    silent = not (calls.outcome == Outcome.OK).any()
     return Judged(
         verdict=Verdict.UNKNOWN if silent else decision.verdict,
         algorithm=decision.algorithm,

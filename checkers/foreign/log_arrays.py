@@ -26,10 +26,13 @@ _OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.I
 
 
 def sent_twice(log: Log) -> LogRecord | None:
-    """A record whose value was sent before: what is polled then names no writer."""
+    """A record whose value was sent before: what is polled then names no writer.
+
+    What surely failed may be sent again: that is no other record.
+    """
     seen: set[tuple[str, str]] = set()
     for call in log.calls:
-        for record in call.sent:
+        for record in call.sent if call.type is not EventType.FAIL else ():
             if (record.key, record.value) in seen:
                 return record
             seen.add((record.key, record.value))
@@ -41,20 +44,27 @@ class _Rows:
     """Records as rows of numbers: operation, step, key, offset; of polled ones value and a flag."""
 
     key_codes: dict[str, int]
+    lasting: set[tuple[str, str]]  # keys and values of what did not surely fail
     codes: dict[tuple[int, str], int] = field(default_factory=dict)
     sent: list[tuple[int, int, int, int]] = field(default_factory=list)
     polled: list[tuple[int, int, int, int, int, bool]] = field(default_factory=list)
 
     def add_sent(self, op: int, call: LogCall) -> None:
+        """Of a record that was sent several times, of which all but one failed, that one."""
         for key, record in self._by_key(call.sent):
+            if call.type is EventType.FAIL and (
+                (key, record.value) in self.codes or (record.key, record.value) in self.lasting
+            ):
+                continue
             self.codes[key, record.value] = len(self.sent)
             self.sent.append((op, record.step, key, _offset(record)))
 
     def add_polled(self, op: int, call: LogCall) -> None:
         """After all that was sent has its code."""
+        rebalanced = frozenset(call.rebalanced)
         for key, record in self._by_key(call.polled):
             value = self.codes.setdefault((key, record.value), len(self.codes))
-            moved = record.key in call.rebalanced
+            moved = record.key in rebalanced
             self.polled.append((op, record.step, key, _offset(record), value, moved))
 
     def _by_key(self, records: tuple[LogRecord, ...]) -> Iterator[tuple[int, LogRecord]]:
@@ -69,7 +79,7 @@ def _offset(record: LogRecord) -> int:
 
 def arrays_of(log: Log) -> LogArrays:
     """Every send is taken to have asked for the acknowledgement of all, once: as Jepsen has it."""
-    rows = _Rows({key: code for code, key in enumerate(log.keys)})
+    rows = _Rows({key: code for code, key in enumerate(log.keys)}, _lasting(log))
     for op, call in enumerate(log.calls):
         rows.add_sent(op, call)
     for op, call in enumerate(log.calls):
@@ -87,6 +97,16 @@ def arrays_of(log: Log) -> LogArrays:
         name=names.__getitem__,
         silent=_silent(log),
     )
+
+
+def _lasting(log: Log) -> set[tuple[str, str]]:
+    """Keys and values of the records that did not surely fail."""
+    return {
+        (record.key, record.value)
+        for call in log.calls
+        if call.type is not EventType.FAIL
+        for record in call.sent
+    }
 
 
 def _operations(log: Log) -> LogOperations:
@@ -127,8 +147,10 @@ def _polled(rows: _Rows) -> PolledRecords:
 
 def _resets(log: Log, key_codes: dict[str, int]) -> Resets:
     found = [(op, key) for op, call in enumerate(log.calls) for key in _let_go(call, key_codes)]
-    op, key = np.array(found, np.int64).reshape(-1, 2).T
-    return Resets(op=op.astype(np.int32), key=key.astype(np.int32))
+    kept = [(op, key) for op, call in enumerate(log.calls) for key in _held(call, key_codes)]
+    op, key = np.array(found, np.int32).reshape(-1, 2).T
+    kept_by, kept_key = np.array(kept, np.int32).reshape(-1, 2).T
+    return Resets(op=op, key=key, kept_by=kept_by, kept=kept_key)
 
 
 def _silent(log: Log) -> Flags:
@@ -147,7 +169,11 @@ def _let_go(call: LogCall, key_codes: dict[str, int]) -> Iterator[int]:
     yield from (key_codes[key] for key in call.rebalanced if key in key_codes)
     if call.type is EventType.FAIL:
         return
-    if call.f == SEEK:
+    if call.f in (SEEK, ASSIGN, SUBSCRIBE):
         yield EVERY_KEY
-    if call.f in (ASSIGN, SUBSCRIBE):
-        yield from (code for key, code in key_codes.items() if key not in call.held)
+
+
+def _held(call: LogCall, key_codes: dict[str, int]) -> Iterator[int]:
+    """What an assignment keeps."""
+    if call.type is not EventType.FAIL and call.f in (ASSIGN, SUBSCRIBE):
+        yield from (key_codes[key] for key in dict.fromkeys(call.held) if key in key_codes)

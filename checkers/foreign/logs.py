@@ -25,6 +25,7 @@ from checkers.history.events import EventType
 SEND, POLL, TXN, ASSIGN, SUBSCRIBE, SEEK = "send", "poll", "txn", "assign", "subscribe", "seek"
 
 _RECORDS = (SEND, POLL)
+_LAST_OFFSET = 2**63 - 1  # Kafka counts them in 64 bits
 _OTHERS = ("crash", "debug-topic-partitions", SEEK, "commit")
 
 
@@ -188,8 +189,10 @@ def _record(line: int, step: int, key: str, item: Value) -> LogRecord:
     """`value`, or `[offset value]`."""
     if not isinstance(item, tuple):
         return LogRecord(key=key, offset=None, value=render(item), step=step)
-    if len(item) == 2 and (item[0] is None or (type(item[0]) is int and item[0] >= 0)):
-        offset = item[0]
-        assert offset is None or isinstance(offset, int)
-        return LogRecord(key=key, offset=offset, value=render(item[1]), step=step)
-    raise MalformedError(line, "a record of [offset value]", excerpt(render(item)))
+    if len(item) != 2:
+        raise MalformedError(line, "a record of [offset value]", excerpt(render(item)))
+    offset, value = item
+    if offset is not None and not (type(offset) is int and 0 <= offset <= _LAST_OFFSET):
+        expected = f"a record of [offset value], its offset from 0 to {_LAST_OFFSET}"
+        raise MalformedError(line, expected, excerpt(render(item)))
+    return LogRecord(key=key, offset=offset, value=render(value), step=step)

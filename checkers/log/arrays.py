@@ -86,11 +86,14 @@ class Answers:
 class Resets:
     """Consumers that were given other positions: the next poll of `key` need not go on.
 
-    So need none of that very operation: a rebalance comes while one polls.
+    So need none of that very operation: a rebalance comes while one polls. What lets go of every
+    key may keep some, each named once: those go on.
     """
 
     op: Codes
     key: Codes  # or EVERY_KEY
+    kept_by: Codes  # operations that let go of all keys but
+    kept: Codes  # these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

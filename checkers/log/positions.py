@@ -117,23 +117,26 @@ def _reset_between(log: LogArrays, steps: _Steps, before: Ints, then: Ints) -> F
     resets, process, keys = log.resets, log.ops.process.astype(np.int64), len(log.keys)
     every = resets.key == EVERY_KEY
     start, end = steps.op[before], steps.op[then]
-    who = process[end]
-    of_all = resets.op[every]
-    of_one = resets.op[~every]
-    track = process[of_one] * keys + resets.key[~every]
-    return _any_between(len(process), process[of_all], of_all, who, start, end) | _any_between(
-        len(process), track, of_one, who * keys + steps.key[then], start, end
-    )
+    consumer = process[end]
+    key = consumer * keys + steps.key[then]
+
+    def count(op: Codes, track: Ints, asked: Ints) -> Ints:
+        return _between(len(process), track, op, asked, start, end)
+
+    of_all, of_one = resets.op[every], resets.op[~every]
+    all_but = count(resets.kept_by, process[resets.kept_by] * keys + resets.kept, key)
+    let_go = count(of_all, process[of_all], consumer) > all_but
+    return let_go | (count(of_one, process[of_one] * keys + resets.key[~every], key) > 0)
 
 
-def _any_between(ops: int, track: Ints, op: Codes, asked: Ints, start: Codes, end: Codes) -> Flags:
-    """Whether there is a mark on the asked track from `start` to `end`."""
+def _between(ops: int, track: Ints, op: Codes, asked: Ints, start: Codes, end: Codes) -> Ints:
+    """How many marks there are on the asked track from `start` to `end`."""
     if not len(track) or not len(asked):
-        return np.zeros(len(asked), np.bool_)
+        return np.zeros(len(asked), np.int64)
     marks = np.sort(track * ops + op)
     base = asked * ops
     after = np.searchsorted(marks, base + end, side="right")
-    return np.searchsorted(marks, base + start) < after
+    return after - np.searchsorted(marks, base + start)
 
 
 def _steps(steps: _Steps, anomaly: Anomaly, first: Ints, then: Ints, chosen: Flags) -> Cases:

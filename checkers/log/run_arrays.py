@@ -244,7 +244,8 @@ def _resets(ops: pa.Table, keys: Sequence[str]) -> Resets:
     codes = {key: code for code, key in enumerate(keys)}
     named = ops["key"].take(rows).to_pylist()
     key = np.array([codes.get(name, EVERY_KEY) for name in named], np.int32)
-    return Resets(op=rows.astype(np.int32), key=key)
+    none = np.empty(0, np.int32)
+    return Resets(op=rows.astype(np.int32), key=key, kept_by=none, kept=none)
 
 
 def _epochs(probes: pa.Table, keys: Sequence[str]) -> Codes:

@@ -16,11 +16,23 @@ def silent_subscriptions(process: Codes, *, subscribed: Ints, assigned: Ints, to
     All are rows of operations: those that subscribed, those that assigned partitions, and those
     that told of a rebalance. One that tells of a rebalance tells of all: it is not silent.
     """
-    silent = np.zeros(len(process), np.bool_)
-    for start in subscribed.tolist():
-        own = np.flatnonzero(process == process[start])
-        ends = np.concatenate([subscribed, assigned])
-        end = ends[(process[ends] == process[start]) & (ends > start)].min(initial=len(process))
-        inside = own[(own > start) & (own < end)]
-        silent[inside] = not np.isin(inside, told).any()
+    ops = len(process)
+    silent = np.zeros(ops, np.bool_)
+    if not len(subscribed):
+        return silent
+    subscribes, tells = silent.copy(), silent.copy()
+    subscribes[subscribed], tells[told] = True, True
+    marks = subscribes.copy()
+    marks[assigned] = True
+    # Process by process: a stretch begins with each mark, and with each process.
+    by_process = np.argsort(process, kind="stable")
+    own, marked = process[by_process], marks[by_process]
+    begins = marked.copy()
+    begins[0] = True
+    begins[1:] |= own[1:] != own[:-1]
+    stretch = np.cumsum(begins) - 1
+    telling = np.zeros(stretch[-1] + 1, np.bool_)
+    telling[stretch[tells[by_process] & ~marked]] = True
+    quiet = subscribes[by_process[begins]] & ~telling
+    silent[by_process] = quiet[stretch] & ~marked
     return silent

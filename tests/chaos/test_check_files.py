@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from chaos import foreign_files
 from chaos.cli import main
 from chaos.commands import check_command
 from chaos.runtimes import RUNTIMES
-from checkers.foreign import CasFailures, Isolation, NilReads
+from checkers.foreign import CasFailures, ForeignHistory, Isolation, Judged, NilReads, judge
 from checkers.history.calls import Model
 from tests.support.fake_harness import FakeRuntime
 from tests.support.foreign import ALL, JEPSEN
@@ -118,6 +119,32 @@ def test_what_cannot_be_read_is_said_and_the_rest_judged(
         f"error: {missing}: expected a run or a file, found nothing of that name",
         f"error: {tmp_path}: expected a run (with run.json) or a file, found another directory",
     ]
+
+
+def test_a_file_on_which_the_judge_fails_does_not_end_the_others(
+    good: Path,
+    stale: Path,
+    broken: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What fails there is made up; that it is judged last says that the others had their turn."""
+
+    def fails_on_good(history: ForeignHistory) -> Judged:
+        if history.path == good:
+            raise OverflowError("too large")
+        return judge(history)
+
+    monkeypatch.setattr(foreign_files, "judge", fails_on_good)
+    assert main(["check", str(good), str(stale)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.startswith(f"{stale}: INVALID: ")
+    assert captured.err.splitlines() == [
+        f"error: {good}: OverflowError: too large",
+        f"  try: kraft-chaos --traceback check {good}",
+    ]
+    assert main(["check", str(good), str(good.parent / "." / "history.edn")]) == 255
+    assert main(["check", str(good), str(broken)]) == 254
 
 
 def test_json_has_no_verdict_for_what_cannot_be_read(

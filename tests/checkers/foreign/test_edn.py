@@ -1,5 +1,7 @@
 """The reader of EDN: what it takes, what it refuses, and on which line."""
 
+from decimal import Decimal
+
 import pytest
 
 from checkers.foreign.edn import forms
@@ -21,9 +23,9 @@ def read(text: str, *, unwrap: bool = False) -> list[Value]:
         ("-7", -7),
         ("+7", 7),
         ("12345678901234567890N", 12345678901234567890),
-        ("1.5", 1.5),
-        ("-1e3", -1000.0),
-        ("2.50M", 2.5),
+        ("1.5", Decimal("1.5")),
+        ("-1e3", Decimal(-1000)),
+        ("2.50M", Word("2.5M")),
         ("3/4", Word("3/4")),
         (":read", Word(":read")),
         (":jepsen.etcd/lock", Word(":jepsen.etcd/lock")),
@@ -41,7 +43,7 @@ def read(text: str, *, unwrap: bool = False) -> list[Value]:
         ("[1 #_ 2 3 #_#_ 4 5]", (1, 3)),
         ("[1 ; two ]\n 3]", (1, 3)),
         ("#_ #foo {:gone 1} #bar #_ gone 7", 7),
-        ("##Inf", float("inf")),
+        ("##Inf", Word("##Inf")),
     ],
 )
 def test_reads(text: str, value: Value) -> None:
@@ -85,6 +87,12 @@ def test_hands_out_what_is_whole_before_it_meets_what_is_broken() -> None:
         ("[1 #_]", 1, "a form after a tag or #_"),
         ("1 #tag", 1, "a form after a tag or #_, found the end"),
         ("12ab", 1, "a keyword, symbol or number"),
+        ("1\n" + "9" * 401, 2, "a keyword, symbol or number"),
+        ("-" + "9" * 401, 1, "a keyword, symbol or number"),
+        ("017", 1, "a keyword, symbol or number"),
+        ("1/0", 1, "a keyword, symbol or number"),
+        ("1e123456", 1, "a keyword, symbol or number"),
+        ("0." + "1" * 4001, 1, "a keyword, symbol or number"),
         (":", 1, "a keyword, symbol or number"),
         ("a\n~@b", 2, "a keyword, symbol or number"),
         ("1\n#", 2, "expected EDN, found '#'"),
@@ -101,3 +109,40 @@ def test_refuses_with_a_line(text: str, line: int, message: str) -> None:
 def test_renders_so_that_what_differs_reads_differently(text: str) -> None:
     (value,) = read(text)
     assert render(value) == text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("1.00000000000000000001M", "1.00000000000000000002M", False),
+        ("0.1234567890123456789", "0.12345678901234567", False),
+        ("1e999", "2e999", False),
+        ("1e999", "10e998", True),
+        ("1.50", "1.5", True),
+        ("1.50M", "1.5M", True),
+        ("1.5M", "1.5", False),
+        ("100.0", "1E2", True),
+        ("-0.0", "0e7", True),
+        ("1.0", "1", False),
+        ("1N", "1", True),
+        ("2/4", "1/2", True),
+        ("4/2", "2", True),
+        ("-3/6", "-1/2", True),
+        ("1/3", "0.3333333333333333", False),
+        ("123456789012345678901234567890.5", "123456789012345678901234567890.6", False),
+        ("0.000000000000000000000000000001", "0.000000000000000000000000000002", False),
+    ],
+)
+def test_numbers_are_as_exact_as_they_were_written(one: str, other: str, same: bool) -> None:
+    first, second = read(f"{one} {other}")
+    assert (render(first) == render(second)) is same
+
+
+@pytest.mark.parametrize(
+    "text", ["0.0", "1.5", "-20.0", "0.001", "1.0E+400", "-7.0E-30", "12.0E+99"]
+)
+def test_a_float_is_shown_as_it_is(text: str) -> None:
+    (value,) = read(text)
+    assert isinstance(value, Decimal)
+    assert Decimal(render(value)) == Decimal(text)
+    assert len(render(value)) < 25

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkers.foreign import Declared, Isolation, Log, UnreadableHistoryError, judge, read_history
+from checkers.foreign.log_arrays import arrays_of
 from checkers.history.calls import Model
 from checkers.verdict import Verdict
 
@@ -294,3 +295,83 @@ def test_what_is_no_log(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UnreadableHistoryError) as caught:
         read_history(path, Declared())
     assert said in str(caught.value)
+
+
+def failed(process: int, value: int) -> str:
+    return send(process, value, None, "fail")
+
+
+@pytest.mark.parametrize("again", [send(0, 1, 0), send(0, 1, None, "info"), failed(2, 1)])
+def test_what_surely_failed_may_be_sent_again(tmp_path: Path, again: str) -> None:
+    path = tmp_path / "again.edn"
+    path.write_text(failed(0, 1) + send(5, 2, 1) + again + poll(1, (1, 2)))
+    assert judge(read_history(path, Declared())).verdict is (
+        Verdict.INVALID if ":ok" in again else Verdict.VALID
+    )
+    if ":fail" not in again:
+        path.write_text(failed(0, 1) + again + failed(6, 1) + poll(1, (0, 1)))
+        assert judge(read_history(path, Declared())).verdict is Verdict.VALID
+    path.write_text(failed(0, 1) + poll(1, (0, 1)) + again)
+    assert judge(read_history(path, Declared())).verdict is Verdict.INVALID
+
+
+def test_what_may_have_been_sent_and_is_sent_again_names_no_writer(tmp_path: Path) -> None:
+    path = tmp_path / "twice.edn"
+    path.write_text(send(0, 1, None, "info") + send(2, 1, 0) + poll(1, (0, 1)))
+    judged = judge(read_history(path, Declared()))
+    assert (judged.verdict, judged.message) == (Verdict.UNKNOWN, "1 was sent twice to :x")
+
+
+def test_no_operation_succeeded_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "nothing.edn"
+    path.write_text(send(0, 1, None, "info") + send(2, 1, None, "info") + failed(3, 2))
+    judged = judge(read_history(path, Declared()))
+    assert judged.verdict is Verdict.UNKNOWN
+    assert judged.message == "no operation succeeded, so there is nothing to judge"
+
+
+@pytest.mark.parametrize("offset", [2**63, 10**30, -1, "1.0"])
+def test_an_offset_that_no_log_has_is_refused_with_its_line(
+    tmp_path: Path, offset: int | str
+) -> None:
+    path = tmp_path / "far.edn"
+    path.write_text(send(0, 1, 0) + send(0, 2, 1).replace("[1 2]", f"[{offset} 2]"))
+    with pytest.raises(UnreadableHistoryError, match=r"line 4: expected .* from 0 to 9223372036"):
+        read_history(path, Declared())
+
+
+def test_the_last_offset_that_there_can_be_is_one(tmp_path: Path) -> None:
+    path, last = tmp_path / "last.edn", 2**63 - 1
+    path.write_text(send(0, 1, last) + poll(1, (last, 1)))
+    assert judge(read_history(path, Declared())).verdict is Verdict.VALID
+    path.write_text(send(0, 1, last) + poll(1, (last, 2)))
+    assert judge(read_history(path, Declared())).verdict is Verdict.INVALID
+
+
+def test_an_assignment_lets_go_of_all_keys_that_it_does_not_name(tmp_path: Path) -> None:
+    """A row for each assignment, and one for each key that it names: not one for each other key."""
+    path = tmp_path / "keys.edn"
+    others = "".join(send(5, n, 0).replace(":x", f":k{n}") for n in range(10, 60))
+    path.write_text(THREE + others + 20 * assign(1, keys="[:x :x :y]"))
+    log = read_history(path, Declared()).calls
+    assert isinstance(log, Log)
+    resets = arrays_of(log).resets
+    assert (len(resets.op), len(resets.kept)) == (20, 20)
+    skips = poll(1, (0, 1)) + "%s" + poll(1, (2, 3))
+    for between, verdict in (
+        (assign(1), Verdict.INVALID),
+        (assign(1, keys="[:k10 :x :x]"), Verdict.INVALID),
+        (assign(1) + assign(1, keys="[:x :k11]"), Verdict.INVALID),
+        (assign(1, keys="[:k10]"), Verdict.VALID),
+        (assign(1, keys="[]"), Verdict.VALID),
+        (assign(1) + assign(1, keys="[:k10]") + assign(1), Verdict.VALID),
+        (assign(2, keys="[:k10]"), Verdict.INVALID),
+    ):
+        path.write_text(
+            THREE
+            + others
+            + "".join(poll(7, (0, n)).replace(":x", f":k{n}") for n in range(10, 60))
+            + assign(1)
+            + skips % between
+        )
+        assert judge(read_history(path, Declared())).verdict is verdict, between
