@@ -91,6 +91,15 @@ def cells(counted: DataFrame, runs: DataFrame) -> DataFrame:
     )
 
 
+def lost(counted: DataFrame) -> DataFrame:
+    """By run, how many were lost that had been acknowledged or given to a consumer."""
+    each = counted.where(F.col("problem") == "").select(
+        "run_id", F.explode_outer("counts").alias("n")
+    )
+    count = F.coalesce(F.col("n.lost"), F.lit(0)) + F.coalesce(F.col("n.polled_lost"), F.lit(0))
+    return each.groupBy("run_id").agg(F.sum(count).alias("lost"))
+
+
 def culprits(counted: DataFrame, *, limit: int) -> DataFrame:
     """The lost and the unexpected, at most `limit`, in a fixed order."""
     each = counted.select(F.explode("culprits").alias("culprit")).select("culprit.*")

@@ -1,6 +1,6 @@
 """From run directories to a page: the one place that reads, computes and writes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,10 +28,11 @@ def build(
     out: Path,
     master: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> Path:
+) -> Sequence[str]:
     """Report on the sealed runs in these directories, in one HTML page at `out`.
 
-    `progress` is told what is done next, in a few words. Raises NothingToReportError, and
+    Returns where the tables and a verdict contradict each other, a sentence each. `progress` is
+    told what is done next, in a few words. Raises NothingToReportError, and
     JavaNotFoundError where Spark cannot start.
     """
     progress("looking at the runs")
@@ -46,7 +47,7 @@ def build(
 
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(render(summary, out), encoding="utf-8")
-    return out
+    return [f"{run.directory}: {words}" for run, words in summary.contradicted]
 
 
 def _settings(archive: Archive, master: str | None) -> SessionSettings:
@@ -76,6 +77,7 @@ def summarize(
     counted = accounts.accounts(session, archive.runs).persist()
     cells = _cells(accounts.cells(counted, tables.runs))
     culprits = _rows(accounts.culprits(counted, limit=CULPRITS_LIMIT), Culprit)
+    lost = {row["run_id"]: row["lost"] for row in accounts.lost(counted).collect()}
     problems = {row["run_id"]: row["problem"] for row in accounts.problems(counted).collect()}
     counted.unpersist()
     progress("availability and elections")
@@ -88,6 +90,7 @@ def summarize(
         cells=cells,
         culprits=culprits,
         problems=problems,
+        lost=lost,
         outages=outages,
         elections=elections,
         latencies=latencies,

@@ -20,6 +20,7 @@ from spark_reports.charts import Spec, charts_of
 from spark_reports.fate_counts import RECORDS, WRITES
 from spark_reports.report_summary import GroupCounts, ReportSummary, share_of, total, verdict_word
 from spark_reports.report_tables import (
+    contradiction_table,
     durability_tables,
     election_table,
     latency_table,
@@ -57,6 +58,7 @@ def render(summary: ReportSummary, out: Path) -> str:
     charts = charts_of(summary)
     body = (
         _head(summary),
+        _contradictions(summary, out),
         _sides(summary),
         _section("Verdicts", _chart(charts, "verdicts"), scenario_table(summary)),
         _section("Durability", _chart(charts, "durability"), durability_tables(summary, out)),
@@ -128,7 +130,7 @@ def _sides(summary: ReportSummary) -> Markup | None:
 
 def _head(summary: ReportSummary) -> Markup:
     runs = summary.archive.runs
-    verdict = _verdict(runs)
+    verdict = Verdict.INVALID if summary.contradicted else _verdict(runs)
     facts: list[tuple[str, Child]] = [
         ("runs", units.quantity(len(runs))),
         *((f"{word} runs", units.quantity(n)) for word, n in _by_verdict(runs)),
@@ -196,6 +198,8 @@ def headline(summary: ReportSummary) -> str:
         said[0] += f", and {expected:,} broke a promise as expected"
     said += [_losses(summary, kind) for kind in _kinds(summary)]
     doubtful, skipped = summary.doubtful(runs), summary.archive.skipped
+    if contradicted := summary.contradicted:
+        said.append(f"The tables of {counted(len(contradicted), 'run')} contradict the verdict")
     if doubtful:
         said.append(f"Of {counted(len(doubtful), 'run')} it is not known whether all was kept")
     if skipped:
@@ -231,6 +235,12 @@ _ALSO = (
 def _by_verdict(runs: Sequence[SealedRun]) -> list[tuple[str, int]]:
     words = [verdict_word(run) for run in runs]
     return [(word, words.count(word)) for word in sorted(set(words))]
+
+
+def _contradictions(summary: ReportSummary, out: Path) -> Markup | None:
+    if not summary.contradicted:
+        return None
+    return _section("Verdicts that the tables contradict", contradiction_table(summary, out))
 
 
 def _left_out(summary: ReportSummary) -> Markup | None:

@@ -70,13 +70,15 @@ class Latency:
 class ReportSummary:
     """All of a report. Void and unknown runs are among the numbers: a void run hides no loss.
 
-    `problems`: runs whose durability could not be counted, by run id, and why.
+    `problems`: runs whose durability could not be counted, by run id, and why. `lost`: of the
+    others, how many were lost, by run id.
     """
 
     archive: Archive
     cells: tuple[GroupCounts, ...]
     culprits: tuple[Culprit, ...]
     problems: Mapping[str, str]
+    lost: Mapping[str, int]
     outages: tuple[Outage, ...]
     elections: tuple[LeaderLoss, ...]
     latencies: tuple[Latency, ...]
@@ -84,6 +86,19 @@ class ReportSummary:
     @property
     def scenarios(self) -> list[str]:
         return sorted({run.scenario for run in self.archive.runs})
+
+    @property
+    def contradicted(self) -> list[tuple[SealedRun, str]]:
+        """The runs whose tables count other losses than their verdicts, and what each says."""
+        found = ((run, self._contradiction(run)) for run in self.archive.runs)
+        return [(run, words) for run, words in found if words]
+
+    def _contradiction(self, run: SealedRun) -> str:
+        counted = self.lost.get(run.info.run_id)
+        if run.verdict is None or counted is None or counted == (run.told_lost or 0):
+            return ""
+        told = "counts no losses" if run.told_lost is None else f"counts {run.told_lost:,} lost"
+        return f"its verdict {told}, and its tables {counted:,}"
 
     def doubtful(self, runs: Iterable[SealedRun]) -> list[tuple[SealedRun, str]]:
         """The runs of which it is not known whether all was kept, and why."""

@@ -336,6 +336,15 @@ def _link(run: SealedRun, out: Path) -> Child:
     return tag("a", run.info.run_id, href=quote(os.path.relpath(page, out.resolve().parent)))
 
 
+def contradiction_table(summary: ReportSummary, out: Path) -> Markup:
+    """The runs whose tables and verdicts count different losses."""
+    rows: list[tuple[str, Sequence[Child]]] = [
+        ("bad", (_link(run, out), run.scenario, words)) for run, words in summary.contradicted
+    ]
+    columns: tuple[Heading, ...] = (("run", ""), ("scenario", ""), ("contradiction", "wide"))
+    return table(columns, rows)
+
+
 def skipped_table(summary: ReportSummary) -> Markup:
     """Every directory that is not in the report, and why."""
     rows: list[tuple[str, Sequence[Child]]] = [

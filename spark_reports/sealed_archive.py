@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.history.sealed_run import RunInfo, read_run_info
-from checkers.history.store import UnreadableRunError, read_manifest, sealed_bytes
+from checkers.history.store import VERDICT, UnreadableRunError, read_manifest, sealed_bytes
 from checkers.run.expectation import Expectation, expectation_of
 from checkers.suite import read_verdict
 from checkers.verdict import Judgement, Verdict
@@ -35,12 +35,16 @@ _OF_DURABILITY = frozenset(
         "judge",
     }
 )
+_COUNTS_LOST = ("durability", "log-durability")
 _DECIDES_NOTHING = (Verdict.UNKNOWN, Verdict.VOID, Verdict.ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedRun:
-    """A run whose files are what its manifest says. `verdict` is None if nobody judged it yet.
+    """A run whose files are what its manifest says. `verdict` is None if nobody judged it yet, or
+    what says so is damaged or of something else, which `sentence` tells.
+
+    `told_lost`: how many were lost, by its checks of durability; None where it has no such row.
 
     `undecided` are the checks about durability, and about what it rests on, that decided nothing.
     """
@@ -53,6 +57,7 @@ class SealedRun:
     undecided: tuple[str, ...] = ()
     expected: Expectation | None = None
     unlike: str = ""  # what of it is not as expected
+    told_lost: int | None = None
 
     @property
     def scenario(self) -> str:
@@ -120,7 +125,7 @@ def _sealed_run(directory: Path) -> SealedRun:
         expected = expectation_of(info.expected)
     except (OSError, ValueError) as error:
         raise _UnusableError(f"run.json cannot be read: {error}") from error
-    judgement = _judgement(directory)
+    judgement, why = _judgement(directory)
     return SealedRun(
         expected=expected,
         unlike=expected.unlike(judgement) if expected and judgement else "",
@@ -128,8 +133,9 @@ def _sealed_run(directory: Path) -> SealedRun:
         info=info,
         operations=operations,
         verdict=judgement.verdict if judgement else None,
-        sentence=judgement.sentence if judgement else "not judged yet",
+        sentence=judgement.sentence if judgement else why,
         undecided=_undecided(judgement) if judgement else (),
+        told_lost=_told_lost(judgement) if judgement else None,
     )
 
 
@@ -141,13 +147,23 @@ def _undecided(judgement: Judgement) -> tuple[str, ...]:
     )
 
 
-def _judgement(directory: Path) -> Judgement | None:
-    if not (directory / "verdict.json").exists():
-        return None
+def _told_lost(judgement: Judgement) -> int | None:
+    """Deletes apart, of which tables of values know nothing."""
+    rows = [row.facts for row in judgement.results if row.check in _COUNTS_LOST]
+    lost = [(row.get("lost"), row.get("lost_deletes", 0)) for row in rows]
+    counts = [n - of_deletes for n, of_deletes in lost if type(n) is type(of_deletes) is int]
+    return sum(counts) if counts else None
+
+
+def _judgement(directory: Path) -> tuple[Judgement | None, str]:
+    """Or why there is none."""
+    if not (directory / VERDICT).exists():
+        return None, "not judged yet"
     try:
-        return read_verdict(directory)
+        return read_verdict(directory), ""
     except (OSError, ValueError) as error:
-        raise _UnusableError(f"verdict.json cannot be read: {error}") from error
+        why = str(error).removeprefix(f"{directory / VERDICT}: ")
+        return None, f"not judged: {VERDICT} cannot be used: {why}"
 
 
 def _require_intact(directory: Path) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from chaos.commands import flags
 from chaos.commands.arguments import Commands, add
 from chaos.operator_errors import OperatorError
+from checkers.verdict import Verdict
 
 
 def add_parser(commands: Commands) -> None:
@@ -17,7 +18,9 @@ def add_parser(commands: Commands) -> None:
         run,
         about="Reads any number of sealed runs with Spark and makes one self-contained page: what "
         "became of the writes, times without a success, elections, and latency, by scenario "
-        "and fault phase. Runs that are not sealed are named on the page and left out.",
+        "and fault phase. Runs that are not sealed are named on the page and left out; a verdict "
+        "that is damaged or of another run counts as none. Exits with 1 where the tables of a run "
+        "contradict its verdict, with 0 otherwise, whatever the verdicts are.",
         examples="""\
             kraft-chaos report runs
             kraft-chaos report runs/*-power-off-* --out power-off.html
@@ -49,8 +52,10 @@ def run(parsed: argparse.Namespace) -> int:
         ) from error
     runs, progress = find_runs(parsed.runs), ConsoleProgress()
     try:
-        page = build(runs, parsed.out, master=parsed.master, progress=progress.tell)
+        contradictions = build(runs, parsed.out, master=parsed.master, progress=progress.tell)
     except (JavaNotFoundError, NothingToReportError) as error:
         raise OperatorError(str(error)) from error
-    sys.stdout.write(f"page: {page}\n")
-    return 0
+    for words in contradictions:
+        progress.tell(f"the tables contradict the verdict of {words}")
+    sys.stdout.write(f"page: {parsed.out}\n")
+    return Verdict.INVALID.exit_code if contradictions else 0

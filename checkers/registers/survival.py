@@ -217,6 +217,7 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
             "acknowledged": acknowledged,
             "overwritten": overwritten,
             "lost": len(lost),
+            "lost_deletes": sum(row["f"] == "delete" for row in lost),
             "gone_with_disks": len(gone),
             "undecided": len(undecided),
             "recovered": recovered,

@@ -43,13 +43,17 @@ def cell_of(run: SealedRun, kind: str = RECORDS, **numbers: int) -> GroupCounts:
 
 
 def summary_of(
-    *runs: SealedRun, cells: tuple[GroupCounts, ...] = (), problems: dict[str, str] | None = None
+    *runs: SealedRun,
+    cells: tuple[GroupCounts, ...] = (),
+    problems: dict[str, str] | None = None,
+    lost: dict[str, int] | None = None,
 ) -> ReportSummary:
     return ReportSummary(
         archive=Archive(runs=runs, skipped=()),
         cells=cells,
         culprits=(),
         problems=problems or {},
+        lost=lost or {},
         outages=(),
         elections=(),
         latencies=(),

@@ -45,15 +45,31 @@ def page(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Pat
         (directory / "report.html").write_text("a page")
     (base / "runs" / "no run").mkdir()
     told: list[str] = []
-    out = build(
-        [*directories, hostile, base / "runs" / "no run"],
-        base / "pages" / "all.html",
-        progress=told.append,
+    out = base / "pages" / "all.html"
+    contradictions = build(
+        [*directories, hostile, base / "runs" / "no run"], out, progress=told.append
     )
+    assert contradictions == []
     assert spark.range(1).count() == 1, "the session of the caller was closed"
     assert told[0] == "looking at the runs"
     assert told[-1] == "drawing the page"
     return out
+
+
+@pytest.mark.usefixtures("spark")
+def test_tables_that_contradict_a_verdict_are_told_aloud(tmp_path: Path) -> None:
+    """A verdict that was written by somebody else, with all its checksums, about a lost write."""
+    shape = Shape(duration_s=6, faults=((2, 5),))
+    lost = seal_run(tmp_path / "lost", replace(shape, seed=7), "lost-write")
+    sound = judge(read_run(seal_run(tmp_path / "sound", replace(shape, seed=7))))
+    write_verdict(lost, replace(sound, run_id="lost"))
+    out = tmp_path / "page.html"
+    (words,) = build([lost], out)
+    assert words == f"{lost}: its verdict counts 0 lost, and its tables 1"
+    text = out.read_text(encoding="utf-8")
+    assert "The tables of 1 run contradict the verdict." in text
+    assert "its verdict counts 0 lost, and its tables 1</td>" in text
+    assert '<header class="invalid">' in text
 
 
 def test_the_page_is_small_and_loads_nothing(page: Path) -> None:

@@ -1,9 +1,11 @@
 """Which directories make it into a report; none is left out in silence."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,9 +132,36 @@ def test_a_missing_file_and_a_missing_directory_are_named(sealed: Path) -> None:
     assert "not sealed" in reason_for(sealed.parent / "nothing")
 
 
-def test_a_torn_verdict_is_named(sealed: Path) -> None:
+def test_a_torn_verdict_is_none_and_says_so(sealed: Path) -> None:
     (sealed / "verdict.json").write_text("{")
-    assert "verdict.json" in reason_for(sealed)
+    (run,) = examine([sealed]).runs
+    assert run.verdict is None
+    assert run.sentence.startswith("not judged: verdict.json cannot be used: not a verdict: ")
+
+
+def test_the_verdict_of_another_run_or_of_an_older_seal_is_none(sealed: Path) -> None:
+    """Also of one that has the same run id."""
+    other = seal_run(sealed.parent / "other", Shape(seed=5))
+    for judged in (other, sealed):
+        write_verdict(judged, judge(read_run(judged)))
+    assert examine([sealed]).runs[0].verdict is not None
+    shutil.copy(other / "verdict.json", sealed / "verdict.json")
+    (run,) = examine([sealed]).runs
+    assert run.verdict is None
+    assert run.sentence.endswith("of other, and this is good")
+    theirs = replace(judge(read_run(other)), run_id="good")
+    shutil.copy(write_verdict(other, theirs), sealed / "verdict.json")
+    (run,) = examine([sealed]).runs
+    assert "of another run, or of an older seal: run.json and _manifest.json" in run.sentence
+
+
+def test_a_verdict_with_fewer_rows_is_none(sealed: Path) -> None:
+    path = write_verdict(sealed, judge(read_run(sealed)))
+    row = json.loads(path.read_text())
+    row["results"] = row["results"][:2]
+    path.write_text(json.dumps(row, indent=2) + "\n")
+    (run,) = examine([sealed]).runs
+    assert (run.verdict, "its checksum is another" in run.sentence) == (None, True)
 
 
 def test_nothing_to_report_on_is_an_error_that_names_the_reasons(tmp_path: Path) -> None:
