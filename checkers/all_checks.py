@@ -67,6 +67,7 @@ _MODULES = (
     "partitions.replayed",
     "partitions.handed_out",
     "partitions.acknowledged_topics",
+    "partitions.as_asked_for",
     "partitions.known_topics",
     "run.kept_running",
     "run.complaints",

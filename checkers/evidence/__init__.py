@@ -18,6 +18,8 @@ replayed_image.py     what records of metadata make, thing by thing, be they of 
 snapshot_images.py    the whole snapshots on the nodes' disks, and their images
 isr_history.py        the ISR of each partition over time, from that timeline and from probes
 partition_logs.py     what stands at which offset of a partition, on a disk or in the history
+promised.py           what was asked for: configurations, features and topics, at any time
+log_starts.py         how far the beginning of a log may have moved, as was asked for
 restarts.py           how each broker's process ended before the next one registered
 loss_budget.py        when a loss is allowed
 """

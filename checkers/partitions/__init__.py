@@ -19,5 +19,6 @@ stray_replicas.py        what was taken from a broker is off its disk
 replayed.py              M1: what nodes replay is what the log holds
 handed_out.py            M3, M5: broker epochs and producer ids
 acknowledged_topics.py   M6, and that deleted topics are gone
+as_asked_for.py          topics, configurations and features are what was asked for
 known_topics.py          every broker knows the topics that there are, and no others
 """
