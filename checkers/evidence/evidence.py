@@ -18,7 +18,7 @@ from checkers.evidence.metadata_replay import timeline_of
 from checkers.evidence.missing import Missing, missing
 from checkers.evidence.partition_logs import Stretches, acknowledged, polled, stored_logs
 from checkers.evidence.planned import Kind
-from checkers.evidence.promised import Promised
+from checkers.evidence.promised import AskedFor
 from checkers.evidence.traced_logs import TracedLogs, traced_logs
 from checkers.evidence.voter_history import (
     ReplicaKey,
@@ -101,9 +101,9 @@ class Evidence:
         return faults_of(self.run)
 
     @cached_property
-    def promised(self) -> Promised:
+    def promised(self) -> AskedFor:
         """What was asked for, by the plan and by clients' requests."""
-        return Promised(self.info, self.tables["ops"], self.faults)
+        return AskedFor(self.info, self.tables["ops"], self.faults)
 
     @cached_property
     def traces(self) -> TraceColumns:

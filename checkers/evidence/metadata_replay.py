@@ -32,14 +32,14 @@ from checkers.evidence.image import (
     partition_of,
     without_elr,
 )
-from checkers.evidence.promised import Promised, topic_of
+from checkers.evidence.promised import AskedFor, topic_of
 from checkers.history.asked_topics import MIN_ISR
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 
 
 def timeline_of(
-    records: pa.Table, log: CommittedLog | None, settings: Mapping[str, str], promised: Promised
+    records: pa.Table, log: CommittedLog | None, settings: Mapping[str, str], promised: AskedFor
 ) -> Timeline | None:
     """The replayed log, from LOG_RECORDS; None where there is none or no broker is in it."""
     registered = pc.any(pc.equal(records["type"], "RegisterBroker")).as_py()
@@ -54,7 +54,7 @@ def timeline_of(
 class _Replay:
     """Walks through the records of one log."""
 
-    def __init__(self, found: Timeline, settings: Mapping[str, str], promised: Promised) -> None:
+    def __init__(self, found: Timeline, settings: Mapping[str, str], promised: AskedFor) -> None:
         self.timeline = found
         self.settings = settings
         self.promised = promised

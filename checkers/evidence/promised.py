@@ -92,7 +92,7 @@ def always(value: int) -> InForce:
     return InForce(since_ns=np.array([_NEVER_NS], np.int64), values=(frozenset({value}),))
 
 
-class Promised:
+class AskedFor:
     """Of one run."""
 
     def __init__(self, info: RunInfo, ops: pa.Table, faults: Sequence[FaultFact]) -> None:

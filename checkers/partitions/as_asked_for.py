@@ -14,7 +14,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import BROKER, FEATURE, TOPIC, MadeTopic, Partition, Setting, Timeline
 from checkers.evidence.metadata_replay import ELR_FEATURE
 from checkers.evidence.planned import Kind
-from checkers.evidence.promised import CREATE, DELETE, INTERNAL, UNCLEAN, Promised, topic_of
+from checkers.evidence.promised import CREATE, DELETE, INTERNAL, UNCLEAN, AskedFor, topic_of
 from checkers.history.asked_topics import CONFIG_OF_ALL_BROKERS, MIN_ISR
 from checkers.partitions.leaders import NEED, names
 from checkers.verdict import CheckResult
@@ -68,7 +68,7 @@ def topics_as_asked_for(evidence: Evidence) -> CheckResult:
     )
 
 
-def _unasked(promised: Promised, found: Timeline) -> Iterator[Violation]:
+def _unasked(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
     for done, f, records in (
         ("created", CREATE, found.topics),
         ("deleted", DELETE, found.removed),
@@ -82,7 +82,7 @@ def _unasked(promised: Promised, found: Timeline) -> Iterator[Violation]:
                 yield Violation(text, [{"what": done, "key": name, "offset": offsets[asked]}])
 
 
-def _shape_of(promised: Promised, found: Timeline, made: MadeTopic) -> Iterator[Violation]:
+def _shape_of(promised: AskedFor, found: Timeline, made: MadeTopic) -> Iterator[Violation]:
     """What a topic was made with, by its first records."""
     shape, first = promised.shape(made.name), _first_of(found, made)
     numbers = sorted(int(one.key.rpartition("-")[2]) for one in first)
@@ -103,7 +103,7 @@ def _first_of(found: Timeline, made: MadeTopic) -> list[Partition]:
     ]
 
 
-def _fewer_replicas(promised: Promised, found: Timeline) -> Iterator[Violation]:
+def _fewer_replicas(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
     """The first change of each partition that leaves it fewer than were asked for."""
     told: set[str] = set()
     for batch in found.batches:
@@ -163,7 +163,7 @@ def configs_as_asked_for(evidence: Evidence) -> CheckResult:
     )
 
 
-def _was_asked(promised: Promised, one: Setting) -> bool:
+def _was_asked(promised: AskedFor, one: Setting) -> bool:
     kind, resource, name = one.of
     if one.value is None:
         return kind == BROKER and bool(resource) and name == MIN_ISR
@@ -177,7 +177,7 @@ def _was_asked(promised: Promised, one: Setting) -> bool:
     return (name, one.value) in asked | set(promised.configs_of(resource))
 
 
-def _ever(promised: Promised) -> frozenset[int]:
+def _ever(promised: AskedFor) -> frozenset[int]:
     """Of all brokers' min.insync.replicas: what they were set to, and all that was asked for."""
     found = promised.min_isr_of_all_brokers.values
     return frozenset[int]().union(*found)
@@ -199,7 +199,7 @@ def _named(of: tuple[int, str, str]) -> str:
     return f"{name} of {owner.get(kind, f'resource {resource} of type {kind}')}"
 
 
-def _too_often(promised: Promised, chosen: Sequence[Setting]) -> Iterator[Violation]:
+def _too_often(promised: AskedFor, chosen: Sequence[Setting]) -> Iterator[Violation]:
     """Changes of the brokers' min ISR to a value beyond those that clients asked for."""
     asked = Counter(str(row["value"]) for f in CONFIG_OF_ALL_BROKERS for row in promised.asked(f))
     usual = {str(value) for value in promised.min_isr_of_all_brokers.values[0]}
@@ -213,7 +213,7 @@ def _too_often(promised: Promised, chosen: Sequence[Setting]) -> Iterator[Violat
                 return
 
 
-def _forgotten(promised: Promised, found: Timeline, made: MadeTopic) -> Iterator[Violation]:
+def _forgotten(promised: AskedFor, found: Timeline, made: MadeTopic) -> Iterator[Violation]:
     """What a topic was asked for with, and was made without: it is set in the same batch."""
     shape, batches = promised.shape(made.name), found.log.batches
     assert shape is not None
@@ -229,7 +229,7 @@ def _forgotten(promised: Promised, found: Timeline, made: MadeTopic) -> Iterator
         yield Violation(text, [{"what": "Topic", "key": made.name, "offset": made.offset}])
 
 
-def _not_in_force(promised: Promised, found: Timeline) -> Iterator[Violation]:
+def _not_in_force(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
     """All brokers' min ISR at the end, where something else was acknowledged last."""
     of_all = promised.min_isr_of_all_brokers
     may = {str(value) for value in of_all.last}
@@ -263,7 +263,7 @@ def features_as_asked_for(evidence: Evidence) -> CheckResult:
         (offset for batch in found.batches for offset, _, _ in batch.broker_records), default=0
     )
     violations: list[Violation] = []
-    level, is_set = "0", False
+    level, is_set = 0, False
     for one in chosen:
         is_late = not one.is_state and one.offset > registered
         if one.of[2] != ELR_FEATURE:
@@ -271,8 +271,8 @@ def features_as_asked_for(evidence: Evidence) -> CheckResult:
             continue
         if levels is not None and not _may_be(one, level, is_late=is_late, levels=levels.values):
             violations.append(_unasked_level(one))
-        level, is_set = one.value or "0", True
-    if levels is not None and level not in map(str, levels.last) and not violations:
+        level, is_set = int(one.value or 0), True
+    if levels is not None and level not in levels.last and not violations:
         may = " or ".join(map(str, sorted(levels.last)))
         text = f"{ELR_FEATURE} is {level if is_set else 'not set'} at the end, and level {may} was "
         violations.append(Violation(f"{text}asked for", [{"what": ELR_FEATURE, "value": level}]))
@@ -286,12 +286,12 @@ def features_as_asked_for(evidence: Evidence) -> CheckResult:
     )
 
 
-def _may_be(one: Setting, before: str, *, is_late: bool, levels: Sequence[frozenset[int]]) -> bool:
+def _may_be(one: Setting, before: int, *, is_late: bool, levels: Sequence[frozenset[int]]) -> bool:
     """As it was formatted, or, later, as somebody asked for meanwhile."""
+    level = int(one.value or 0)
     if not is_late and not one.is_state:
-        return one.value in map(str, levels[0])
-    later = frozenset[int]().union(*levels)
-    return one.value == before or one.value in map(str, later)
+        return level in levels[0]
+    return level == before or level in frozenset[int]().union(*levels)
 
 
 def _unasked_level(one: Setting) -> Violation:

@@ -132,10 +132,8 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
 
 def _committed_end(row: ReplicaRow, mark: int, eligible: Collection[tuple[int, str]]) -> int:
     """Up to where a replica's log is known to be committed."""
-    told: int = row["high_watermark"] or 0
-    if (row["node"], row["key"]) not in eligible:
-        return told
-    return max(told, min(mark, row["log_end"]))
+    told, end = int(row["high_watermark"] or 0), int(row["log_end"])
+    return max(told, min(mark, end)) if (row["node"], row["key"]) in eligible else told
 
 
 def _place(row: ReplicaRow) -> tuple[int | str, ...]:

@@ -9,8 +9,8 @@ from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import BROKER, TOPIC, Change
 from checkers.evidence.lives import gaps, witness
-from checkers.evidence.metadata_replay import MIN_ISR
 from checkers.evidence.planned import Kind
+from checkers.history.asked_topics import MIN_ISR
 from checkers.partitions.leaders import names
 from checkers.partitions.traced_replicas import (
     METADATA,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.promised import InForce, Promised
+from checkers.evidence.promised import AskedFor, InForce
 from tests.support.histories import MS, Row, fault, op
 from tests.support.kafka_runs import Cluster
 
@@ -19,7 +19,7 @@ LOAD = {
 }
 
 
-def promised(*operations: Row, faults: tuple[Row, ...] = (), **info: Any) -> Promised:
+def promised(*operations: Row, faults: tuple[Row, ...] = (), **info: Any) -> AskedFor:
     cluster = Cluster().add("faults", *faults)
     for number, row in enumerate(operations):
         cluster.add("ops", row | {"op_id": number})
@@ -42,7 +42,8 @@ def test_what_was_asked_for_may_be_in_force_from_then_on_and_is_once_it_is_ackno
     begin, end = (np.array(at) * MS for at in ([0, 5, 25], [9, 15, 45]))
     low, high = found.between(begin, end)
     assert (low.tolist(), high.tolist()) == ([2, 1, 1], [2, 2, 3])
-    assert (found.lowest, found.last) == (1, {3})
+    assert found.lowest == 1
+    assert found.last == {3}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,8 @@ def test_levels_of_eligible_leader_replicas(bit: bool, cured: bool, last: set[in
     row |= {} if cured else {"t_healed": None}
     levels = promised(settings={"elr": "on"}, faults=(row,)).elr_levels
     assert levels is not None
-    assert (levels.values[0], levels.last) == ({1}, last)
+    assert levels.values[0] == {1}
+    assert levels.last == last
 
 
 def test_a_level_of_which_nobody_said_anything() -> None:

@@ -205,8 +205,8 @@ def test_a_topic_has_its_configuration_from_the_first() -> None:
 def changed(*values: str, asks: tuple[tuple[int, str], ...]) -> CheckResult:
     """All brokers' min ISR, as it was asked for and as the log has it."""
     cluster = made()
-    for value, outcome in asks:
-        asked(cluster, "set-min-isr", "cluster", value, outcome=outcome)
+    for number, outcome in asks:
+        asked(cluster, "set-min-isr", "cluster", number, outcome=outcome)
     for value in values:
         cluster.commit(config(4, "", MINIMUM, value))
     return judged(configs_as_asked_for, cluster)
