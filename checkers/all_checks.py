@@ -35,6 +35,7 @@ _MODULES = (
     "quorum.watermarks",
     "quorum.snapshots",
     "quorum.stored_snapshots",
+    "quorum.stored_features",
     "quorum.voters_followed",
     "quorum.voter_sets",
     "quorum.voters_told",

@@ -22,7 +22,7 @@ from checkers.evidence.left_disks import (
 )
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
-from checkers.partitions.held import NEED, ReplicaRow, compacted
+from checkers.partitions.held import NEED, ReplicaRow, topic_of
 from checkers.verdict import CheckResult, EventValue
 
 _ALONE = "no broker has a replica"
@@ -71,7 +71,7 @@ def replicas_are_intact(evidence: Evidence) -> CheckResult:
 
 def _is_damage(note: Note, row: ReplicaRow, evidence: Evidence) -> bool:
     if note.about is About.HOLES:
-        return not compacted(row["key"], evidence)
+        return not evidence.promised.is_compacted(topic_of(row["key"]))
     return note.about in (About.LOG, About.CHECKPOINTS)
 
 
@@ -96,7 +96,7 @@ def epoch_checkpoints_agree(evidence: Evidence) -> CheckResult:
     looked_at = 0
     violations: list[Violation] = []
     for row in _replicas(evidence):
-        if compacted(row["key"], evidence) or not row["whole"]:
+        if evidence.promised.is_compacted(topic_of(row["key"])) or not row["whole"]:
             continue
         looked_at += 1
         batches = tables.get((row["node"], row["directory"], row["key"]))

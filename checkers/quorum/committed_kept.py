@@ -245,7 +245,7 @@ def _calm(evidence: Evidence, committed: int) -> Iterator[_Had]:
     virtual = evidence.info.runtime == "sim"
     settles = int((bounds_of(evidence).steady_s + (0.0 if virtual else _REAL_S)) * SECOND)
     log = evidence.once(_timed_log)
-    for calm in calms(evidence):
+    for calm in calms(evidence, log.began):
         until = calm.end - _LATE_NS
         found = log.led_at(until)
         if found is None or found.leader not in calm.nodes:
@@ -276,6 +276,11 @@ class _TimedLog:
     t: np.ndarray[tuple[int], np.dtype[np.int64]]  # never goes down
     ends: np.ndarray[tuple[int], np.dtype[np.int64]]
     reigns: Sequence[_Reign]
+
+    @property
+    def began(self) -> int | None:
+        """When its first batch was written."""
+        return int(self.t[0]) if len(self.t) else None
 
     def end_by(self, at: int) -> int:
         """Where the log ended at a moment."""

@@ -147,7 +147,7 @@ def _appended(process: Process, evidence: Evidence) -> Iterator[tuple[int, Voter
     history = evidence.voters_on(process.node)
     rows = process.rows("q.append")
     base, last = (process.traces.column(name)[rows] for name in ("base", "last"))
-    nexts = [*history.offsets[2:], UNLIMITED]
+    nexts = [*history.offsets[1:], UNLIMITED][1:]
     for offset, after, voters in zip(history.offsets[1:], nexts, history.sets[1:], strict=True):
         at = np.flatnonzero((base <= offset) & (offset <= last))
         if len(at) and last[at[-1]] < after:
