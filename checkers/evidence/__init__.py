@@ -3,6 +3,7 @@
 evidence.py           the object
 missing.py            what a run should have left and did not
 left_traces.py        the same of the nodes' traces
+left_disks.py         what is wrong with a disk, by what it is about, and what may have left it so
 faults.py             the faults as facts: whom each hit and when, and what it may do
 lives.py              the nodes' traces in columns: lives of disks, each a sequence of processes
 planned.py            the kinds of evidence that a run may be planned to leave

@@ -10,7 +10,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.evidence.snapshot_images import StoredSnapshot
 from checkers.quorum.stored_snapshots import snapshots
-from checkers.verdict import CheckResult
+from checkers.verdict import CheckResult, EventValue
 
 _LEVEL, _METADATA = "FeatureLevel", "metadata.version"
 _GONE = "0"  # the level by which a feature is none any more
@@ -73,5 +73,6 @@ def _levels(told: Sequence[_Told], end: int) -> Mapping[str, str]:
 
 def _forgotten(snapshot: StoredSnapshot, name: str) -> Violation:
     text = f"the snapshot of node {snapshot.node} that ends at {snapshot.end} names no level of "
-    shown = {"what": "snapshot", "node": snapshot.node, "end": snapshot.end}
-    return Violation(f"{text}{name}", [{**shown, "epoch": snapshot.epoch}])
+    shown: dict[str, EventValue] = {"what": "snapshot", "node": snapshot.node}
+    shown |= {"end": snapshot.end, "epoch": snapshot.epoch}
+    return Violation(f"{text}{name}", [shown])

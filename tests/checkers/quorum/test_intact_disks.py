@@ -20,8 +20,10 @@ HALF = "00000000000000000000.log: the batch at position 120 (offset 7) has 30 of
 ROT = "00000000000000000000.log position 120 (offset 7): wrong CRC"
 
 
-def run(problem: str | None, *faults: Row, endings: dict[str, str] = STOPPED, **row: object) -> Run:
-    disks = [disk(1, problem=problem, **row), disk(2)]
+def run(
+    problem: str | None, *faults: Row, endings: dict[str, str] = STOPPED, of: Row | None = None
+) -> Run:
+    disks = [disk(1, problem=problem) | (of or {}), disk(2)]
     return make_run(disks=disks, batches=[batch(1, 0, 0, 1)], faults=faults, endings=endings)
 
 
@@ -81,10 +83,10 @@ def test_a_batch_that_nobody_noted() -> None:
 
 
 def test_who_was_in_an_epoch_knows_it() -> None:
-    unknown = {"epoch": None, "leader": None}
-    result = quorum_state_is_kept(run(None, **unknown))
+    unknown: Row = {"epoch": None, "leader": None}
+    result = quorum_state_is_kept(run(None, of=unknown))
     assert result.message == "node 1 was in epoch 1, and its disk has no quorum-state"
-    assert quorum_state_is_kept(make_run(disks=[disk(1, **unknown)])).verdict is VALID
+    assert quorum_state_is_kept(make_run(disks=[disk(1) | unknown])).verdict is VALID
     trace = NodeTrace(1).start().state("unattached", 4, at=MS)
-    told = make_run(disks=[disk(1, **unknown)], traces=[trace])
+    told = make_run(disks=[disk(1) | unknown], traces=[trace])
     assert "in epoch 4" in quorum_state_is_kept(told).message

@@ -47,9 +47,9 @@ def voter(epoch: int = 3, candidate: int = 1, *, granted: bool = True) -> NodeTr
     )
 
 
-def elected(*traces: NodeTrace, **info: object) -> CheckResult:
+def elected(*traces: NodeTrace) -> CheckResult:
     records = [leader_change(1, 0, 3, 1, [1, 2])]
-    return granted_votes_are_traced(make_run(traces=traces, records=records, **info))
+    return granted_votes_are_traced(make_run(traces=traces, records=records))
 
 
 def test_votes_that_a_leader_names() -> None:

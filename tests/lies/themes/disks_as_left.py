@@ -178,7 +178,7 @@ def an_epoch_that_no_record_has_yet(run: Collected, rng: random.Random) -> None:
     path.write_text("\n".join(["0", str(len(more)), *more, ""]))
 
 
-@legal("metadata-disks-are-intact", of="snapshot-catch-up", target=BOTH, on_disk=True)
+@legal("metadata-disks-are-intact", of="snapshot-catch-up", on_disk=True)
 def a_snapshot_that_is_still_written(run: Collected, rng: random.Random) -> None:
     """Half of a snapshot lies there under its temporary name."""
     path = run.files(any_of_three(rng), "*.checkpoint", METADATA)[-1]
@@ -194,10 +194,10 @@ def a_voter_forgot_the_end(run: Collected, rng: random.Random) -> None:
     shorten(segment(run, 3, METADATA), rng.randrange(2, 20))
 
 
-@lie("voters-keep-the-committed", of="returning-minority", target=BOTH)
+@lie("voters-keep-the-committed", of="kill-leader", target=BOTH)
 def a_voter_stayed_behind(run: Altered, rng: random.Random) -> None:
-    """A voter's log ends long before those of the others, with nothing in its way."""
-    cut_log(run, 2, rng.randrange(3, 9))
+    """The log of the one voter that nothing happened to ends long before those of the others."""
+    cut_log(run, 3, rng.randrange(3, 9))
 
 
 @legal("voters-keep-the-committed", of=QUORUM, target=BOTH)
