@@ -22,7 +22,8 @@ from checkers.evidence.left_disks import (
 )
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
-from checkers.partitions.held import NEED, ReplicaRow, topic_of
+from checkers.evidence.promised import topic_of
+from checkers.partitions.held import NEED, ReplicaRow
 from checkers.verdict import CheckResult, EventValue
 
 _ALONE = "no broker has a replica"

@@ -10,7 +10,7 @@ from checkers.partitions.intact_replicas import (
     replicas_are_intact,
 )
 from checkers.verdict import Verdict
-from tests.support.kafka_runs import NODES, Cluster, config, started
+from tests.support.kafka_runs import NODES, Cluster, started
 
 VALID, INVALID = Verdict.VALID, Verdict.INVALID
 SPANS = [(0, 100, 4, 0), (4, 200, 6, 2)]  # offset, value, records, epoch
@@ -54,8 +54,10 @@ def test_damage(problem: str | None, *, whole: bool, verdict: Verdict) -> None:
 
 
 def test_a_log_that_is_cleaned_lacks_offsets() -> None:
-    cluster = replicas(HOLE).commit(config(2, "t", "cleanup.policy", "compact"))
-    assert replicas_are_intact(cluster.run(endings=STOPPED)).verdict is VALID
+    settings = {"log.cleanup.policy": "compact"}
+    assert replicas_are_intact(replicas(HOLE).run(endings=STOPPED, settings=settings)).verdict is (
+        VALID
+    )
 
 
 @pytest.mark.parametrize(
