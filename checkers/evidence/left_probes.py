@@ -50,8 +50,13 @@ def missing_leaders(run: Run) -> Iterator[tuple[str, str]]:
     begin, end = int(pc.min(mine["t0"]).as_py()), _asked_until(run)
     answered = mine["t0"].unique().to_pylist()
     behind = int(_ELECTS_S * _SECOND)
-    excused = [(f.t_start, f.over_ns + behind) for f in faults_of(run) if f.may_harm]
+    faults = [fault for fault in faults_of(run) if fault.may_harm]
+    # Voters that lost their disks may leave no majority, and a quorum that is stuck has no leader:
+    # either is told of by itself.
+    excused = [(f.t_start, end if f.wipes else f.over_ns + behind) for f in faults]
     excused += [(int(each["t_ns"]), end) for each in run.info.unasked_ends]
+    if run.info.stuck:
+        excused.append((faults[-1].t_start if faults else begin, end))
     longest = _longest(answered, begin, end, excused)
     if longest > _most_ns(run.info):
         yield "probes", _words(longest, "no node said that it leads the quorum", answered)

@@ -53,7 +53,10 @@ def changes_come_to_an_end(evidence: Evidence) -> CheckResult:
 
 
 def _end(evidence: Evidence, row: _Row) -> int:
-    return evidence.info.duration_ns if row["t1"] is None else int(row["t1"])
+    """When it was answered, or by when it should have been: what happens later is no excuse."""
+    within_ns = int(bounds_of(evidence).leader_within_s * SECOND)
+    due = min(evidence.info.duration_ns, int(row["t0"]) + within_ns)
+    return due if row["t1"] is None else int(row["t1"])
 
 
 def _is_disturbed(evidence: Evidence, row: _Row, until: int) -> bool:

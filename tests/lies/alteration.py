@@ -1,9 +1,8 @@
 """What is done to which run, and what the judge has to say of it."""
 
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
 from pkgutil import iter_modules
@@ -57,7 +56,7 @@ class Alteration:
         return f"{self.name}/{self.base}/{self.target.value}"
 
 
-_TOLD: list[Alteration] = []
+_TOLD: dict[str, Alteration] = {}
 
 
 def lie(
@@ -94,30 +93,38 @@ def _registered(
 
     def register(alter: A) -> A:
         bases = [of] if isinstance(of, str) else of
-        _TOLD.extend(
-            Alteration(
-                checks=checks,
-                name=alter.__name__,
-                what=" ".join((alter.__doc__ or "").split()),
-                base=base,
-                target=each,
-                want=want,
-                on_disk=on_disk,
-                alter=alter,
-            )
-            for base in bases
-            for each in target
-        )
+        for base in bases:
+            for each in target:
+                _tell(
+                    Alteration(
+                        checks=checks,
+                        name=alter.__name__,
+                        what=" ".join((alter.__doc__ or "").split()),
+                        base=base,
+                        target=each,
+                        want=want,
+                        on_disk=on_disk,
+                        alter=alter,
+                    )
+                )
         return alter
 
     return register
+
+
+def _tell(alteration: Alteration) -> None:
+    """One that is registered twice is about the checks of both."""
+    known = _TOLD.get(alteration.id)
+    if known is not None:
+        same = known.alter is alteration.alter and known.want == alteration.want
+        assert same, f"two alterations are called {alteration.name}"
+        checks = tuple(dict.fromkeys((*known.checks, *alteration.checks)))
+        alteration = replace(alteration, checks=checks)
+    _TOLD[alteration.id] = alteration
 
 
 def alterations() -> tuple[Alteration, ...]:
     """All that the themes tell, in their order."""
     for module in iter_modules(themes.__path__):
         import_module(f"{themes.__name__}.{module.name}")
-    ids = Counter(each.id for each in _TOLD)
-    twice = [name for name, times in ids.items() if times > 1]
-    assert not twice, f"two alterations of one name: {twice}"
-    return tuple(_TOLD)
+    return tuple(_TOLD.values())

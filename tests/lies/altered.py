@@ -24,6 +24,8 @@ NO_RECORD: Mapping[str, None] = dict.fromkeys(
     ("resource_type", "resource", "name", "value", "leader", "detail")
 )
 
+_BETWEEN_PROBES_NS = 500_000_000
+
 
 class NotHere(Exception):
     """The run has nothing that could be altered in this way."""
@@ -84,11 +86,19 @@ class Altered:
         self.info = replace(self.info, **fields)
 
     def untrace(self) -> None:
-        """The same run as of a target that traces nothing, and promises no linearizable reads."""
+        """The same run as of a target that traces nothing, and promises no linearizable reads.
+        Instead of traces the harness has what leaders answer to DescribeQuorum."""
+        if Kind.TRACES not in self.info.gives:
+            return  # it was such a run before
+        told = _told_by_leaders(self._run.tables["node_events"].to_pylist())
+        self.rows("probes").extend(told)
         self._rows["node_events"] = []
         self.broken_lines = {}
+        gives = [kind for kind in self.info.gives if kind != Kind.TRACES]
+        looks = {"looked": len(told), "longest_gap_ms": 1000}
         self.inform(
-            gives=tuple(kind for kind in self.info.gives if kind != Kind.TRACES),
+            gives=(*gives, Kind.QUORUM_PROBES),
+            looks={**self.info.looks, Kind.QUORUM_PROBES: looks},
             target="kafka 4.3.1",
             trace_lines={},
             promises=(),
@@ -275,6 +285,27 @@ class Collected:
     def close(self) -> None:
         """What was collected is what there is now."""
         self.inform(inventory_crc32c=take(self.directory, syncs=False))
+
+
+def _told_by_leaders(events: list[Row]) -> list[Row]:
+    """What each leader would have said of the quorum just as its high watermark moved, twice a
+    second at most."""
+    voters: dict[int, list[str]] = {}
+    last: dict[int, int] = {}
+    told = []
+    for row in sorted(events, key=lambda row: row["t"]):
+        if row["event"] == "q.voters":
+            voters[row["node"]] = [f"{each['id']}:{each['dir']}" for each in detail(row)["voters"]]
+        moved = row["event"] == "q.hwm" and row["state"] == "leader"
+        if moved and row["t"] - last.get(row["node"], -_BETWEEN_PROBES_NS) >= _BETWEEN_PROBES_NS:
+            last[row["node"]] = row["t"]
+            probe = dict.fromkeys(TABLES["probes"].names)
+            probe |= {"t0": row["t"] - 1, "t1": row["t"] + 1, "node": row["node"]}
+            probe |= {"kind": "quorum", "leader": row["node"], "epoch": row["epoch"]}
+            probe |= {"high_watermark": row["hwm"]}
+            probe |= {"detail": _compact({"voters": voters.get(row["node"], [])})}
+            told.append(probe)
+    return told
 
 
 # --- rows ---

@@ -11,11 +11,15 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+from chaos.judging import judge_directory
 from chaos.launch import launch
 from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
+from checkers.history.store import read_run
 from checkers.verdict import Verdict
+from tests.lies.altered import Altered
+from tests.lies.derived import DERIVED
 
 
 class UnfitError(Exception):
@@ -40,6 +44,8 @@ BASES: Mapping[str, Base] = {
     "kill-leader": Base(scenario="kill-leader", duration_s=15),
     "power-off": Base(scenario="power-off", duration_s=10),
     "returning-minority": Base(scenario="returning-minority"),
+    "flapping-follower": Base(scenario="flapping-follower"),
+    "flapping-follower-4": Base(scenario="flapping-follower", seed=4),
     "snapshot-catch-up": Base(scenario="snapshot-catch-up"),
     "disk-loss": Base(scenario="disk-loss"),
     "disk-loss-majority": Base(scenario="disk-loss-majority"),
@@ -47,7 +53,15 @@ BASES: Mapping[str, Base] = {
     "changing-voters": Base(scenario="changing-voters"),
     "remove-leader": Base(scenario="remove-leader", seed=4),
     "swarm": Base(scenario="swarm", seed=11),
+    "minority-of-two": Base(scenario="minority-of-two"),
+    "estranged-follower": Base(scenario="estranged-follower"),
+    "baseline-5": Base(scenario="baseline", seed=5, duration_s=6, nodes=5),
+    "snapshot-catch-up-4": Base(scenario="snapshot-catch-up", seed=4),
+    "membership-churn-4": Base(scenario="membership-churn", seed=4, duration_s=40),
+    "remove-leader-5": Base(scenario="remove-leader", seed=5),
     # brokers
+    "held-up-controller": Base(scenario="held-up-controller"),
+    "held-up-controller-4": Base(scenario="held-up-controller", seed=4),
     "last-replica-standing": Base(scenario="last-replica-standing", seed=2, settings={"elr": "on"}),
     "power-off-brokers": Base(scenario="power-off-brokers"),
     "partition-brokers": Base(scenario="partition-brokers"),
@@ -61,24 +75,31 @@ BASES: Mapping[str, Base] = {
     "fenced-rejoin": Base(scenario="fenced-rejoin"),
     "fenced-last-leader": Base(scenario="fenced-last-leader"),
     "hwm-under-min-isr": Base(scenario="hwm-under-min-isr"),
+    "hwm-under-min-isr-4": Base(scenario="hwm-under-min-isr", seed=4),
     "unclean-leader": Base(scenario="unclean-leader"),
     "unclean-leader-registered": Base(scenario="unclean-leader-registered"),
     "all-unclean": Base(scenario="all-unclean"),
     "blackout-brokers": Base(scenario="blackout-brokers"),
+    "lost-together": Base(scenario="lost-together"),
+    "lost-together-4": Base(scenario="lost-together", seed=4),
     "swarm-brokers": Base(scenario="swarm-brokers", seed=5),
 }
 
 
 def recorded(place: Path, names: Sequence[str], jobs: int, tell: Callable[[str], None]) -> None:
     """Makes those of the bases that are not below `place` yet. Raises UnfitError."""
-    missing = [name for name in names if not (place / name).is_dir()]
-    if not missing:
-        return
-    tell(f"recording {len(missing)} runs to tell lies of")
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for name, problem in zip(missing, pool.map(partial(_record, place), missing), strict=True):
+    needed = dict.fromkeys(DERIVED[name].of if name in DERIVED else name for name in names)
+    missing = [name for name in needed if not (place / name).is_dir()]
+    if missing:
+        tell(f"recording {len(missing)} runs to tell lies of")
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            problems = list(pool.map(partial(_record, place), missing))
+        for name, problem in zip(missing, problems, strict=True):
             if problem:
                 raise UnfitError(f"{name}: {problem}")
+    for name in names:
+        if name in DERIVED and not (place / name).is_dir():
+            _derive(place, name)
 
 
 def _record(place: Path, name: str) -> str:
@@ -99,3 +120,13 @@ def _record(place: Path, name: str) -> str:
         return ran.judgement.sentence
     ran.directory.rename(place / name)
     return ""
+
+
+def _derive(place: Path, name: str) -> None:
+    derived = DERIVED[name]
+    run = Altered(read_run(place / derived.of))
+    derived.change(run)
+    run.write(place / name)
+    judgement = judge_directory(place / name, page=False)
+    if judgement.verdict is not Verdict.VALID:
+        raise UnfitError(f"{name}: {judgement.sentence}")

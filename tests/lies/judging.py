@@ -38,8 +38,8 @@ def outcome_of(alteration: Alteration, bases: Path, seed: int, place: Path) -> O
     base = bases / alteration.base
     try:
         judgement = _judged(alteration, base, random.Random(f"{seed}:{alteration.id}"), directory)
-    except NotHere as error:
-        why = f"it could not be told: {error}"
+    except (NotHere, LookupError, StopIteration, ValueError) as error:  # nothing to choose from
+        why = f"it could not be told: {error!r}"
         return Outcome(alteration=alteration, verdict="-", said=why, wrong=why)
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -2,7 +2,7 @@
 
 import random
 
-from tests.lies.alteration import BOTH, NOT_GREEN, legal, lie
+from tests.lies.alteration import BOTH, NOT_GREEN, UNTRACED, legal, lie
 from tests.lies.altered import Altered, NotHere, Row, first
 
 CLIENT_METRICS = 16
@@ -115,3 +115,55 @@ def a_write_that_timed_out_is_committed_late(run: Altered, rng: random.Random) -
         name="interval.ms",
         value=str(write["value"]),
     )
+
+
+@lie("written-once", of=QUORUMS, target=BOTH)
+def a_value_is_written_twice(run: Altered, rng: random.Random) -> None:
+    """A value that was asked for once stands in the log a second time, behind all."""
+    write = written_once(run, rng, outcome="ok")
+    run.append_to_metadata_log(
+        run.nodes,
+        "Config",
+        resource_type=CLIENT_METRICS,
+        resource=write["key"],
+        name="interval.ms",
+        value=str(write["value"]),
+    )
+
+
+@lie("requests-are-whole", of=QUORUMS, target=BOTH)
+def half_a_request_is_written(run: Altered, rng: random.Random) -> None:
+    """Of a request of several keys, which timed out, all but one are written."""
+    by_request: dict[int, list[Row]] = {}
+    for row in run.ops(f="write", outcome="ok"):
+        if row["request"] is not None:
+            by_request.setdefault(row["request"], []).append(row)
+    values = [(row["key"], row["value"]) for row in run.ops(f="write")]
+    whole = [
+        rows
+        for request, rows in sorted(by_request.items())
+        if len(rows) > 1
+        and len(rows) == sum(row["request"] == request for row in run.rows("ops"))
+        and all(values.count((row["key"], row["value"])) == 1 for row in rows)
+    ]
+    rows = rng.choice(whole)
+    for row in rows:
+        row.update(outcome="info", error="timed-out", process=10**6 + row["op_id"])
+    run.erase_records(lambda record: is_record_of(record, rows[0]))
+    for read in run.ops(f="read", key=rows[0]["key"], value=rows[0]["value"]):
+        read.update(outcome="fail", value=None, error="error-41")
+
+
+@legal("written-once", "requests-are-whole", of=QUORUMS, target=BOTH)
+def a_request_timed_out_and_was_done(run: Altered, rng: random.Random) -> None:
+    """A request that was acknowledged timed out instead, and is written as it was."""
+    request = rng.choice([row["request"] for row in run.ops(outcome="ok") if row["request"]])
+    for row in run.rows("ops"):
+        if row["request"] == request and row["outcome"] == "ok":
+            row.update(outcome="info", error="timed-out", process=10**6 + row["op_id"])
+
+
+@lie("linearizable", of=QUORUMS, target=UNTRACED)
+def a_read_returns_what_nobody_wrote(run: Altered, rng: random.Random) -> None:
+    """A read returns a value that nobody wrote."""
+    rng.choice(run.ops(f="read", outcome="ok", phase="main"))["value"] = 987_654_321
