@@ -164,7 +164,16 @@ def _quorum_row(asked_ns: int, answered_ns: int, node: int, claim: LeaderClaim) 
         "leader": claim.leader,
         "epoch": claim.epoch,
         "high_watermark": claim.high_watermark,
-        "detail": json.dumps({"voters": [str(voter) for voter in voters_of(claim)]}),
+        "detail": json.dumps(
+            {
+                "voters": [str(voter) for voter in voters_of(claim)],
+                "ends": {
+                    f"{voter.node}:{voter.directory_id}": voter.log_end
+                    for voter in claim.voters
+                    if voter.log_end >= 0
+                },
+            }
+        ),
     }
 
 

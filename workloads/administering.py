@@ -4,11 +4,12 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
+from checkers.history.asked_topics import TopicShape
 from checkers.history.events import EventType
 from workloads.operation_history import CREATE_TOPIC, DELETE_TOPIC, MAIN, LogHistory
 from workloads.partition_leaders import PartitionLeaders
 from workloads.tally import Tally
-from workloads.topic_driver import TopicClient, TopicResult, TopicShape
+from workloads.topic_driver import TopicClient, TopicResult
 from workloads.wire.error_codes import ErrorCode, error_name
 
 _PAUSE_S = 0.2

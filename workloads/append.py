@@ -20,6 +20,7 @@ import asyncio
 import random
 from functools import partial
 
+from checkers.history.asked_topics import TopicShape
 from checkers.history.history_kinds import HistoryKind
 from workloads.administering import Topics, have_topics, keep_administering
 from workloads.append_options import AppendOptions
@@ -42,7 +43,7 @@ from workloads.producing import Pace, Producing, Seen
 from workloads.raw_clients import RawClients
 from workloads.raw_topics import RawTopicClient
 from workloads.tally import Tally
-from workloads.topic_driver import TopicClient, TopicShape
+from workloads.topic_driver import TopicClient
 from workloads.transaction_calls import TransactionCalls
 from workloads.workload import Access, Servers, WorkloadKind
 
@@ -266,7 +267,7 @@ class AppendWorkload:
 
     async def _administer(self) -> None:
         options = self._options
-        shape = TopicShape(partitions=1, replication=options.replication, configs={})
+        shape = TopicShape(partitions=1, replication=options.replication)
         client = self._topic_client or RawTopicClient(self._driver, ADMIN_TIMEOUT_S)
         topics = Topics(client, self._history, shape, self._seen.tally)
         try:

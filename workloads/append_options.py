@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+from checkers.history.asked_topics import loads_topics
 from checkers.history.payload import WORD
 from workloads.log_driver import Sending
 from workloads.partition_leaders import TopicPartition
@@ -79,7 +80,7 @@ class AppendOptions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(f"{self.prefix}-{number}" for number in range(self.topics))
+        return loads_topics(self.prefix, self.topics)
 
     def all_partitions(self) -> tuple[TopicPartition, ...]:
         numbers = range(self.partitions)

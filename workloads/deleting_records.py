@@ -23,7 +23,7 @@ class DeletingRecords:
     """Implements `Chore`. After the deletion it goes on to put records, ever more slowly."""
 
     def __init__(self, tools: Tools) -> None:
-        self._log = OwnLog(tools, "shortened", {})
+        self._log = OwnLog(tools, "shortened")
 
     async def run(self, goes_on: Callable[[], bool]) -> None:
         await self._log.make()

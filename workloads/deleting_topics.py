@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from itertools import count
 
+from checkers.history.asked_topics import CONFIG_OF_ALL_BROKERS, TopicShape
 from checkers.history.events import EventType
 from workloads.administering import Topics
 from workloads.broker_connections import Brokers
@@ -17,7 +18,6 @@ from workloads.chore import Tools
 from workloads.connection import LostError, NotSentError
 from workloads.operation_history import DESCRIBE_TOPIC, FINAL, MAIN, SET_MIN_ISR
 from workloads.raw_topics import RawTopicClient
-from workloads.topic_driver import TopicShape
 from workloads.wire.client_metrics import Alteration, ConfigChange, alter, read_altered
 from workloads.wire.error_codes import ErrorCode, error_name
 from workloads.wire.header import Api
@@ -30,7 +30,6 @@ _LAST_TOPIC_WITHIN_S = 20.0
 _KNOWN_WITHIN_S = 10.0  # by every broker
 _CLUSTER = ""  # the resource whose configurations are those of all brokers
 _BROKERS = 4  # its type
-_MIN_ISR = "min.insync.replicas"
 
 
 class DeletingTopics:
@@ -39,7 +38,7 @@ class DeletingTopics:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._brokers = Brokers(tools.driver, _TIMEOUT_S)
-        shape = TopicShape(partitions=1, replication=tools.replication, configs={})
+        shape = TopicShape(partitions=1, replication=tools.replication)
         client = RawTopicClient(tools.driver, _TIMEOUT_S)
         self._topics = Topics(client, tools.history, shape, tools.tally)
         self._process = tools.history.new_process()
@@ -80,7 +79,7 @@ class DeletingTopics:
         """Any broker passes it on; after trouble the next one does."""
         nodes = self._tools.driver.nodes
         node = nodes[self._turn % len(nodes)]
-        change = ConfigChange(name=_MIN_ISR, value=str(value))
+        change = ConfigChange(name=CONFIG_OF_ALL_BROKERS[SET_MIN_ISR], value=str(value))
         body = alter([Alteration(resource=_CLUSTER, changes=(change,), type=_BROKERS)])
         self._begin(SET_MIN_ISR, "cluster", value, node, MAIN)
         try:

@@ -8,10 +8,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from checkers.history.asked_topics import TopicShape
 from checkers.history.events import EventType
 from workloads.connection import ClientEntry
 from workloads.log_driver import NOBODY
-from workloads.topic_driver import TopicResult, TopicShape
+from workloads.topic_driver import TopicResult
 from workloads.wire.error_codes import admin_outcome, error_name
 
 

@@ -17,21 +17,15 @@ _PAUSE_S = 0.05
 _KEYS = 3
 _PUTS = 4  # between two look-ups
 _IN_1970 = 1  # a timestamp, in ms
-# Ten records fill a segment of the least size that there is: two are never compacted into one. A
-# full one is dirty enough for the cleaner.
+# Ten of them fill a segment (`OWN_LOGS`).
 _VALUE = bytes(110_000)
-_CONFIGS = {
-    "message.timestamp.type": "LogAppendTime",
-    "segment.bytes": "1048576",
-    "min.cleanable.dirty.ratio": "0.01",
-}
 
 
 class LookingUp:
     """Implements `Chore`."""
 
     def __init__(self, tools: Tools) -> None:
-        self._log = OwnLog(tools, "looked-up", _CONFIGS)
+        self._log = OwnLog(tools, "looked-up")
 
     async def run(self, goes_on: Callable[[], bool]) -> None:
         await self._log.make()

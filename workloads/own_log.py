@@ -3,8 +3,9 @@
 What is put there is recorded without its value: nobody reads it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from checkers.history.asked_topics import OWN_LOGS, TopicShape, own_log
 from checkers.history.events import EventType
 from workloads.administering import Topics, have_topics
 from workloads.broker_connections import Brokers
@@ -14,7 +15,6 @@ from workloads.log_driver import NOBODY
 from workloads.operation_history import MAIN, PUT
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.raw_topics import RawTopicClient
-from workloads.topic_driver import TopicShape
 from workloads.wire.batch import keyed_batch
 from workloads.wire.error_codes import error_name, send_outcome
 from workloads.wire.fetch import list_offset, read_listed
@@ -26,12 +26,12 @@ _SEARCH_S = 1.0
 
 
 class OwnLog:
-    """One process. After an error it looks for the leader anew."""
+    """One process; `name` is one of `OWN_LOGS`. After an error it looks for the leader anew."""
 
-    def __init__(self, tools: Tools, name: str, configs: Mapping[str, str]) -> None:
+    def __init__(self, tools: Tools, name: str) -> None:
         self.tools = tools
-        self.place = TopicPartition(f"{tools.prefix}-{name}", 0)
-        self._configs = configs
+        self.place = TopicPartition(own_log(tools.prefix, name), 0)
+        self._configs = OWN_LOGS[name]
         self._leaders = PartitionLeaders(tools.driver, [self.place])
         self._brokers = Brokers(tools.driver, tools.timeout_s)
         self._process = tools.history.new_process()

@@ -3,10 +3,11 @@ trouble the next one is asked."""
 
 from collections.abc import Callable
 
+from checkers.history.asked_topics import TopicShape
 from checkers.history.events import EventType
 from workloads.broker_connections import Brokers
 from workloads.connection import Driver, LostError, NotSentError
-from workloads.topic_driver import TopicResult, TopicShape
+from workloads.topic_driver import TopicResult
 from workloads.wire.error_codes import admin_outcome, error_name
 from workloads.wire.header import Api
 from workloads.wire.topic_requests import create_topic, delete_topic, read_created, read_deleted

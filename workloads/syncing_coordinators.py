@@ -4,6 +4,7 @@
 import asyncio
 from collections.abc import Callable
 
+from checkers.history.asked_topics import CONFIG_OF_A_TOPIC
 from checkers.history.events import EventType
 from workloads.broker_connections import Brokers
 from workloads.chore import Tools
@@ -24,7 +25,7 @@ class SyncingCoordinators:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        change = ConfigChange(name="flush.messages", value=str(_EACH_MESSAGE))
+        change = ConfigChange(name=CONFIG_OF_A_TOPIC[SET_CONFIG], value=str(_EACH_MESSAGE))
         self._body = alter([Alteration(resource=_TRANSACTIONS, changes=(change,), type=TOPIC)])
         self._brokers = Brokers(tools.driver, _TIMEOUT_S)
         self._process = tools.history.new_process()

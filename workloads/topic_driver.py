@@ -1,17 +1,10 @@
 """How topics are created and deleted, whichever client library does it. Neither records."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from checkers.history.asked_topics import TopicShape
 from checkers.history.events import EventType
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicShape:
-    partitions: int
-    replication: int
-    configs: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,7 +114,7 @@ def _entries(path: Path) -> list[list[str]]:
         told = ", ".join(
             f"{what} {line}" for what, line in zip(("version", "entries"), lines, strict=False)
         )
-        raise DamagedError(f"{path.name}: {told}; {len(entries)} follow")
+        raise DamagedError(f"{path.name}: {told}, and {len(entries)} follow")
     return entries
 
 

@@ -45,9 +45,10 @@ def read_metadata_log(
     found.end = files.end
     if scans:
         found.batches = _batches(scans, node, directory_id)
-    found.snapshots = read_snapshots(directory, node, directory_id, found.known)
+    found.snapshots = read_snapshots(directory, node, directory_id, found.known, found.problems)
     if files.start > 0:
         _begin_with_snapshot(directory, files.start, found)
+    found.problems = list(dict.fromkeys(found.problems))
     return found
 
 

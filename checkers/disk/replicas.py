@@ -89,7 +89,7 @@ def _or_problem(read: Callable[[], T], otherwise: T, problems: list[str]) -> T:
 
 def _read_replica(path: Path, home: _LogDirectory, found: Replicas) -> None:
     key = path.name
-    files = LogFiles(path, problems=list(home.problems))
+    files = LogFiles(path, cut_at=home.log_starts.get(key, 0), problems=list(home.problems))
     topic_id = _or_problem(lambda: read_topic_id(path / "partition.metadata"), None, files.problems)
     torn: list[str] = []
     for name, data, scanned in files.segments():
@@ -107,7 +107,7 @@ def _read_replica(path: Path, home: _LogDirectory, found: Replicas) -> None:
             "directory": home.directory,
             "key": key,
             "topic_id": topic_id,
-            "log_start": max(files.start, home.log_starts.get(key, 0)),
+            "log_start": max(files.start, files.cut_at),
             "log_end": files.end,
             "high_watermark": home.high_watermarks.get(key),
             "epochs": json.dumps(files.checkpoint),

@@ -17,10 +17,12 @@ class LogFiles:
     """What is known of a log while its segments are read.
 
     `start` is the base offset of its first segment, `end` is behind its last intact batch; `whole`
-    is false where some bytes could not be read, and may have been records.
+    is false where some bytes could not be read, and may have been records. `cut_at` is where its
+    node lets it begin, be that behind the first batch that is left: 0 where it says nothing.
     """
 
     directory: Path
+    cut_at: int = 0
     start: int = 0
     end: int = 0
     whole: bool = True
@@ -77,12 +79,14 @@ class LogFiles:
             self.problems.append(str(error))
         # The head of a log is cut within its first segment, too: its first epoch begins later then.
         for number, (epoch, start) in enumerate(self.checkpoint):
-            first = self.epochs.get(epoch, start)
-            is_cut = number == 0 and (self.start > 0 or self._has_snapshot(start))
-            if first != start and not is_cut and self.start <= start < self.end:
-                self.problems.append(
-                    f"{path.name}: epoch {epoch} starts at {start}, the log says {first}"
-                )
+            first = self.epochs.get(epoch)
+            is_cut = number == 0 and (self.start > 0 or self._begins_at(start))
+            is_there = self.start <= start < self.end and (first is not None or self.whole)
+            if first != start and is_there and not is_cut:
+                says = "the log has nothing of it" if first is None else f"the log says {first}"
+                self.problems.append(f"{path.name}: epoch {epoch} starts at {start}, {says}")
 
-    def _has_snapshot(self, end: int) -> bool:
-        return any(self.directory.glob(f"{end:020}-*.checkpoint"))
+    def _begins_at(self, offset: int) -> bool:
+        """Whether all before it was deleted, or a snapshot stands for it."""
+        cut = 0 < offset == self.cut_at
+        return cut or any(self.directory.glob(f"{offset:020}-*.checkpoint"))

@@ -20,19 +20,24 @@ def snapshots_of(directory: Path) -> list[tuple[int, int, Path]]:
 
 
 def read_snapshots(
-    directory: Path, node: int, directory_id: str, known: DecodedBatches
+    directory: Path, node: int, directory_id: str, known: DecodedBatches, problems: list[str]
 ) -> list[RecordRow]:
-    """Rows of SNAPSHOT_RECORDS. Of a damaged one, up to the damage."""
+    """Rows of SNAPSHOT_RECORDS; of a damaged one up to the damage, which is noted."""
     found: list[RecordRow] = []
     for end, epoch, path in snapshots_of(directory):
         head: RecordRow = {"node": node, "directory": directory_id, "end": end, "epoch": epoch}
+        rows: list[RecordRow] = []
         try:
             for batch in read_batches(path.read_bytes()):
                 if not batch.crc_ok:
+                    problems.append(f"{path.name} position {batch.position}: wrong CRC")
                     break
-                found += [{**row, **head} for row in known.rows(batch)]
-        except (DamagedError, OSError):
-            continue
+                rows += [{**row, **head} for row in known.rows(batch)]
+        except (DamagedError, OSError) as error:
+            problems.append(f"{path.name}: {error}")
+        if not rows or rows[-1]["type"] != "SnapshotFooter":
+            problems.append(f"{path.name} does not end with its footer")
+        found += rows
     return found
 
 

@@ -3,6 +3,7 @@
 evidence.py           the object
 missing.py            what a run should have left and did not
 left_traces.py        the same of the nodes' traces
+left_disks.py         what is wrong with a disk, by what it is about, and what may have left it so
 faults.py             the faults as facts: whom each hit and when, and what it may do
 lives.py              the nodes' traces in columns: lives of disks, each a sequence of processes
 planned.py            the kinds of evidence that a run may be planned to leave
@@ -18,6 +19,8 @@ replayed_image.py     what records of metadata make, thing by thing, be they of 
 snapshot_images.py    the whole snapshots on the nodes' disks, and their images
 isr_history.py        the ISR of each partition over time, from that timeline and from probes
 partition_logs.py     what stands at which offset of a partition, on a disk or in the history
+promised.py           what was asked for: configurations, features and topics, at any time
+log_starts.py         how far the beginning of a log may have moved, as was asked for
 restarts.py           how each broker's process ended before the next one registered
 loss_budget.py        when a loss is allowed
 """

@@ -18,6 +18,7 @@ from checkers.evidence.metadata_replay import timeline_of
 from checkers.evidence.missing import Missing, missing
 from checkers.evidence.partition_logs import Stretches, acknowledged, polled, stored_logs
 from checkers.evidence.planned import Kind
+from checkers.evidence.promised import AskedFor
 from checkers.evidence.traced_logs import TracedLogs, traced_logs
 from checkers.evidence.voter_history import (
     ReplicaKey,
@@ -100,6 +101,11 @@ class Evidence:
         return faults_of(self.run)
 
     @cached_property
+    def promised(self) -> AskedFor:
+        """What was asked for, by the plan and by clients' requests."""
+        return AskedFor(self.info, self.tables["ops"], self.faults)
+
+    @cached_property
     def traces(self) -> TraceColumns:
         """The lines of the nodes' traces, in columns."""
         return TraceColumns(self.tables["node_events"])
@@ -159,7 +165,8 @@ class Evidence:
     @cached_property
     def timeline(self) -> Timeline | None:
         """The replayed metadata log; None where it cannot be read or no broker is in it."""
-        return timeline_of(self.tables["log_records"], self.committed_log, self.info.settings)
+        records, settings = self.tables["log_records"], self.info.settings
+        return timeline_of(records, self.committed_log, settings, self.promised)
 
     @cached_property
     def partition_logs(self) -> Mapping[tuple[int, str], Stretches]:

@@ -7,12 +7,13 @@ do to the broker, others behind it. So who was active is asked before a record a
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from checkers.evidence.committed import CommittedLog
 
 NO_LEADER = -1
 TOPIC, BROKER = 2, 4  # resource types of configurations
+FEATURE = -1  # beside them: of a level that was finalized
 
 Nodes = tuple[int, ...]
 Detail = dict[str, Any]  # of a record: its fields by Kafka's names, as `checkers.disk` wrote them
@@ -53,14 +54,17 @@ class Partition:
 class Change:
     """One record's effect on one partition. None: there was, or is, no such partition.
 
-    `min_isr` is the effective one, never more than there are replicas.
+    `min_isr` is the effective one by the log, never more than there are replicas; `asked_min_isr`
+    the lowest that was ever asked for.
     """
 
     offset: int
     before: Partition | None
     after: Partition | None
     min_isr: int
-    unclean: bool  # whether anybody may be elected when nobody eligible is there
+    asked_min_isr: int
+    # Whether any replica may be elected when no eligible one is there, as was asked for.
+    unclean: bool
     brokers: Mapping[int, Broker]  # as they stand before the record
 
     @property
@@ -99,6 +103,24 @@ class Change:
         if before is None or self.elected is None or self.reassigned:
             return False
         return self.elected not in (*before.isr, *before.elr)
+
+
+class MadeTopic(NamedTuple):
+    """A Topic record."""
+
+    offset: int
+    name: str
+    id: str
+
+
+class Setting(NamedTuple):
+    """A Config or FeatureLevel record. `of` is the resource's type and name, and what is set;
+    `value` None: nothing any more. In a snapshot it `is_state`, whenever it was set."""
+
+    offset: int
+    of: tuple[int, str, str]
+    value: str | None
+    is_state: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +168,8 @@ class Timeline:
     partitions: dict[str, Partition] = field(default_factory=dict)
     configs: dict[tuple[int, str, str], str] = field(default_factory=dict)
     topics: dict[str, list[int]] = field(default_factory=dict)  # name -> offsets of Topic records
+    made: list[MadeTopic] = field(default_factory=list)
+    settings: list[Setting] = field(default_factory=list)  # as they were set
     removed: dict[str, list[int]] = field(default_factory=dict)
     producer_ids: list[tuple[int, int]] = field(default_factory=list)  # offset, next id
     # Offsets of changes of partitions that are not there, with the id of their topic.

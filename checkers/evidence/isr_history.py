@@ -53,7 +53,9 @@ class IsrHistory:
     key: str
     states: tuple[Partition, ...]
     offsets: Ints
-    min_isr: Ints  # the lowest effective one from this change to the next
+    # The lowest effective one from this change to the next, by the log; and not lower than was ever
+    # asked for.
+    min_isr: Ints
     not_before: Ints
     known_by: Ints
     told: Mapping[int, Told]  # by the broker that was asked
@@ -106,7 +108,7 @@ def _history(
         key=key,
         states=tuple(states),
         offsets=offsets,
-        min_isr=np.array(lowest, np.int64),
+        min_isr=np.maximum(lowest, [change.asked_min_isr for change in changes]),
         not_before=np.maximum.accumulate(not_before),
         known_by=_known_by(told.values(), marks.known_by(offsets)),
         told=told,

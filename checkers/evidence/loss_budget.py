@@ -14,8 +14,13 @@ were last in the ISR, one of them in a way that can lose bytes, before a loss is
 * The rule is the same with ELR off. Kafka does not keep it there: that is what is to be shown.
 * What a disk had synced no power cut takes. A record that was acknowledged before all replicas'
   disks were synced, and nothing happened to any of them until then, is never an allowed loss.
-* An unclean election that the configuration allows loses whatever it loses (KIP-966,
-  "Unclean recovery").
+* An unclean election that was asked for loses whatever it loses (KIP-966, "Unclean recovery").
+* What min.insync.replicas, replication and unclean elections are tells the plan, and who asked for
+  something else later (`promised`): never the metadata log, which the accused wrote. A record is
+  promised by the min ISR that was in force from its acknowledgement to the shutdown that was one
+  too many; who lowers it afterwards excuses nothing. Where it changed in between, or a request was
+  under way, the highest of them decides whether a loss is surely allowed, and the lowest whether it
+  is surely not.
 
 When all were in the ISR again (a full recovery) the metadata log on the disks tells: it holds every
 registration and every change of the ISR in their order; answers to probes bound the times. Where
@@ -34,6 +39,7 @@ import pyarrow.compute as pc
 from checkers.array_types import Codes, Flags, Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.isr_history import FOREVER_NS, NEVER_NS, IsrHistory, isr_histories
+from checkers.evidence.promised import InForce, topic_of
 from checkers.evidence.restarts import restarts, started_brokers
 
 
@@ -60,15 +66,18 @@ class Recovery(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossWindow:
-    """From the shutdown that was one too many to the full recovery after it."""
+    """From the last of so many shutdowns to the full recovery after it. As many as min ISR are too
+    many."""
 
     from_ns: int
     until_ns: int
+    spent: int  # replicas that were shut down uncleanly by then, since they were all in sync
     synced_ns: int = NEVER_NS  # what was acknowledged before it no disk could lose
 
 
 # Why a loss is neither allowed nor an accusation.
-UNTOLD = "it is not known when the ISR was whole again"
+UNTOLD = "it is not known when the ISR was whole again, or which min ISR was in force"
+_WHATEVER_IT_TAKES = FOREVER_NS  # more than any min ISR
 
 Windows = Mapping[str, tuple[LossWindow, ...]]
 
@@ -77,30 +86,66 @@ Windows = Mapping[str, tuple[LossWindow, ...]]
 class LossBudget:
     """By partition, when loss was surely allowed, and when it may have been.
 
-    `worst` is the most replicas of a partition that were shut down uncleanly at once.
+    Windows are those in which the lowest min ISR that was ever asked for was spent; whether that of
+    a record was, `min_isr` tells by the time of its acknowledgement. `lowest` is the lowest of all
+    partitions, `worst` the most replicas of one that were shut down uncleanly at once.
     """
 
-    min_isr: int
+    lowest: int
     worst: int
     sure: Windows
     possible: Windows
+    min_isr: Mapping[str, InForce]
     unclean_elections: bool
 
     def allows(self, keys: Sequence[str], key: Codes, begin: Ints, end: Ints) -> Flags:
         """Whether what happened between two times on a partition may be for an allowed loss."""
-        return _overlapping(self.sure, keys, key, begin, end)
+        return self._overlapping(keys, key, begin, end, surely=True)
 
     def may_allow(self, keys: Sequence[str], key: Codes, begin: Ints, end: Ints) -> Flags:
         """The same, and where it cannot be told whether the loss was allowed."""
-        return _overlapping(self.possible, keys, key, begin, end)
+        return self._overlapping(keys, key, begin, end, surely=False)
 
     def allows_loss(self, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints) -> Flags:
         """Whether records that were sent and answered at these times may be gone for good."""
-        return _losable(self.sure, keys, key, sent, answered)
+        return self._losable(keys, key, sent, answered, surely=True)
 
     def may_allow_loss(self, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints) -> Flags:
         """The same, and where it cannot be told whether the loss was allowed."""
-        return _losable(self.possible, keys, key, sent, answered)
+        return self._losable(keys, key, sent, answered, surely=False)
+
+    def _overlapping(
+        self, keys: Sequence[str], key: Codes, begin: Ints, end: Ints, *, surely: bool
+    ) -> Flags:
+        found = np.zeros(len(key), np.bool_)
+        for code, name, window in self._windows(keys, surely=surely):
+            overlaps = (begin < window.until_ns) & (end > window.from_ns)
+            rows = np.flatnonzero((key == code) & overlaps)
+            found[rows] |= self._is_spent(window, name, begin[rows], surely=surely)
+        return found
+
+    def _losable(
+        self, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints, *, surely: bool
+    ) -> Flags:
+        promised = np.where(answered == FOREVER_NS, sent, answered)
+        found = np.zeros(len(key), np.bool_)
+        for code, name, window in self._windows(keys, surely=surely):
+            before = (sent < window.until_ns) & (answered >= window.synced_ns)
+            rows = np.flatnonzero((key == code) & before)
+            found[rows] |= self._is_spent(window, name, promised[rows], surely=surely)
+        return found
+
+    def _windows(
+        self, keys: Sequence[str], *, surely: bool
+    ) -> Iterator[tuple[int, str, LossWindow]]:
+        windows = self.sure if surely else self.possible
+        for code, name in enumerate(keys):
+            yield from ((code, name, window) for window in windows.get(name, ()))
+
+    def _is_spent(self, window: LossWindow, name: str, since: Ints, *, surely: bool) -> Flags:
+        """Whether as many were shut down as had to be for what was promised at these times."""
+        least, most = self.min_isr[name].between(since, np.maximum(since, window.from_ns))
+        return (most if surely else least) <= window.spent
 
     def said(self) -> str:
         """The budget, and how much of it was spent."""
@@ -108,31 +153,9 @@ class LossBudget:
             return "a leader was elected uncleanly, as is configured: nothing is promised"
         synced = any(one.synced_ns > NEVER_NS for each in self.sure.values() for one in each)
         return (
-            f"fewer than {self.min_isr} replicas shut down uncleanly between full recoveries; "
+            f"fewer than {self.lowest} replicas shut down uncleanly between full recoveries; "
             f"at most {self.worst} were{', after their disks were synced' if synced else ''}"
         )
-
-
-def _overlapping(
-    windows: Windows, keys: Sequence[str], key: Codes, begin: Ints, end: Ints
-) -> Flags:
-    found = np.zeros(len(key), np.bool_)
-    for code, name in enumerate(keys):
-        for window in windows.get(name, ()):
-            overlaps = (begin < window.until_ns) & (end > window.from_ns)
-            found |= (key == code) & overlaps
-    return found
-
-
-def _losable(
-    windows: Windows, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints
-) -> Flags:
-    found = np.zeros(len(key), np.bool_)
-    for code, name in enumerate(keys):
-        for window in windows.get(name, ()):
-            before = (sent < window.until_ns) & (answered >= window.synced_ns)
-            found |= (key == code) & before
-    return found
 
 
 def loss_budget(evidence: Evidence) -> LossBudget:
@@ -141,26 +164,34 @@ def loss_budget(evidence: Evidence) -> LossBudget:
     histories = evidence.once(isr_histories)
     sure: dict[str, tuple[LossWindow, ...]] = {}
     possible: dict[str, tuple[LossWindow, ...]] = {}
-    worst, lowest, unclean = 0, _replication(evidence), False
+    worst, unclean = 0, False
+    min_isr: dict[str, InForce] = {}
     for key in _keys(evidence):
         history = histories.get(key)
-        min_isr = _min_isr(evidence, history)
+        min_isr[key] = evidence.promised.min_isr(topic_of(key))
+        least = min_isr[key].lowest
         mine = [
             replace(one, synced_ns=_synced_ns(evidence, history, one))
             for one in shutdowns
             if one.node in _replicas(evidence, key, history)
         ]
         recoveries = _recoveries(evidence, key, history, mine)
-        sure[key], _ = _windows(mine, [one.may_ns for one in recoveries], min_isr)
-        possible[key], spent = _windows(mine, [one.surely_ns for one in recoveries], min_isr)
-        worst, lowest = max(worst, spent), min(lowest, min_isr)
+        sure[key], _ = _windows(mine, [one.may_ns for one in recoveries], least)
+        possible[key], spent = _windows(mine, [one.surely_ns for one in recoveries], least)
+        worst = max(worst, spent)
         if (uncleanly := _elected_uncleanly(evidence, key)) is not None and evidence.faults:
-            since = (LossWindow(from_ns=evidence.faults[0].t_start, until_ns=FOREVER_NS),)
+            began = evidence.faults[0].t_start
+            since = (LossWindow(from_ns=began, until_ns=FOREVER_NS, spent=_WHATEVER_IT_TAKES),)
             possible[key] = since
             sure[key] = since if uncleanly else sure[key]
             unclean = unclean or uncleanly
     return LossBudget(
-        min_isr=lowest, worst=worst, sure=sure, possible=possible, unclean_elections=unclean
+        lowest=min((one.lowest for one in min_isr.values()), default=1),
+        worst=worst,
+        sure=sure,
+        possible=possible,
+        min_isr=min_isr,
+        unclean_elections=unclean,
     )
 
 
@@ -173,26 +204,16 @@ def _keys(evidence: Evidence) -> list[str]:
     return sorted(key for key in found if key)
 
 
-def _replication(evidence: Evidence) -> int:
-    return int(evidence.info.settings.get("replication", 3))
-
-
-def _min_isr(evidence: Evidence, history: IsrHistory | None) -> int:
-    """The lowest effective one that was ever in force."""
-    if history is not None:
-        return int(history.min_isr.min())
-    return min(int(evidence.info.settings.get("min_isr", 1)), _replication(evidence))
-
-
 def _elected_uncleanly(evidence: Evidence, key: str) -> bool | None:
-    """Whether a leader was elected uncleanly where that is configured; None: surely not.
+    """Whether a leader was elected uncleanly where that was asked for; None: surely not.
 
     Without a metadata log, nobody can tell: False.
     """
+    if not evidence.promised.unclean(topic_of(key)):
+        return None
     if evidence.timeline is None:
-        return False if evidence.info.settings.get("unclean") == "on" else None
-    changes = evidence.timeline.history(key)
-    return True if any(one.elected_outside and one.unclean for one in changes) else None
+        return False
+    return True if any(one.elected_outside for one in evidence.timeline.history(key)) else None
 
 
 def _shutdowns(evidence: Evidence) -> Iterator[Shutdown]:
@@ -219,7 +240,7 @@ def _replicas(evidence: Evidence, key: str, history: IsrHistory | None) -> froze
     )
     nodes = {node for isr in told["isr"].to_pylist() for node in isr or ()}
     nodes |= set(replicas.filter(pc.equal(replicas["key"], key))["node"].to_pylist())
-    if len(nodes) >= _replication(evidence):
+    if len(nodes) >= evidence.promised.replication(topic_of(key)):
         return frozenset(nodes)
     return frozenset(evidence.brokers or evidence.voters.nodes) | nodes
 
@@ -251,7 +272,8 @@ def _recoveries(
     evidence: Evidence, key: str, history: IsrHistory | None, shutdowns: Sequence[Shutdown]
 ) -> list[Recovery]:
     answers = _answers(evidence, key) if shutdowns else {}
-    whole = min(_replication(evidence), len(_replicas(evidence, key, history)))
+    wanted = evidence.promised.replication(topic_of(key))
+    whole = min(wanted, len(_replicas(evidence, key, history)))
     found = []
     for one in shutdowns:
         again = _registered_after(evidence, one)
@@ -338,5 +360,7 @@ def _windows(
         if spent >= min_isr and any(one.may_lose for one, _ in counted):
             until = max(recovered for _, recovered in counted)
             synced = min(one.synced_ns for one, _ in counted if one.may_lose)
-            windows.append(LossWindow(from_ns=last.at_ns, until_ns=until, synced_ns=synced))
+            windows.append(
+                LossWindow(from_ns=last.at_ns, until_ns=until, spent=spent, synced_ns=synced)
+            )
     return tuple(windows), worst

@@ -16,33 +16,37 @@ import pyarrow.compute as pc
 from checkers.evidence.committed import CommittedLog
 from checkers.evidence.image import (
     BROKER,
+    FEATURE,
     TOPIC,
     Broker,
     Change,
     Detail,
+    MadeTopic,
     MetadataBatch,
     Partition,
     Registration,
+    Setting,
     Timeline,
     changed,
     node_of,
     partition_of,
     without_elr,
 )
+from checkers.evidence.promised import AskedFor, topic_of
+from checkers.history.asked_topics import MIN_ISR
 
 ELR_FEATURE = "eligible.leader.replicas.version"
-MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 def timeline_of(
-    records: pa.Table, log: CommittedLog | None, settings: Mapping[str, str]
+    records: pa.Table, log: CommittedLog | None, settings: Mapping[str, str], promised: AskedFor
 ) -> Timeline | None:
     """The replayed log, from LOG_RECORDS; None where there is none or no broker is in it."""
     registered = pc.any(pc.equal(records["type"], "RegisterBroker")).as_py()
     if log is None or not registered:
         return None
     rows = records.filter(pc.equal(records["node"], log.node)).to_pylist()
-    replayed = _Replay(Timeline(log=log), settings)
+    replayed = _Replay(Timeline(log=log), settings, promised)
     replayed.follow(rows)
     return replayed.timeline
 
@@ -50,9 +54,10 @@ def timeline_of(
 class _Replay:
     """Walks through the records of one log."""
 
-    def __init__(self, found: Timeline, settings: Mapping[str, str]) -> None:
+    def __init__(self, found: Timeline, settings: Mapping[str, str], promised: AskedFor) -> None:
         self.timeline = found
         self.settings = settings
+        self.promised = promised
         self.brokers: Mapping[int, Broker] = {}  # another one after each record about a broker
         self.names: dict[str, str] = {}  # topic id -> name
         self.elr_on = False
@@ -94,11 +99,12 @@ class _Replay:
         match row["type"]:
             case "Config":
                 self._configure(row)
-            case "FeatureLevel" if row["name"] == ELR_FEATURE:
-                self.elr_on = row["value"] != "0"
+            case "FeatureLevel":
+                self._finalize(row)
             case "Topic":
                 self.names[detail["topicId"]] = detail["name"]
                 self.timeline.topics.setdefault(detail["name"], []).append(offset)
+                self.timeline.made.append(MadeTopic(offset, detail["name"], detail["topicId"]))
             case "RemoveTopic":
                 self._remove(offset, detail["topicId"])
             case "Partition":
@@ -118,22 +124,34 @@ class _Replay:
 
     def _configure(self, row: Mapping[str, Any]) -> None:
         name = (row["resource_type"], row["resource"], row["name"])
+        self.timeline.settings.append(
+            Setting(row["offset"], name, row["value"], is_state=self.batch.from_snapshot)
+        )
         self.batch.sets_min_isr |= row["name"] == MIN_ISR
         if row["value"] is None:
             self.timeline.configs.pop(name, None)
         else:
             self.timeline.configs[name] = row["value"]
 
-    def _setting(self, topic: str, name: str, word: str, otherwise: str) -> str:
-        """As Kafka looks it up: the topic's, the cluster's, that of the brokers' files."""
-        told = self.timeline.configs
-        ours = self.settings.get(word, self.settings.get(name, otherwise))
-        return told.get((TOPIC, topic, name), told.get((BROKER, "", name), ours))
+    def _finalize(self, row: Mapping[str, Any]) -> None:
+        self.timeline.settings.append(
+            Setting(
+                row["offset"],
+                (FEATURE, "", row["name"]),
+                row["value"],
+                is_state=self.batch.from_snapshot,
+            )
+        )
+        if row["name"] == ELR_FEATURE:
+            self.elr_on = row["value"] != "0"
 
     def _min_isr(self, of: Partition) -> int:
-        """The effective one."""
-        topic = of.key.rpartition("-")[0]
-        return min(int(self._setting(topic, MIN_ISR, "min_isr", "1")), len(of.replicas))
+        """The effective one, as Kafka looks it up: the topic's, the cluster's, that of the brokers'
+        files."""
+        told, topic = self.timeline.configs, topic_of(of.key)
+        ours = self.settings.get("min_isr", self.settings.get(MIN_ISR, "1"))
+        found = told.get((TOPIC, topic, MIN_ISR), told.get((BROKER, "", MIN_ISR), ours))
+        return min(int(found), len(of.replicas))
 
     def _note(self, offset: int, before: Partition | None, after: Partition | None) -> None:
         found = after or before
@@ -142,14 +160,15 @@ class _Replay:
             del self.timeline.partitions[found.key]
         else:
             self.timeline.partitions[found.key] = after
-        topic = found.key.rpartition("-")[0]
+        topic = topic_of(found.key)
         self.batch.changes.append(
             Change(
                 offset=offset,
                 before=before,
                 after=after,
                 min_isr=self._min_isr(found),
-                unclean=self._setting(topic, UNCLEAN, "unclean", "off") in ("true", "on"),
+                asked_min_isr=self.promised.min_isr(topic).lowest,
+                unclean=self.promised.unclean(topic),
                 brokers=self.brokers,
             )
         )
@@ -168,6 +187,8 @@ class _Replay:
 
     def _remove(self, offset: int, topic_id: str) -> None:
         name = self.names.pop(topic_id, topic_id)
+        for told in [one for one in self.timeline.configs if one[:2] == (TOPIC, name)]:
+            del self.timeline.configs[told]  # of which nothing else is written
         self.timeline.removed.setdefault(name, []).append(offset)
         gone = [one for one in self.timeline.partitions.values() if one.topic_id == topic_id]
         for partition in gone:
@@ -177,7 +198,7 @@ class _Replay:
         """Of one topic, or of all ("")."""
         self.batch.cleared_elr = True
         for before in list(self.timeline.partitions.values()):
-            named = topic in ("", before.key.rpartition("-")[0])
+            named = topic in ("", topic_of(before.key))
             if named and (before.elr or before.last_known_elr):
                 self._note(offset, before, without_elr(before))
 

@@ -1,6 +1,6 @@
-"""Does a group keep the offsets that were committed?"""
+"""Does a group keep the offsets that were committed, and no others?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -9,11 +9,18 @@ import pyarrow.compute as pc
 from checkers.check import check
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.isr_history import LAG_NS
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult
 
 COMMIT, TOLD = "commit-offset", "committed-offset"
+FINAL = "final"  # the phase
+GROUPS = "__consumer_offsets"  # the topic
+NOTHING = -1  # is committed
+REFUSED = "error-"  # so begins what a node answers that did not do it
+_ENOUGH = 5  # commits that are tried, for one of them to succeed
 _SHOWN = ("op_id", "process", "node", "f", "key", "value")
 
 _Operation = dict[str, Any]
@@ -32,23 +39,28 @@ def commits_offsets(info: RunInfo) -> bool:
 )
 def committed_offsets_are_kept(evidence: Evidence) -> CheckResult:
     """Who asks for what a group has committed is told the newest offset that was acknowledged, or
-    one that was committed since, or of which nobody knows.
+    one that was committed since, or of which nobody knows; and never one that nobody committed.
 
-    One client commits, an offset that is greater each time. After a fault by which records may be
-    lost nothing is said. (KAFKA-20634) Needs: ops.
+    One client commits, an offset that is greater each time. A commit of which nobody knows may be
+    done late: until it was answered, else until the links and processes that held it up have been
+    well for a while. After a fault by which records may be lost, or where unclean elections were
+    asked for, nothing is said of what was forgotten. Once all faults are over commits are tried and
+    succeed, and the group is asked at the end. (KAFKA-20634) Needs: ops.
     """
     ops = evidence.tables["ops"]
-    commits = _of(ops, COMMIT)
+    commits = [row for row in _of(ops, COMMIT) if row["outcome"] != "fail"]
     told = [row for row in _of(ops, TOLD) if row["outcome"] == "ok"]
-    until = min((f.t_start for f in evidence.faults if f.may_lose or f.wipes), default=None)
-    looked_at, violations = 0, []
+    until, looked_at = _losses_begin(evidence), 0
+    violations: list[Violation] = []
     for row in told:
         newest = _newest_before(commits, row)
-        if newest is None or (until is not None and row["t1"] >= until):
-            continue
-        looked_at += 1
-        if row["value"] < newest["value"] and row["value"] not in _unknown(commits, row):
-            violations.append(_forgotten(newest, row))
+        if newest is not None and (until is None or row["t1"] < until):
+            looked_at += 1
+            late = _may_be_late(evidence, commits, newest)
+            if row["value"] < newest["value"] and row["value"] not in late:
+                violations.append(_forgotten(newest, row))
+        if row["value"] not in _asked_before(commits, row) and row["value"] != NOTHING:
+            violations.append(_made_up(row))
     return conclude(
         looked_at=looked_at,
         unit="answers to what is committed",
@@ -56,7 +68,28 @@ def committed_offsets_are_kept(evidence: Evidence) -> CheckResult:
         needs="commits that were acknowledged, and a question afterwards",
         holds="each had the newest offset that was acknowledged, or a later one",
         algorithm="commits of one client, in their order, against what it is told after each",
+        gaps=[] if violations else [*_gaps(evidence, commits, told)],
     )
+
+
+def _losses_begin(evidence: Evidence) -> int | None:
+    """From when on what was committed may be forgotten; None: never."""
+    may_lose = [fault.t_start for fault in evidence.faults if fault.may_lose or fault.wipes]
+    if evidence.promised.unclean(GROUPS):
+        may_lose += [fault.t_start for fault in evidence.faults]
+    return min(may_lose, default=None)
+
+
+def _gaps(
+    evidence: Evidence, commits: Sequence[_Operation], told: Sequence[_Operation]
+) -> Iterator[str]:
+    """What has to be there for a loss to show."""
+    over = max((fault.over_ns for fault in evidence.faults), default=-1)
+    after = [row for row in _of(evidence.tables["ops"], COMMIT) if row["t0"] > over]
+    if len(after) >= _ENOUGH and not any(row["outcome"] == "ok" for row in after):
+        yield f"none of {len(after):,} commits succeeded that were tried when all was well again"
+    if commits and not any(row["phase"] == FINAL for row in told):
+        yield "nobody was told at the end what is committed"
 
 
 def _of(ops: pa.Table, f: str) -> list[_Operation]:
@@ -76,13 +109,44 @@ def _newest_before(commits: Sequence[_Operation], row: _Operation) -> _Operation
     return max(before, key=lambda one: int(one["value"]), default=None)
 
 
-def _unknown(commits: Sequence[_Operation], row: _Operation) -> set[int]:
-    """Offsets whose commits may take effect at any time."""
+def _may_be_late(evidence: Evidence, commits: Sequence[_Operation], newest: _Operation) -> set[int]:
+    """Offsets whose commits may have taken effect after the newest that was acknowledged."""
     return {
         int(one["value"])
         for one in commits
-        if one["outcome"] == "info" and one["key"] == row["key"]
+        if one["outcome"] == "info"
+        and one["key"] == newest["key"]
+        and newest["t0"] <= _settled_ns(evidence, one)
     }
+
+
+def _settled_ns(evidence: Evidence, commit: _Operation) -> int:
+    """When a commit of which nobody knows has been done, if it ever is. What was answered has been
+    in the log before; what was not may be on its way while a link or a process is held up."""
+    if commit["t1"] is not None and (commit["error"] or "").startswith(REFUSED):
+        return int(commit["t1"])
+    settled = int(commit["t0"] if commit["t1"] is None else commit["t1"]) + LAG_NS
+    for fault in evidence.faults:  # in the order in which they began
+        if fault.t_start <= settled and fault.over_ns > commit["t0"]:
+            settled = max(settled, min(fault.over_ns, FOREVER_NS - LAG_NS) + LAG_NS)
+    return settled
+
+
+def _asked_before(commits: Sequence[_Operation], row: _Operation) -> set[int]:
+    """The offsets that somebody had asked to be committed by then."""
+    return {
+        int(one["value"])
+        for one in commits
+        if one["key"] == row["key"] and one["invoke_index"] < row["complete_index"]
+    }
+
+
+def _made_up(row: _Operation) -> Violation:
+    return Violation(
+        f"made-up commit of {row['key']}: node {row['node']} says {row['value']:,}, and nobody had "
+        "committed that",
+        [{"what": row["f"], "t_ns": row["t0"], **{name: row[name] for name in _SHOWN}}],
+    )
 
 
 def _forgotten(commit: _Operation, row: _Operation) -> Violation:

@@ -1,5 +1,6 @@
-"""Do records that were deleted stay deleted?"""
+"""Are records deleted that were to be, and no others?"""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -8,11 +9,12 @@ import pyarrow.compute as pc
 from checkers.check import check
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.log_starts import DELETE_RECORDS, AskedStarts
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import CheckResult
 
-DELETE, START = "delete-records", "log-start"
+START = "log-start"
 _SHOWN = ("op_id", "process", "node", "f", "key", "value")
 
 _Operation = dict[str, Any]
@@ -30,17 +32,19 @@ def deletes_records(info: RunInfo) -> bool:
     rests_on=(Kind.FAULTS,),
 )
 def deleted_records_stay_deleted(evidence: Evidence) -> CheckResult:
-    """A log begins no earlier than where its records were acknowledged as deleted.
+    """A log begins no earlier than where its records were acknowledged as deleted, and no later
+    than somebody asked for: a client, or who set for how long records are kept.
 
-    After a fault by which bytes may be lost nothing is said: what told where the log begins may be
-    among them. Needs: ops.
+    After a fault by which bytes may be lost nothing is said of what is back: what told where the
+    log begins may be among them. Needs: ops.
     """
     ops = evidence.tables["ops"]
-    deleted, told = (_succeeded(ops, f) for f in (DELETE, START))
+    deleted, told = (_succeeded(ops, f) for f in (DELETE_RECORDS, START))
     until = min((f.t_start for f in evidence.faults if f.may_lose or f.wipes), default=None)
+    asked = evidence.once(AskedStarts)
     looked_at = 0
     violations: list[Violation] = []
-    for row in told if until is None else ():
+    for row in told:
         before = [
             one
             for one in deleted
@@ -48,14 +52,17 @@ def deleted_records_stay_deleted(evidence: Evidence) -> CheckResult:
         ]
         looked_at += bool(before)
         last = max(before, key=lambda one: int(one["value"]), default=None)
-        if last is not None and row["value"] < last["value"]:
+        if last is not None and until is None and row["value"] < last["value"]:
             violations.append(_back(last, row))
+        most = asked.by(row["key"], row["t1"])
+        if row["value"] > most:
+            violations.append(_too_many(most, before, row))
     return conclude(
-        looked_at=looked_at,
+        looked_at=looked_at if until is None else 0,
         unit="answers to where a log begins",
         violations=violations,
         needs="records that were deleted, no loss of bytes, and an answer afterwards",
-        holds="none before the records that were deleted",
+        holds="each where the records end that were to be deleted",
         algorithm="log starts against the offsets up to which records were deleted",
     )
 
@@ -70,8 +77,20 @@ def _back(deletion: _Operation, row: _Operation) -> Violation:
     return Violation(
         f"deleted records are back in {row['key']}: they were deleted before offset "
         f"{deletion['value']:,}, and the log begins at {row['value']:,}",
-        [
-            {"what": one["f"], "t_ns": one["t0"], **{name: one[name] for name in _SHOWN}}
-            for one in (deletion, row)
-        ],
+        _shown(deletion, row),
     )
+
+
+def _too_many(most: int, deletions: Sequence[_Operation], row: _Operation) -> Violation:
+    return Violation(
+        f"records of {row['key']} are gone: the log begins at {row['value']:,}, and none from "
+        f"offset {most:,} on was asked to be deleted",
+        _shown(*deletions, row),
+    )
+
+
+def _shown(*rows: _Operation) -> list[dict[str, Any]]:
+    return [
+        {"what": one["f"], "t_ns": one["t0"], **{name: one[name] for name in _SHOWN}}
+        for one in rows
+    ]

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.array_types import Flags, Ints
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.log_starts import AskedStarts
 from checkers.history.calls import Outcome
 from checkers.history.sealed_run import Run
 from checkers.log.arrays import CORRUPT, NO_OFFSET, NONE, Acks, LogArrays
-from checkers.log.retention import may_have_dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +37,15 @@ class Fates:
         return self.gone & self.promised
 
 
-def fates(run: Run, log: LogArrays) -> Fates:
+def fates(evidence: Evidence, log: LogArrays) -> Fates:
     """Needs: ops, spans; replicas and replica_spans for what the final reads did not reach."""
-    sent, outcome = log.sent, log.ops.outcome[log.sent.op]
+    run, sent, outcome = evidence.run, log.sent, log.ops.outcome[log.sent.op]
+    starts = _log_starts(evidence, log)
     kept, reached = _final_reads(log)
     offset = _offsets(log)
     missing = ~kept & (outcome != Outcome.FAIL)
-    passed = missing & (offset >= _log_starts(run, log)[sent.key]) & (offset <= reached[sent.key])
-    on_disk, off_disk = _on_disks(run, log, offset, missing & ~passed)
+    passed = missing & (offset >= starts[sent.key]) & (offset <= reached[sent.key])
+    on_disk, off_disk = _on_disks(run, log, offset, missing & ~passed, starts)
     acknowledged = (outcome == Outcome.OK) & (sent.acks == Acks.ALL)
     return Fates(
         acknowledged=acknowledged,
@@ -75,14 +77,14 @@ def _final_reads(log: LogArrays) -> tuple[Flags, Ints]:
     return kept[: len(log.sent)], reached
 
 
-def _log_starts(run: Run, log: LogArrays) -> Ints:
+def _log_starts(evidence: Evidence, log: LogArrays) -> Ints:
     """By key: what is before it may have been dropped on purpose, if the disks know of anything
-    dropped. Nothing is where retention was not over: whose log begins too late has lost it."""
-    if not may_have_dropped(run.info):
-        return np.zeros(len(log.keys), np.int64)
-    starts = run.tables["replicas"].group_by("key").aggregate([("log_start", "max")]).to_pylist()
+    dropped. A log that begins later than somebody asked for has lost what is missing."""
+    asked, replicas = evidence.once(AskedStarts), evidence.tables["replicas"]
+    starts = replicas.group_by("key").aggregate([("log_start", "max")]).to_pylist()
     known = {row["key"]: row["log_start_max"] or 0 for row in starts}
-    return np.array([known.get(key, 0) for key in log.keys], np.int64)
+    found = [min(known.get(key, 0), asked.at_the_end(key)) for key in log.keys]
+    return np.array(found, np.int64)
 
 
 def _offsets(log: LogArrays) -> Ints:
@@ -94,11 +96,12 @@ def _offsets(log: LogArrays) -> Ints:
     return offset
 
 
-def _on_disks(run: Run, log: LogArrays, offset: Ints, missing: Flags) -> tuple[Flags, Flags]:
+def _on_disks(
+    run: Run, log: LogArrays, offset: Ints, missing: Flags, starts: Ints
+) -> tuple[Flags, Flags]:
     """Of the missing records those that some disk has, and those that surely none has."""
     found, absent = np.zeros_like(missing), np.zeros_like(missing)
     replicas, spans = run.tables["replicas"], run.tables["replica_spans"]
-    starts = _log_starts(run, log)
     for code in np.unique(log.sent.key[missing]):
         rows = np.flatnonzero(missing & (log.sent.key == code))
         name = log.keys[code]

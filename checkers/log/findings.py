@@ -128,7 +128,7 @@ def findings_of(evidence: Evidence) -> Findings:
         found=tuple(found),
         isolation=isolation,
         budget=evidence.once(loss_budget),
-        fates=fates(evidence.run, log),
+        fates=fates(evidence, log),
         began_ns=ops["t0"].to_numpy(),
         ended_ns=ops["t1"].fill_null(FOREVER_NS).to_numpy(),
     )

@@ -14,10 +14,13 @@ min_isr.py               P17: nothing is acknowledged by too few
 shown.py                 P8: nothing is shown that too few have
 served.py                P10, P13, P18: what clients were told, against the disks
 held.py                  P9, P11: replicas against one another
+intact_replicas.py       replicas on disks can be read, and checkpoints contradict nothing
+marks_kept.py            who stops in good order leaves the high watermarks that it knew
 kept_unfenced.py         P18: a broker that goes on is not fenced
 stray_replicas.py        what was taken from a broker is off its disk
 replayed.py              M1: what nodes replay is what the log holds
 handed_out.py            M3, M5: broker epochs and producer ids
 acknowledged_topics.py   M6, and that deleted topics are gone
+as_asked_for.py          topics, configurations and features are what was asked for
 known_topics.py          every broker knows the topics that there are, and no others
 """

@@ -14,10 +14,10 @@ from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
 from checkers.evidence.planned import Kind
+from checkers.evidence.promised import CREATE, DELETE
 from checkers.partitions.leaders import NEED
 from checkers.verdict import CheckResult
 
-CREATE, DELETE = "create-topic", "delete-topic"
 _SHOWN = ("op_id", "process", "node", "f", "key", "outcome")
 
 _Operation = dict[str, Any]

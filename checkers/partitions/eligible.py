@@ -59,7 +59,8 @@ def eligible_are_kept(evidence: Evidence) -> CheckResult:
     Reasons are an unclean registration, unregistering, a reassignment, another min ISR or feature
     level (ClearElr), and an election from outside both. A registration is no reason where it names
     the broker epoch that was vouched for, or where nothing was done to the broker but that it was
-    told to stop, and did. Judged while ELR is on. (KIP-966)
+    told to stop, and did. Min ISR is never less than was asked for. Judged while ELR is on.
+    (KIP-966)
     """
     return _judge(
         evidence,
@@ -289,14 +290,15 @@ def _dropped_for_nothing(clean: Set[int], batch: MetadataBatch, change: Change) 
     excused = {one.node for one in batch.registrations if one.offset not in clean}
     excused |= batch.unregistered
     excused |= set(before.replicas) - set(after.replicas)
-    few = len({*after.isr, *after.elr}) < change.min_isr
+    least = max(change.min_isr, change.asked_min_isr)
+    few = len({*after.isr, *after.elr}) < least
     if not few or not gone - excused or batch.cleared_elr or change.reassigned:
         return ""
     if change.elected_outside:
         return ""
     who = names(tuple(sorted(gone - excused)))
     text = f"{after.key}: [{who}] are neither in the ISR nor in the ELR any more, which leaves "
-    return f"{text}fewer than min ISR, {change.min_isr}, for no reason"
+    return f"{text}fewer than min ISR, {least}, for no reason"
 
 
 def _from_nowhere(_: MetadataBatch, change: Change) -> str:

@@ -6,7 +6,7 @@ what was acknowledged to acks=all.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -17,15 +17,16 @@ import pyarrow.compute as pc
 from checkers.check import check, of_partitions
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.image import TOPIC, Timeline
+from checkers.evidence.image import Timeline
 from checkers.evidence.isr_history import FOREVER_NS
+from checkers.evidence.log_starts import AskedStarts
 from checkers.evidence.loss_budget import UNTOLD, loss_budget
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
+from checkers.evidence.promised import topic_of
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the partitions on the brokers' disks"
-CLEANUP = "cleanup.policy"
 _PLACE = ("base_offset", "last_offset", "epoch", "crc")  # by which batches are compared
 _BATCH = ["node", "directory", "key", *_PLACE, "crc_ok"]
 
@@ -90,22 +91,26 @@ def replicas_by_key(evidence: Evidence) -> Mapping[str, list[ReplicaRow]]:
 def replicas_agree(evidence: Evidence) -> CheckResult:
     """P11: below both their high watermarks, two replicas hold the same batches.
 
-    The same offsets, epochs and CRCs. High watermarks are those of the checkpoints that the nodes
-    left behind. Topics that are compacted are left out: each replica cleans for itself. After an
-    election from outside, or more losses than the ISR can bear, breaches are allowed. (KIP-966
-    LogMatching)
+    The same offsets, epochs and CRCs, from where the later one of them begins; and no later than
+    was asked for (`evidence.log_starts`). High watermarks are those of the checkpoints that the
+    nodes left behind; of a member of the ISR or ELR that runs (P9) it is the highest that any
+    leader is known to have had, whatever its checkpoint says. Topics that were to be compacted are
+    left out: each replica cleans for itself. After an election from outside, or more losses than
+    the ISR can bear, breaches are allowed. (KIP-966 LogMatching)
     """
+    asked = evidence.once(AskedStarts)
     tables = split(evidence.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
+    marks, eligible = evidence.once(true_high_watermarks), evidence.once(_eligible)
     looked_at = compared = 0
     breaches: list[Breach] = []
     for key, rows in sorted(evidence.once(replicas_by_key).items()):
-        if compacted(key, evidence):
+        if evidence.promised.is_compacted(topic_of(key)):
             continue
         compared += len(rows) > 1 and all(row["whole"] for row in rows)
-        known = [row for row in rows if row["high_watermark"] is not None]
-        for one, two in combinations(known, 2):
-            end = min(one["high_watermark"], two["high_watermark"])
-            start = max(one["log_start"], two["log_start"])
+        ends = {id(row): _committed_end(row, marks.get(key, 0), eligible) for row in rows}
+        for one, two in combinations(rows, 2):
+            end = min(ends[id(one)], ends[id(two)])
+            start = min(max(one["log_start"], two["log_start"]), asked.at_the_end(key))
             logs = [_batches(tables.get(_place(row)), start, end) for row in (one, two)]
             looked_at += end > start
             breaches += _differences(key, one, two, *logs)
@@ -125,14 +130,10 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
     )
 
 
-def compacted(key: str, evidence: Evidence) -> bool:
-    """Whether the topic of a partition is, by its own policy or the brokers'; then each replica
-    drops records for itself."""
-    found, usual = evidence.timeline, evidence.info.settings.get(f"log.{CLEANUP}", "")
-    if found is None:
-        return "compact" in usual
-    topic = key.rpartition("-")[0]
-    return "compact" in found.configs.get((TOPIC, topic, CLEANUP), usual)
+def _committed_end(row: ReplicaRow, mark: int, eligible: Collection[tuple[int, str]]) -> int:
+    """Up to where a replica's log is known to be committed."""
+    told, end = int(row["high_watermark"] or 0), int(row["log_end"])
+    return max(told, min(mark, end)) if (row["node"], row["key"]) in eligible else told
 
 
 def _place(row: ReplicaRow) -> tuple[int | str, ...]:
@@ -140,12 +141,12 @@ def _place(row: ReplicaRow) -> tuple[int | str, ...]:
 
 
 def _batches(table: pa.Table | None, start: int, end: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """One row a whole batch between two offsets: base, last, epoch, CRC."""
+    """One row a whole batch with a record between two offsets: base, last, epoch, CRC."""
     if table is None:
         return np.empty((0, 4), np.int64)
     whole = table.filter(table["crc_ok"])
     found = np.stack(columns(whole, *_PLACE), axis=1)
-    return found[(found[:, 0] >= start) & (found[:, 1] < end)]
+    return found[(found[:, 1] >= start) & (found[:, 1] < end)]
 
 
 def _differences(
@@ -188,15 +189,17 @@ def _on_disk(row: ReplicaRow, batch: np.ndarray[Any, Any] | None) -> dict[str, E
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
 )
 def eligible_hold_all(evidence: Evidence) -> CheckResult:
-    """P9: at the end, every member of an ISR or ELR that runs holds all below the high watermark.
+    """P9: at the end, every member of an ISR or ELR that runs holds all below the high watermark,
+    but for what was asked to be deleted.
 
-    It could lead next. Running is who is registered and not fenced, or was shut down cleanly.
-    (KIP-966 LeaderCandidateCompleteness)
+    It could lead next. Running is who is registered and not fenced, or was shut down cleanly. What
+    was asked for `evidence.log_starts` tells. (KIP-966 LeaderCandidateCompleteness)
     """
+    asked = evidence.once(AskedStarts)
     found = evidence.timeline
     if found is None:
         return unread("replicas in ISR or ELR", NEED)
-    running = _running(evidence, found)
+    eligible = evidence.once(_eligible)
     marks, looked_at, idle = evidence.once(true_high_watermarks), 0, 0
     breaches: list[Breach] = []
     for key, rows in sorted(evidence.once(replicas_by_key).items()):
@@ -206,12 +209,14 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
         for row in rows:
             if row["node"] not in (*partition.isr, *partition.elr):
                 continue
-            if row["node"] not in running:
+            if (row["node"], key) not in eligible:
                 idle += 1
                 continue
             looked_at += 1
             if row["log_end"] < mark:
                 breaches.append(Breach(key, 0, _short(row, mark)))
+            elif row["log_start"] > asked.at_the_end(key):
+                breaches.append(Breach(key, 0, _begun_late(row, asked.at_the_end(key))))
     sorted_breaches = sorted_out(evidence, breaches)
     return conclude(
         looked_at=looked_at,
@@ -226,6 +231,16 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
     )
 
 
+def _eligible(evidence: Evidence) -> frozenset[tuple[int, str]]:
+    """Nodes that run, with the partitions in whose ISR or ELR they are at the end."""
+    found = evidence.timeline
+    running = _running(evidence, found) if found else set()
+    partitions = found.partitions.values() if found else ()
+    return frozenset(
+        (node, one.key) for one in partitions for node in (*one.isr, *one.elr) if node in running
+    )
+
+
 def _running(evidence: Evidence, found: Timeline) -> set[int]:
     brokers = found.batches[-1].brokers if found.batches else {}
     clean = {row["node"]: row["clean_shutdown"] for row in evidence.tables["disks"].to_pylist()}
@@ -234,8 +249,18 @@ def _running(evidence: Evidence, found: Timeline) -> set[int]:
 
 def _short(row: ReplicaRow, mark: int) -> Violation:
     text = f"{row['key']}: node {row['node']} may lead and its log ends at {row['log_end']}, below "
-    fields = {name: row[name] for name in ("node", "key", "log_end", "high_watermark", "problem")}
-    return Violation(f"{text}the high watermark {mark}", [{"what": "may lead", **fields}])
+    return Violation(f"{text}the high watermark {mark}", [{"what": "may lead", **_shown(row)}])
+
+
+def _begun_late(row: ReplicaRow, asked: int) -> Violation:
+    text = f"{row['key']}: node {row['node']} may lead and its log begins at {row['log_start']}; "
+    text += f"no record from {asked} on was asked to be deleted"
+    return Violation(text, [{"what": "may lead", **_shown(row)}])
+
+
+def _shown(row: ReplicaRow) -> dict[str, EventValue]:
+    names = ("node", "key", "log_start", "log_end", "high_watermark", "problem")
+    return {name: row[name] for name in names}
 
 
 def true_high_watermarks(evidence: Evidence) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Do brokers know the topics that there are, and no others?"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from checkers.check import check
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.isr_history import LAG_NS
+from checkers.evidence.promised import CREATE, DELETE
 from checkers.history.sealed_run import RunInfo
-from checkers.partitions.acknowledged_topics import CREATE, DELETE
 from checkers.verdict import CheckResult
 
 DESCRIBE = "describe-topic"
@@ -37,14 +38,17 @@ def brokers_know_the_topics(evidence: Evidence) -> CheckResult:
     was deleted before it was created.
 
     The metadata log has one order and brokers replay it in that order, so no time is allowed for.
-    Judged are the final reads, in which no broker starts anew. Needs: ops.
+    One that knows no topic at all is behind all of them: once it had every chance to hear of one
+    that is not deleted, it has to know it. Judged are the final reads, in which no broker starts
+    anew. Needs: ops.
     """
     ops = evidence.tables["ops"]
     history = _history(ops)
+    answers = _rows(ops, f=DESCRIBE, outcome="ok", phase="final")
     looked_at = 0
     violations: list[Violation] = []
     newest: dict[int, _Operation] = {}  # by node, of the topics that it knows
-    for row in _rows(ops, f=DESCRIBE, outcome="ok", phase="final"):
+    for row in answers:
         node, topic = row["node"], history.get(row["key"])
         if topic is None:
             continue
@@ -56,10 +60,11 @@ def brokers_know_the_topics(evidence: Evidence) -> CheckResult:
         elif row["value"] == _KNOWN and not topic.deletions:
             known = [one for one in (proof, topic.creation) if one]
             newest[node] = max(known, key=lambda one: int(one["invoke_index"]))
+    ignorant = [*_ignorant(evidence, history, answers)]
     return conclude(
-        looked_at=looked_at,
+        looked_at=looked_at + len(ignorant),
         unit="answers about topics",
-        violations=violations,
+        violations=[*violations, *ignorant],
         needs="answers of brokers that know a topic which was created afterwards",
         holds="each broker knows what there is, and nothing else",
         algorithm="answers after one that names a later topic",
@@ -78,6 +83,36 @@ class _Topic:
         if any(_over(one, later) for one in self.deletions):
             return _GONE
         return _KNOWN if not self.deletions and _over(self.creation, later) else None
+
+
+def _ignorant(
+    evidence: Evidence, history: Mapping[str, _Topic], answers: Sequence[_Operation]
+) -> Iterator[Violation]:
+    """Brokers that know no topic, and had every chance to: one was created a while before, and
+    nothing was wrong with any link, process or machine since."""
+    knowing = {row["node"] for row in answers if row["value"] == _KNOWN}
+    found: dict[int, Violation] = {}
+    for row in answers:
+        topic, since = history.get(row["key"]), row["t0"] - LAG_NS
+        if row["node"] in knowing or topic is None or topic.deletions:
+            continue
+        created = topic.creation
+        is_old = created["outcome"] == "ok" and created["t1"] < since
+        if is_old and not any(fault.overlaps(since, row["t0"]) for fault in evidence.faults):
+            found.setdefault(row["node"], _knows_nothing(created, row))
+    yield from found.values()
+
+
+def _knows_nothing(created: _Operation, row: _Operation) -> Violation:
+    seconds = (row["t0"] - created["t1"]) / 1e9
+    return Violation(
+        f"missing topic: node {row['node']} knows no topic at all, {seconds:.1f} s after "
+        f"{row['key']} was created",
+        [
+            {"what": one["f"], "t_ns": one["t0"], **{name: one[name] for name in _SHOWN}}
+            for one in (created, row)
+        ],
+    )
 
 
 def _over(one: _Operation, later: _Operation) -> bool:

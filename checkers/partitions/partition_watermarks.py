@@ -9,8 +9,8 @@ from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import BROKER, TOPIC, Change
 from checkers.evidence.lives import gaps, witness
-from checkers.evidence.metadata_replay import MIN_ISR
 from checkers.evidence.planned import Kind
+from checkers.history.asked_topics import MIN_ISR
 from checkers.partitions.leaders import names
 from checkers.partitions.traced_replicas import (
     METADATA,
@@ -38,13 +38,16 @@ def moved_with_min_isr(evidence: Evidence) -> CheckResult:
     """P8: a high watermark rises only while the committed ISR has min.insync.replicas members.
 
     Whatever acks the records came with. The ISR is what the leader called committed; the least
-    that the configuration ever asked for, or that there are replicas, is enough. (KIP-966)
+    that the metadata log ever had is enough, where clients had asked for as little. (KIP-966)
     """
     found = evidence.timeline
     if found is None:
         return unread(_UNIT, METADATA)
     history, moves = histories(found), evidence.once(traced_partitions).moves
-    needed = {at: min(min_isrs(evidence, changes)) for at, changes in history.items()}
+    needed = {
+        at: max(min(min_isrs(evidence, changes)), changes[0].asked_min_isr)
+        for at, changes in history.items()
+    }
     risen = [move for move in moves if move.event.hwm > move.before and move.partition in needed]
     few = [move for move in risen if len(move.isr.committed) < needed[move.partition]]
     return conclude(

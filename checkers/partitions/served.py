@@ -10,6 +10,7 @@ from checkers.check import check, of_partition_logs
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Timeline
+from checkers.evidence.log_starts import AskedStarts
 from checkers.evidence.partition_logs import (
     Stretches,
     columns,
@@ -32,8 +33,9 @@ _HISTORY = f"{NEED}, and what clients sent and polled"
 def leaders_hold_acknowledged(evidence: Evidence) -> CheckResult:
     """P10: who leads at the end holds every record that was acknowledged to acks=all.
 
-    At its offset, value for value. After an election from outside ISR and ELR, or more losses than
-    the ISR can bear, breaches are allowed. (KIP-966 LeaderCompleteness)
+    At its offset, value for value, but for what was asked to be deleted (`evidence.log_starts`).
+    After an election from outside ISR and ELR, or more losses than the ISR can bear, breaches are
+    allowed. (KIP-966 LeaderCompleteness)
     """
     return _against_disks(
         evidence,
@@ -54,7 +56,7 @@ def leaders_hold_acknowledged(evidence: Evidence) -> CheckResult:
 def acknowledged_everywhere(evidence: Evidence) -> CheckResult:
     """P18: once all is whole again, every replica holds what was acknowledged to acks=all.
 
-    At its offset, value for value, behind where the replica's log begins. Whether all becomes whole
+    At its offset, value for value, but for what was asked to be deleted. Whether all becomes whole
     again `recovers-when-healed` judges. Breaches are allowed as those of P10. (KIP-966 liveness)
     """
     is_whole = evidence.info.finished and not evidence.info.stuck
@@ -108,6 +110,7 @@ def _against_disks(
     if found is None:
         return unread(unit, _HISTORY)
     logs, replicas = evidence.partition_logs, evidence.once(replicas_by_key)
+    asked = evidence.once(AskedStarts)
     looked_at, gaps = 0, []
     breaches: list[Breach] = []
     began = evidence.tables["ops"]["t0"].to_numpy()
@@ -122,10 +125,12 @@ def _against_disks(
                 why = row["problem"] if row else "its disk does not have it"
                 gaps.append(f"{key} cannot be read at {keepers.name}, node {node}: {why}")
                 continue
-            kept = offset >= row["log_start"]
-            looked_at += int(records[kept].sum())
+            start = min(row["log_start"], asked.at_the_end(key))
+            before = np.clip(start - offset, 0, records)  # of each span, what may be gone
+            left = records - before
+            looked_at += int(left.sum())
             log = logs.get((row["node"], key), _NOTHING)
-            missing = kept & ~log.holds(offset, value, records)
+            missing = (left > 0) & ~log.holds(offset + before, value + before, left)
             for at in np.flatnonzero(missing).tolist():
                 span = part.slice(at, 1).to_pylist()[0]
                 absent = _absent(span, row, what, keepers)

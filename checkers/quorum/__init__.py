@@ -6,11 +6,16 @@ ballots.py             Q4: a majority elected
 origins.py             an epoch has a candidate, which asked first; a leader that is heard is kept
 read_confirmation.py   who answers a read leads
 keeping_up.py          followers get what the leader appends
+append_order.py        what a node appends begins where its log ends
+reigns_begin.py        the first record of an epoch is its LeaderChange
+committed_kept.py      each voter keeps what is committed, by disks and answers
+intact_disks.py        disks are their nodes', know their epochs, and can be read
 contiguity.py          no holes on a disk, of the metadata or of partitions
 log_matching.py        Q5, Q11, Q12: logs agree where they must
 watermarks.py          Q6, Q7, Q8, Q10, Q13: high watermarks, and who cuts its log
 snapshots.py           Q14, Q15, Q16, M2: what snapshots stand for
 stored_snapshots.py    Q15 and M2 of any target: snapshots on disks, the log, and each other
+stored_features.py     snapshots on disks name the levels of features
 replayed_logs.py       metadata logs on disks, replayed up to where snapshots end
 voters_followed.py     V2, V3, V4, V6, V9, V10, Q19: voters that change, by traces
 voter_sets.py          V1, V5, V7: voters that change, by disks, as asked for and acknowledged
@@ -21,6 +26,7 @@ new_disks.py           V8: a new disk elects nobody until it is added
 held_by_majority.py    Q9: a majority had what is committed
 without_majority.py    no majority of the voters' disks is left: the quorum stops
 fsync.py               Q18: durable before counted, and before votes are asked for
+untold.py              what nodes do not tell, and others, clients and disks do
 moments.py             who led, and who may have voted, at a moment
 leadership.py          Q21, Q22: a majority elects, a leader that is cut off resigns
 disturbance.py         Q23: a leader that is well is left alone

@@ -14,7 +14,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.metadata_logs import SnapshotId, whole_snapshots
 from checkers.evidence.partition_logs import codes
 from checkers.evidence.planned import Kind
-from checkers.partitions.held import compacted
+from checkers.evidence.promised import topic_of
 from checkers.verdict import CheckResult, EventValue
 
 _Row = dict[str, EventValue]
@@ -142,7 +142,7 @@ def partitions_have_no_holes(evidence: Evidence) -> CheckResult:
     violations = [
         _hole_in(before, after)
         for before, after in (batches.slice(int(at), 2).to_pylist() for at in holes)
-        if not compacted(str(before["key"]), evidence)
+        if not evidence.promised.is_compacted(topic_of(str(before["key"])))
     ]
     return conclude(
         looked_at=batches.num_rows,

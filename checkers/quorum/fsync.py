@@ -49,7 +49,7 @@ _APPEND = "q.append"
 _Replica = tuple[int, str | None]
 
 
-class _Fetch(NamedTuple):
+class FetchTold(NamedTuple):
     """A q.fetch: what a leader says that a replica asked for."""
 
     row: int
@@ -96,7 +96,7 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
     A quorum of one counts nobody else.
     """
     found = evidence.lives
-    fetches = evidence.once(_fetches)
+    told = evidence.once(fetches)
     ends = {(row["node"], row["directory"]): row for row in evidence.tables["disks"].to_pylist()}
     looked_at = 0
     violations: list[Violation] = []
@@ -104,7 +104,7 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
         replica = (life.node, life.directory)
         if life.gap is not None:
             continue
-        epochs, mine = _epochs(life, _APPEND), fetches.get(replica, [])
+        epochs, mine = _epochs(life, _APPEND), told.get(replica, [])
         for fetch in mine:
             if fetch.counted and fetch.epoch in epochs:
                 early = list(_too_early(life.traces, fetch, epochs[fetch.epoch]))
@@ -183,7 +183,7 @@ def _candidacies(life: Life) -> dict[int, int]:
     return highest
 
 
-def _fetches(evidence: Evidence) -> Mapping[_Replica, list[_Fetch]]:
+def fetches(evidence: Evidence) -> Mapping[_Replica, list[FetchTold]]:
     """By replica, what others say that it fetched, in the order of their lines."""
     traces, found = evidence.traces, defaultdict(list)
     rows = traces.rows("q.fetch")
@@ -198,7 +198,7 @@ def _fetches(evidence: Evidence) -> Mapping[_Replica, list[_Fetch]]:
     ):
         if place == NO_DIRECTORY:
             place = disk_told(evidence.lives, replica, NO_DIRECTORY, int(traces.column("t")[row]))
-        found[(replica, place)].append(_Fetch(row, offset, epoch, counted))
+        found[(replica, place)].append(FetchTold(row, offset, epoch, counted))
     return found
 
 
@@ -247,7 +247,7 @@ def durable_in_epochs(life: Life) -> dict[int, int]:
     }
 
 
-def _is_open_to(fetch: _Fetch, epoch: _Epoch) -> bool:
+def _is_open_to(fetch: FetchTold, epoch: _Epoch) -> bool:
     """Lines that the trace lacks may tell that so much was durable."""
     return epoch.is_open and fetch.offset > epoch.durable
 
@@ -265,7 +265,7 @@ def _durable_after(line: _Line, durable: int) -> int:
             return durable
 
 
-def _too_early(traces: TraceColumns, fetch: _Fetch, epoch: _Epoch) -> Iterator[Violation]:
+def _too_early(traces: TraceColumns, fetch: FetchTold, epoch: _Epoch) -> Iterator[Violation]:
     answered = epoch.answered(fetch.offset)
     beyond = fetch.offset > epoch.durable and not epoch.is_open
     if not beyond and (answered is None or answered[0] >= fetch.offset):
@@ -281,7 +281,7 @@ def _too_early(traces: TraceColumns, fetch: _Fetch, epoch: _Epoch) -> Iterator[V
     yield Violation(f"{text}was durable up to {answered[0]} only", shown)
 
 
-def _lost(life: Life, fetches: list[_Fetch], disk_end: int | None) -> Iterator[Violation]:
+def _lost(life: Life, fetches: list[FetchTold], disk_end: int | None) -> Iterator[Violation]:
     """Durable bytes that a later process, or the disk at the end, does not have.
 
     Only what was flushed is promised: what a process finds when it starts may still be unflushed.
@@ -307,5 +307,5 @@ def _lost(life: Life, fetches: list[_Fetch], disk_end: int | None) -> Iterator[V
         yield Violation(f"{text}{disk_end}", [witness(life.traces.line(last), "durable")])
 
 
-def _told_to_truncate(fetches: list[_Fetch], epoch: int) -> bool:
+def _told_to_truncate(fetches: list[FetchTold], epoch: int) -> bool:
     return any(not fetch.counted and fetch.epoch >= epoch for fetch in fetches)

@@ -8,7 +8,7 @@ trace tells how far it was durable in that epoch at best. No order between nodes
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from checkers.check import check, traced_quorum
+from checkers.check import check, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
@@ -23,7 +23,7 @@ _Durable = Mapping[ReplicaKey, Mapping[int, int]]
 
 @check(
     "Q9-committed-by-majority",
-    applies=traced_quorum,
+    applies=traced,
     source="SIM MajorityReachedHighWatermark, KIP-856",
     rests_on=(Kind.TRACES,),
 )

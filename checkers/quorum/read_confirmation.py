@@ -3,25 +3,37 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from checkers.check import check, traced
+import numpy as np
+import pyarrow.compute as pc
+
+from checkers.check import check, of_registers, traced
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FOREVER_NS
 from checkers.evidence.lives import NEED, Life, NodeEvent, witness
+from checkers.evidence.planned import Kind
 from checkers.evidence.told_voters import ToldVoters
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.history.traces import fields_of
 from checkers.verdict import CheckResult
 
 
-@check("reads-are-confirmed", applies=traced, source="Raft thesis 6.4")
+@check(
+    "reads-are-confirmed",
+    applies=traced,
+    source="Raft thesis 6.4",
+    rests_on=(Kind.FAULTS, Kind.OPERATIONS, Kind.TRACES),
+)
 def reads_are_confirmed(evidence: Evidence) -> CheckResult:
-    """A read is answered only after a majority of the voters sent a Fetch since it arrived.
+    """A read is answered only after a majority of the voters sent a Fetch since it arrived; each
+    read that a client was answered belongs to a round that was confirmed so.
 
     By the voters that the log has in that epoch, or the leader had: a set that it appended counts,
     whatever became of it, since its majorities meet those of the set before it. From c.read and
     q.voters: each voter that it names sent a Fetch of the epoch after an answer of the leader
     that left at `since`, so later than that. The leader counts itself. All times in a line are of
-    the leader's own clock.
+    the leader's own clock. A round that its leader traced while a read went on may have answered
+    that; nodes are left out whose clock a fault makes wrong.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -43,6 +55,7 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
             line = evidence.traces.line(row)
             if not any(voters.has_majority(confirming) for voters in _appended(life, line)):
                 violations.append(_unconfirmed(line, sets[0], confirming))
+    violations += _outside_rounds(evidence)
     return conclude(
         looked_at=looked_at,
         unit="rounds of reads",
@@ -52,6 +65,35 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
         algorithm="voters whose Fetch followed an answer that left behind the read, line by line",
         nothing="no read was answered" if evidence.lives else "",
     )
+
+
+def _outside_rounds(evidence: Evidence) -> Iterator[Violation]:
+    """By node, the first read of a register that was answered when it traced no round."""
+    if not of_registers(evidence.info):
+        return
+    ops = evidence.tables["ops"]
+    reads = ops.filter(pc.and_(pc.equal(ops["f"], "read"), pc.equal(ops["outcome"], "ok")))
+    traces = evidence.traces
+    rows = traces.rows("c.read")
+    by, t = traces.column("node")[rows], traces.column("t")[rows]
+    left_out = {n for fault in evidence.faults if fault.shifts_clock for n in fault.nodes}
+    left_out |= {life.node for life in evidence.lives if life.gap}
+    for node in sorted({life.node for life in evidence.lives} - left_out):
+        mine = reads.filter(pc.equal(reads["node"], node))
+        rounds = np.append(np.sort(t[by == node]), FOREVER_NS)
+        t0, t1 = mine["t0"].to_numpy(), mine["t1"].to_numpy()
+        for at in np.flatnonzero(rounds[np.searchsorted(rounds, t0)] > t1)[:1]:
+            yield _outside(mine.slice(int(at), 1).to_pylist()[0])
+
+
+def _outside(read: Mapping[str, Any]) -> Violation:
+    text = (
+        f"node {read['node']} answered a read of {read['key']} by process {read['process']}, and "
+    )
+    names = ("op_id", "process", "node", "key", "value")
+    shown = {"what": "was answered", "t_ns": read["t0"], "t1_ns": read["t1"]}
+    shown |= {name: read[name] for name in names}
+    return Violation(f"{text}traced no round of reads meanwhile", [shown])
 
 
 def _heard(fields: Mapping[str, Any]) -> set[ReplicaKey]:

@@ -185,6 +185,8 @@ NOTHING_TO_JUDGE = {
     "Q15-snapshots-of-committed",
     "Q16-leader-loads-none",
     "stored-snapshots-agree",
+    "stored-snapshots-are-traced",
+    "stored-snapshots-name-features",
     "stored-snapshots-are-committed",
     "stored-snapshots-equal-the-log",
     # No disk is lost.

@@ -22,6 +22,7 @@ from chaos.installation import prepare
 from chaos.probes import advertised, driver_for
 from chaos.releases import NEWEST
 from chaos.setup.needs import SetupError
+from checkers.history.asked_topics import TopicShape
 from checkers.history.events import EventType
 from tests.container.clusters import (
     ONE,
@@ -38,7 +39,7 @@ from tests.container.clusters import (
 from workloads.broker_connections import Brokers
 from workloads.library_clients import UNWAITED, library_topic_client
 from workloads.raw_topics import RawTopicClient
-from workloads.topic_driver import TopicResult, TopicShape
+from workloads.topic_driver import TopicResult
 from workloads.wire.error_codes import ErrorCode
 from workloads.wire.header import Api
 from workloads.wire.topic_requests import create_topic, read_created

@@ -8,6 +8,7 @@ healthy nodes would have traced and stored follows from the same log.
 import heapq
 import json
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -57,6 +58,7 @@ class _Model:
     written: int = 100
     epoch: int = 0
     log: list[tuple[int, int, str | None, int]] = field(default_factory=list)  # ms, epoch, key, v
+    reads: list[tuple[float, int]] = field(default_factory=list)  # ms, epoch: a round answers each
     ops: list[Row] = field(default_factory=list)
     events: int = 0
 
@@ -167,8 +169,9 @@ def _drive(model: _Model) -> None:
     for number in range(shape.keys):
         key = f"r-{number}"
         row = _invoke(model, end + number, processes, key, "read", "final")
-        row |= {"value": model.registers.get(key), "outcome": "ok"}
-        row |= {"complete_index": model.tick(), "t1": int((end + number + 0.5) * MS)}
+        _apply(model, row, end + number + 0.25)
+        row |= {"outcome": "ok", "complete_index": model.tick()}
+        row |= {"t1": int((end + number + 0.5) * MS)}
 
 
 def _invoke(
@@ -189,24 +192,35 @@ def _invoke(
 
 def _apply(model: _Model, row: Row, at: float) -> None:
     key = str(row["key"])
-    if row["f"] == "read":
-        row["value"] = model.registers.get(key)
-        return
     epoch = 1 + sum(start * SECOND + ELECTION_MS <= at for start, _ in model.shape.faults)
     while model.epoch < epoch:
         model.epoch += 1
         model.log.append((int(at), model.epoch, None, 0))
+    row["node"] = _leader_of(epoch)
+    if row["f"] == "read":
+        row["value"] = model.registers.get(key)
+        model.reads.append((at, epoch))
+        return
     value = int(str(row["value"]))
     model.registers[key] = value
     model.log.append((int(at), epoch, key, value))
 
 
+def _leader_of(epoch: int) -> int:
+    return NODES[(epoch - 1) % len(NODES)]
+
+
 def _cluster(model: _Model) -> tuple[list[NodeTrace], dict[str, list[Row]]]:
     """Traces and disks of three nodes that replicated the model's log."""
     traces = [NodeTrace(node).start() for node in NODES]
+    for trace in traces:
+        trace.emit("q.voters", offset=0, epoch=0, voters=_replicas(NODES))
     rows: dict[str, list[Row]] = {"batches": [], "records": [], "disks": []}
+    reads = sorted(model.reads)
     for offset, (at, epoch, key, value) in enumerate(model.log):
-        leader = traces[(epoch - 1) % len(traces)]
+        leader = traces[_leader_of(epoch) - 1]
+        while reads and reads[0][0] < at:
+            _answer(traces, *reads.pop(0))
         followers = [trace for trace in traces if trace is not leader]
         if key is None:
             _elect(leader, followers, epoch, offset, at * MS)
@@ -219,9 +233,22 @@ def _cluster(model: _Model) -> tuple[list[NodeTrace], dict[str, list[Row]]]:
                 rows["records"].append(leader_change(node, offset, epoch, leader.node, NODES))
             else:
                 rows["records"].append(config_record(node, offset, key, value, epoch))
+    for read in reads:
+        _answer(traces, *read)
     last = model.log[-1][1] if model.log else 0
     rows["disks"] = [disk(node, epoch=last, log_end=len(model.log)) for node in NODES]
     return traces, rows
+
+
+def _replicas(nodes: Iterable[int], **more: int) -> list[dict[str, object]]:
+    return [{"id": node, "dir": f"dir-{node}", **more} for node in nodes]
+
+
+def _answer(traces: list[NodeTrace], at: float, epoch: int) -> None:
+    """A round of reads that all others confirmed."""
+    leader = traces[_leader_of(epoch) - 1]
+    heard = _replicas((node for node in NODES if node != leader.node), since=int(at * MS))
+    leader.emit("c.read", int(at * MS), epoch=epoch, ticket=1, arrived=int(at * MS), heard=heard)
 
 
 def _elect(leader: NodeTrace, followers: list[NodeTrace], epoch: int, end: int, at: int) -> None:
@@ -232,10 +259,13 @@ def _elect(leader: NodeTrace, followers: list[NodeTrace], epoch: int, end: int, 
     leader.state("candidate", epoch, voted=voted, **log)
     for follower in followers:
         follower.state("unattached", epoch, at=at, voted=voted, **log)
+        if follower.node == before:
+            follower.emit("c.resign", epoch=epoch - 1)
         follower.vote(leader.node, epoch, log_end=end)
     leader.state("leader", epoch, leader=leader.node, **log)
     for follower in followers:
         follower.state("follower", epoch, leader=leader.node, voted=voted, **log)
+        leader.fetch(follower.node, end, epoch)
 
 
 def _replicate(

@@ -163,7 +163,7 @@ def test_less_than_was_flushed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("replication-offset-checkpoint", "0\n2\nt 0 4\n", "entries 2; 1 follow"),
+        ("replication-offset-checkpoint", "0\n2\nt 0 4\n", "entries 2, and 1 follow"),
         ("replication-offset-checkpoint", "0\n1\nt 0 x\n", "invalid literal"),
         ("replication-offset-checkpoint", "0\n1\nt 0\n", "1 number where 2 should be"),
         ("t-0/leader-epoch-checkpoint", "0\n2\n1 0\n0 4\n", "do not rise"),

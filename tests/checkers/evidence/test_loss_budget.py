@@ -7,8 +7,18 @@ import pytest
 
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.loss_budget import LossBudget, LossWindow, loss_budget
-from tests.support.histories import MS, NodeTrace, node_events
-from tests.support.kafka_runs import ALL, Cluster, change, register, registration_change, started
+from checkers.evidence.promised import always
+from tests.support.histories import MS, NodeTrace, node_events, op
+from tests.support.kafka_runs import (
+    ALL,
+    Cluster,
+    Record,
+    change,
+    config,
+    register,
+    registration_change,
+    started,
+)
 
 SECOND = 1000  # ms
 
@@ -180,10 +190,85 @@ def test_a_sync_counts_only_where_nothing_was_wrong_before_it() -> None:
 
 
 def test_records_are_losable_by_when_they_were_acknowledged() -> None:
-    window = LossWindow(from_ns=10, until_ns=20, synced_ns=5)
+    window = LossWindow(from_ns=10, until_ns=20, spent=3, synced_ns=5)
     windows = {"t-0": (window,)}
-    found = LossBudget(min_isr=2, worst=3, sure=windows, possible=windows, unclean_elections=False)
+    found = LossBudget(
+        lowest=2,
+        worst=3,
+        sure=windows,
+        possible=windows,
+        min_isr={"t-0": always(2)},
+        unclean_elections=False,
+    )
     key, sent = np.zeros(4, np.int32), np.array([1, 1, 12, 25])
     answered = np.array([4, 5, 13, 26])
     for losable in (found.allows_loss, found.may_allow_loss):
         assert losable(["t-0"], key, sent, answered).tolist() == [False, True, True, False]
+
+
+# --- what was promised ---
+
+
+def cut_once(*records: Record, at: int = 5) -> Cluster:
+    """A power cut of broker 1 at 5 s, and these records in the metadata log before it."""
+    cluster = started().commit(*records) if records else started()
+    ended(cluster, "power-off", 1, at * SECOND, (at + 1) * SECOND)
+    cluster.commit(change("t-0", isr=[2, 3]), registration_change(1, 11, fenced=1))
+    return cluster.commit(register(1, 50))
+
+
+def losable(cluster: Cluster, acknowledged: int, **info: object) -> tuple[bool, bool]:
+    """Whether the loss of a record that was acknowledged at so many seconds is surely allowed, and
+    whether it may be."""
+    found = budget(cluster, **info)
+    at = np.array([acknowledged * SECOND * MS])
+    asked = ["t-0"], np.zeros(1, np.int32), at, at
+    return bool(found.allows_loss(*asked)[0]), bool(found.may_allow_loss(*asked)[0])
+
+
+MINIMUM = "min.insync.replicas"
+
+
+def test_what_the_metadata_log_says_by_itself_promises_nobody_less() -> None:
+    for lowered in (config(2, "t", MINIMUM, "1"), config(4, "", MINIMUM, "1")):
+        assert losable(cut_once(lowered), 1) == (False, False)
+    assert losable(cut_once(), 1, settings={"min_isr": "1"}) == (True, True)
+    outside = config(2, "t", "unclean.leader.election.enable", "true")
+    cluster = cut_once(outside).commit(change("t-0", isr=[], leader=-1))
+    cluster.commit(change("t-0", isr=[1], leader=1, leaderRecoveryState=1))
+    assert losable(cluster, 1) == (False, False)
+    asked = {"min_isr": "2", "unclean": "on"}
+    assert losable(cluster, 1, settings=asked) == (True, True)
+
+
+def lowered(at: int, *, outcome: str = "ok") -> Cluster:
+    """Clients ask for a min ISR of 1 at some second, and the power fails at 5 s."""
+    cluster = cut_once()
+    row = op("set-min-isr", 1, 0, 1, key="cluster", outcome=outcome)
+    row |= {"t0": at * SECOND * MS, "t1": at * SECOND * MS + MS}
+    return cluster.add("ops", row)
+
+
+def test_a_record_is_promised_by_the_min_isr_that_was_in_force() -> None:
+    before = lowered(2)
+    assert losable(before, 3) == (True, True), "acknowledged when one was enough"
+    assert losable(before, 1) == (False, True), "it was two when it was acknowledged"
+    assert losable(lowered(2, outcome="info"), 3) == (False, True), "nobody knows"
+    assert losable(lowered(2, outcome="fail"), 3) == (False, False)
+
+
+def test_who_lowers_it_afterwards_excuses_nothing() -> None:
+    assert losable(lowered(7), 3) == (False, False)
+    assert losable(lowered(7), 1) == (False, False)
+
+
+def test_replicas_that_were_asked_for_and_never_made_excuse_nothing() -> None:
+    alone = started()
+    for rows in alone.rows["log_records"]:
+        if rows["type"] == "Partition":
+            rows["detail"] = str(rows["detail"]).replace("[1, 2, 3]", "[1]")
+    ended(alone, "power-off", 1, 5 * SECOND, 6 * SECOND)
+    alone.commit(change("t-0", isr=[], leader=-1))
+    asked = {"min_isr": "2", "replication": "3"}
+    assert losable(alone, 1, settings=asked) == (False, False)
+    assert losable(alone, 1, settings={"min_isr": "2", "replication": "1"}) == (True, True)

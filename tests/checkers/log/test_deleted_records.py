@@ -39,7 +39,7 @@ def test_records_that_are_back() -> None:
 def test_the_furthest_of_several_deletions_counts() -> None:
     again: Told = ("delete-records", 7, "ok")
     assert judged(DELETED, again, ("log-start", 8, "ok")).verdict is Verdict.INVALID
-    assert judged(again, DELETED, ("log-start", 12, "ok")).verdict is Verdict.VALID
+    assert judged(again, DELETED, KEPT).verdict is Verdict.VALID
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,32 @@ def test_another_log_is_another_matter() -> None:
     cluster = history(DELETED, BACK)
     cluster.rows["ops"][1]["key"] = "t-1"
     assert deleted_records_stay_deleted(cluster.run()).verdict is Verdict.UNKNOWN
+
+
+def test_more_is_deleted_than_anybody_asked_for() -> None:
+    found = judged(DELETED, ("log-start", 12, "ok"))
+    assert (found.verdict, found.count) == (Verdict.INVALID, 1)
+    assert found.message == (
+        "records of t-0 are gone: the log begins at 12, and none from offset 10 on was asked to be "
+        "deleted"
+    )
+    assert judged(("log-start", 1, "ok"), DELETED).verdict is Verdict.INVALID, (
+        "nobody had asked yet"
+    )
+
+
+def test_a_deletion_of_which_nobody_knows_may_have_been_done() -> None:
+    further: Told = ("delete-records", 12, "info")
+    assert judged(DELETED, further, ("log-start", 12, "ok")).verdict is Verdict.VALID
+    assert judged(DELETED, further, KEPT).verdict is Verdict.VALID
+    failed: Told = ("delete-records", 12, "fail")
+    assert judged(DELETED, failed, ("log-start", 12, "ok")).verdict is Verdict.INVALID
+
+
+def test_retention_drops_what_is_too_old() -> None:
+    puts: list[Told] = [("put", None, "ok")] * 20
+    cluster = history(*puts, DELETED, ("log-start", 14, "ok"))
+    kept = {"log.retention.ms": "20"}  # at the end 43 ms have passed, and the tenth was put at 18
+    assert deleted_records_stay_deleted(cluster.run(settings=kept)).verdict is Verdict.INVALID
+    kept = {"log.retention.ms": "15"}
+    assert deleted_records_stay_deleted(cluster.run(settings=kept)).verdict is Verdict.VALID

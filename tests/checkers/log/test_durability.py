@@ -9,6 +9,7 @@ from checkers.history.sealed_run import Run, RunInfo
 from checkers.log.checks import log_offsets, log_polls
 from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
+from tests.support.histories import MS
 from tests.support.judged import saw_nothing
 from tests.support.logs import BROKERS, LogRun
 
@@ -36,8 +37,9 @@ def two_records() -> LogRun:
 
 
 def with_configs(run: Run, configs: Mapping[str, str]) -> Run:
-    """With these of the load's topics."""
-    info: RunInfo = replace(run.info, load={**run.info.load, "configs": dict(configs)})
+    """With these of the load's topics, in a run of a second."""
+    load = {**run.info.load, "configs": dict(configs)}
+    info: RunInfo = replace(run.info, load=load, duration_ns=1000 * MS)
     return replace(run, info=info)
 
 

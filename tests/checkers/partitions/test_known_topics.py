@@ -4,7 +4,7 @@ import pytest
 
 from checkers.partitions.known_topics import brokers_know_the_topics
 from checkers.verdict import CheckResult, Verdict
-from tests.support.histories import op
+from tests.support.histories import MS, op
 from tests.support.kafka_runs import Cluster
 
 Told = tuple[str, str, int | None, str, int]  # f, topic, answer, outcome, node
@@ -22,11 +22,14 @@ def told(topic: str, answer: int = 1, node: int = 1) -> Told:
     return ("describe-topic", topic, answer, "ok", node)
 
 
-def judged(*operations: Told) -> CheckResult:
-    cluster = Cluster()
+def judged(*operations: Told, late: int = 0, cluster: Cluster | None = None) -> CheckResult:
+    """Brokers are asked `late` seconds after all else."""
+    cluster = cluster or Cluster()
     for at, (f, topic, answer, outcome, node) in enumerate(operations):
         phase = "final" if f == "describe-topic" else "main"
         row = op(f, answer, 2 * at, 2 * at + 1, key=topic, outcome=outcome, node=node, phase=phase)
+        if phase == "final":
+            row |= {"t0": (late * 1000 + 2 * at) * MS, "t1": (late * 1000 + 2 * at + 1) * MS}
         cluster.add("ops", row | {"op_id": at})
     return brokers_know_the_topics(cluster.run())
 
@@ -89,3 +92,30 @@ def test_a_deletion_that_surely_failed_is_none() -> None:
     told_all = [create("there"), delete("there", "fail"), create("last"), told("last")]
     assert judged(*told_all, told("there")).verdict is Verdict.VALID
     assert judged(*told_all, told("there", 0)).verdict is Verdict.INVALID
+
+
+def test_a_broker_that_knows_no_topic_at_all() -> None:
+    operations = [create("there"), create("last"), told("last", 0), told("there", 0)]
+    found = judged(*operations, late=3)
+    assert (found.verdict, found.count) == (Verdict.INVALID, 1)
+    assert found.message == (
+        "missing topic: node 1 knows no topic at all, 3.0 s after last was created"
+    )
+    assert judged(*operations, late=1).verdict is Verdict.UNKNOWN, "it may not have heard of them"
+
+
+def test_a_broker_that_something_was_wrong_with_may_not_have_heard_of_any() -> None:
+    operations = [create("there"), told("there", 0)]
+    assert judged(*operations, late=9).verdict is Verdict.INVALID
+    hurt = Cluster().ended("pause", 1, 8_000)
+    assert judged(*operations, late=9, cluster=hurt).verdict is Verdict.UNKNOWN
+
+
+def test_a_broker_that_knows_a_topic_is_no_further_than_that() -> None:
+    operations = [create("first"), create("last"), told("last", 0), told("first")]
+    assert judged(*operations, late=9).verdict is Verdict.UNKNOWN
+
+
+def test_a_topic_that_is_deleted_need_not_be_known() -> None:
+    operations = [create("gone"), delete("gone", "info"), told("gone", 0)]
+    assert judged(*operations, late=9).verdict is Verdict.UNKNOWN

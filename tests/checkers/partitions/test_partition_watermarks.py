@@ -79,12 +79,17 @@ def test_a_high_watermark_moves_with_min_isr_only(
     assert judged(moved_with_min_isr, trace) is verdict
 
 
-def test_the_least_min_isr_that_was_ever_set_is_enough() -> None:
+@pytest.mark.parametrize(("asked", "verdict"), [("1", VALID), ("2", INVALID)])
+def test_the_least_min_isr_that_was_ever_set_is_enough_if_it_was_asked_for(
+    asked: str, verdict: Verdict
+) -> None:
     cluster = started().commit(change("t-0", isr=[1]))
-    run = cluster.commit(config(2, "t", "min.insync.replicas", "1")).run()
+    run = cluster.commit(config(2, "t", "min.insync.replicas", "1")).run(
+        settings={"min_isr": asked}
+    )
     trace = moved(isr(leader(), 1, [1]), 5, 5, 5, 5)
     run = replace(run, tables={**run.tables, "node_events": node_events([trace])})
-    assert moved_with_min_isr(run).verdict is VALID
+    assert moved_with_min_isr(run).verdict is verdict
 
 
 def test_the_same_high_watermark_again_is_no_move() -> None:

@@ -15,7 +15,7 @@ from checkers.partitions.served import (
     reads_are_stored,
 )
 from checkers.verdict import CheckResult, Verdict
-from tests.support.histories import disk, make_run
+from tests.support.histories import disk, make_run, op
 from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import (
     ALL,
@@ -91,9 +91,17 @@ def test_other_bytes_below_both_high_watermarks() -> None:
 
 
 def test_other_bytes_above_one_of_the_high_watermarks() -> None:
-    cluster = started().replica(1, "t-0", TEN)
+    cluster = started().commit(change("t-0", isr=[1, 3])).replica(1, "t-0", TEN)
     cluster.replica(2, "t-0", [TEN[0], (4, 999, 6, 0)], high_watermark=9)
     assert judged(replicas_agree, cluster).verdict is VALID
+
+
+@pytest.mark.parametrize("mark", [9, None])
+def test_in_the_isr_no_checkpoint_excuses_other_bytes(mark: int | None) -> None:
+    cluster = started().replica(1, "t-0", TEN)
+    cluster.replica(2, "t-0", [TEN[0], (4, 999, 6, 0)])
+    cluster.rows["replicas"][-1]["high_watermark"] = mark
+    assert judged(replicas_agree, cluster).verdict is INVALID
 
 
 def test_a_batch_that_one_replica_lacks() -> None:
@@ -104,9 +112,17 @@ def test_a_batch_that_one_replica_lacks() -> None:
     assert result.witness[1]["what"] == "has no batch there"
 
 
-def test_what_lies_before_a_log_start_is_not_compared() -> None:
+def deleted(cluster: Cluster, before: int) -> Cluster:
+    """A client asks for the records of t-0 below this offset to be deleted."""
+    number = len(cluster.rows["ops"])
+    row = op("delete-records", before, 2 * number, 2 * number + 1, key="t-0")
+    return cluster.add("ops", row | {"op_id": number})
+
+
+def test_what_was_asked_to_be_deleted_is_not_compared() -> None:
     cluster = started().replica(1, "t-0", TEN).replica(2, "t-0", TEN[1:], log_start=4)
-    assert judged(replicas_agree, cluster).verdict is VALID
+    assert judged(replicas_agree, cluster).verdict is INVALID, "nobody asked for that"
+    assert judged(replicas_agree, deleted(cluster, 4)).verdict is VALID
 
 
 def test_before_the_first_checkpoint_nothing_is_known_to_be_below_it() -> None:
@@ -123,10 +139,12 @@ def test_a_replica_that_is_alone_has_none_to_agree_with() -> None:
         assert judged(replicas_agree, alone, settings=settings).verdict is verdict
 
 
-def test_compacted_topics_differ() -> None:
+def test_topics_that_are_to_be_compacted_differ() -> None:
     cluster = started().commit(config(2, "t", "cleanup.policy", "compact"))
     cluster.replica(1, "t-0", TEN).replica(2, "t-0", [(4, 999, 6, 0)])
-    assert saw_nothing(replicas_agree(cluster.run()))
+    asked = {"configs": {"cleanup.policy": "compact"}}
+    assert saw_nothing(replicas_agree(cluster.run(load=asked)))
+    assert judged(replicas_agree, cluster).verdict is INVALID, "the controller alone says so"
 
 
 def test_after_an_unclean_election_replicas_may_differ() -> None:
@@ -134,6 +152,26 @@ def test_after_an_unclean_election_replicas_may_differ() -> None:
     result = judged(replicas_agree, cluster)
     assert (result.verdict, result.facts["allowed"]) == (VALID, 1)
     assert "a leader was elected from outside ISR and ELR" in result.message
+
+
+# --- where logs begin ---
+
+
+@pytest.mark.parametrize("check", [eligible_hold_all, leaders_hold_acknowledged, replicas_agree])
+@pytest.mark.parametrize("start", [4, 10])
+def test_no_log_begins_later_than_somebody_asked_for(check: Check, start: int) -> None:
+    def begun(*nodes: int) -> Cluster:
+        cluster = started().sent("t-0", 0, 100, 4).sent("t-0", 4, 200, 6)
+        for node in NODES:
+            head = {"log_start": start, "log_end": 10, "high_watermark": 10}
+            held = TEN[1:] if start == 4 else []
+            cluster.replica(node, "t-0", *((held,) if node in nodes else (TEN,)))
+            cluster.rows["replicas"][-1].update(head if node in nodes else {})
+        return cluster
+
+    assert judged(check, begun(1)).verdict is INVALID
+    assert judged(check, deleted(begun(1), start)).verdict is not INVALID
+    assert judged(check, deleted(begun(1), start - 1)).verdict is INVALID
 
 
 # --- P9 ---
@@ -277,8 +315,9 @@ def test_what_was_read_stays() -> None:
     assert "101 was read and is not there" in changed.message
     vanished = replicated(lagging=3).polled("t-0", 9, 205).commit(change("t-0", leader=3))
     assert judged(reads_are_stored, vanished).verdict is INVALID
-    retained = started().replica(1, "t-0", TEN[1:], log_start=4).polled("t-0", 0, 100, 4)
-    assert judged(reads_are_stored, retained.polled("t-0", 4, 200)).verdict is VALID
+    short = started().replica(1, "t-0", TEN[1:], log_start=4).polled("t-0", 0, 100, 4)
+    assert judged(reads_are_stored, short.polled("t-0", 4, 200)).verdict is INVALID
+    assert judged(reads_are_stored, deleted(short, 4)).verdict is VALID
 
 
 # --- P17 ---

@@ -70,14 +70,18 @@ def test_partitions_have_no_holes() -> None:
     result = partitions_have_no_holes(hole.run(settings=usual))
     assert result is not None
     assert result.verdict is Verdict.VALID
-    own = hole.commit(config(2, "t", "cleanup.policy", "delete"))
-    result = partitions_have_no_holes(own.run(settings=usual))
+    own = {"configs": {"cleanup.policy": "delete"}}
+    result = partitions_have_no_holes(hole.run(settings=usual, load=own))
     assert result is not None
     assert result.verdict is Verdict.INVALID
-    compact = hole.commit(config(2, "t", "cleanup.policy", "compact,delete"))
-    result = partitions_have_no_holes(compact.run())
+    compact = {"configs": {"cleanup.policy": "compact,delete"}}
+    result = partitions_have_no_holes(hole.run(load=compact))
     assert result is not None
     assert result.verdict is Verdict.VALID
+    by_itself = hole.commit(config(2, "t", "cleanup.policy", "compact"))
+    result = partitions_have_no_holes(by_itself.run())
+    assert result is not None
+    assert result.verdict is Verdict.INVALID
     damaged = started().replica(3, "t-0", [(0, 5, 2, 0), (3, 8, 1, 0)])
     damaged.rows["replica_batches"][0]["crc_ok"] = False
     result = partitions_have_no_holes(damaged.run())

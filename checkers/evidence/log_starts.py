@@ -1,0 +1,117 @@
+"""How far the beginning of a log may have moved, because somebody asked for it.
+
+A replica tells itself where its log begins, and that is no excuse for what is missing before it.
+What was asked for is: records that clients deleted (DeleteRecords), and those that retention drops
+by the settings of the brokers or of the topic, as far as it does: a record goes once it is too old,
+and by size only where as much is left as is to be kept. Where nothing is said that is Kafka's
+default, 7 days. Compaction that was asked for leaves no record sure to be there.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.partition_logs import columns, split
+from checkers.evidence.promised import INTERNAL, topic_of
+
+ANYWHERE = int(np.iinfo(np.int64).max)  # no offset is too late
+DELETE_RECORDS, PUT = "delete-records", "put"
+_MILLISECOND = 1_000_000
+# In Kafka the first of them that is said holds, and -1 is no limit.
+_UNITS_NS = {
+    "retention.ms": _MILLISECOND,
+    "log.retention.ms": _MILLISECOND,
+    "log.retention.minutes": 60_000 * _MILLISECOND,
+    "log.retention.hours": 3_600_000 * _MILLISECOND,
+}
+_USUAL_NS = 168 * _UNITS_NS["log.retention.hours"]
+_SIZES = ("retention.bytes", "log.retention.bytes")
+
+
+class AskedStarts:
+    """Of all partitions of a run. By `evidence.once(AskedStarts)`."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        ops = evidence.tables["ops"]
+        may_be_done = pc.not_equal(ops["outcome"], "fail")
+        self._deletions = split(_of(ops, DELETE_RECORDS, may_be_done), "key")
+        self._puts = split(_of(ops, PUT, may_be_done), "key")
+        self._sent = split(evidence.acknowledged, "key")
+        self._batches = split(evidence.tables["replica_batches"], "key")
+        self._at_the_end: dict[str, int] = {}
+
+    def at_the_end(self, key: str) -> int:
+        """The last offset at which a log of this partition may begin after the run; `ANYWHERE`
+        where any will do."""
+        if key not in self._at_the_end:
+            self._at_the_end[key] = self.by(key, None)
+        return self._at_the_end[key]
+
+    def by(self, key: str, now_ns: int | None) -> int:
+        """The same at some time of the run; None: after it."""
+        topic, promised = topic_of(key), self._evidence.promised
+        if topic.startswith(
+            INTERNAL
+        ):  # compaction moves no log's start; others prune for themselves
+            return 0 if promised.is_compacted(topic) else ANYWHERE
+        if promised.is_compacted(topic):
+            return ANYWHERE
+        told = promised.told(topic)
+        by_time, by_size = self._by_time(key, told, now_ns), self._by_size(key, told)
+        return max(self._deleted(key, now_ns), by_time, by_size)
+
+    def _deleted(self, key: str, now_ns: int | None) -> int:
+        found = self._deletions.get((key,))
+        if found is None:
+            return 0
+        t0, value = columns(found, "t0", "value")
+        until = ANYWHERE if now_ns is None else now_ns
+        return int(value[t0 <= until].max(initial=0))
+
+    def _by_time(self, key: str, told: Mapping[str, str], now_ns: int | None) -> int:
+        """Where the first record is that is not too old."""
+        said_ns = [int(told[name]) * unit for name, unit in _UNITS_NS.items() if name in told]
+        kept_ns, info = said_ns[0] if said_ns else _USUAL_NS, self._evidence.info
+        if kept_ns < 0:
+            return 0
+        if said_ns and (not info.finished or self._has_wrong_clocks):
+            return ANYWHERE  # nobody knows how old a node took its records to be
+        since = (info.duration_ns if now_ns is None else now_ns) - kept_ns
+        if since < 0:
+            return 0
+        found = ANYWHERE
+        if (sent := self._sent.get((key,))) is not None:
+            t0 = self._evidence.tables["ops"]["t0"].to_numpy()[sent["op_id"].to_numpy()]
+            found = int(columns(sent, "offset")[0][t0 > since].min(initial=found))
+        if (puts := self._puts.get((key,))) is not None:  # of which no offset is told
+            found = min(found, int((columns(puts, "t0")[0] <= since).sum()))
+        return found
+
+    @property
+    def _has_wrong_clocks(self) -> bool:
+        faults = self._evidence.faults
+        return any(fault.shifts_clock and fault.may_have_bitten for fault in faults)
+
+    def _by_size(self, key: str, told: Mapping[str, str]) -> int:
+        """The last batch from which on some replica has as much as is to be kept."""
+        kept = int(next((told[name] for name in _SIZES if name in told), "-1"))
+        batches = self._batches.get((key,))
+        if kept == 0:
+            return ANYWHERE
+        if kept < 0 or batches is None:
+            return 0
+        found = 0
+        for replica in split(batches, "node").values():
+            base, size = columns(replica, "base_offset", "size")
+            order = np.argsort(base, kind="stable")
+            left = np.cumsum(size[order][::-1])[::-1]
+            found = max(found, int(base[order][left >= kept].max(initial=0)))
+        return found
+
+
+def _of(ops: pa.Table, f: str, may_be_done: pa.ChunkedArray) -> pa.Table:
+    return ops.filter(pc.and_(pc.equal(ops["f"], f), may_be_done))

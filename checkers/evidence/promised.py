@@ -1,0 +1,211 @@
+"""What was promised: by how the cluster was set up, and by what was asked of it meanwhile.
+
+The settings and the load of `run.json` say what was asked for before anything ran; requests of
+clients and operators (ops, faults) say what was asked for later, and when. The metadata log of the
+cluster that is judged is no source of this: whatever a controller writes there by itself promises
+nobody less. From the moment at which a request is sent it may be in force; once it was acknowledged
+nothing older is any more. One of which nobody knows may be in force from then on, for ever.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.array_types import Ints
+from checkers.evidence.faults import FaultFact
+from checkers.history.asked_topics import (
+    CONFIG_OF_A_TOPIC,
+    CONFIG_OF_ALL_BROKERS,
+    MIN_ISR,
+    TopicShape,
+    asked_shape,
+)
+from checkers.history.sealed_run import RunInfo
+
+UNCLEAN = "unclean.leader.election.enable"
+CREATE, DELETE = "create-topic", "delete-topic"
+INTERNAL = "__"  # the names of topics that brokers make for themselves begin so
+# The parameter of what an operator does who asks for a level of eligible.leader.replicas.version.
+_ELR_LEVEL = "level"
+_NEVER_NS = int(np.iinfo(np.int64).min)
+_USUAL_REPLICATION = 3
+_COMPACTED = ("__consumer_offsets", "__transaction_state")
+_POLICIES = ("cleanup.policy", "log.cleanup.policy")  # a topic's own, and the brokers'
+# What a topic of their own has for replicas, if they were told.
+_OWN_REPLICATION = {
+    "__consumer_offsets": "offsets.topic.replication.factor",
+    "__transaction_state": "transaction.state.log.replication.factor",
+    "__share_group_state": "share.coordinator.state.topic.replication.factor",
+}
+
+_Operation = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """What may have been in force over time: from each moment on one of `values`, in ns.
+
+    The first one is the beginning of time; moments rise.
+    """
+
+    since_ns: Ints
+    values: tuple[frozenset[int], ...]
+
+    @property
+    def lowest(self) -> int:
+        """The lowest that was ever asked for."""
+        return min(map(min, self.values))
+
+    @property
+    def last(self) -> frozenset[int]:
+        """What may be in force at the end."""
+        return self.values[-1]
+
+    def at_most(self, most: int) -> "InForce":
+        """The same where no value is higher than this."""
+        values = tuple(frozenset(min(one, most) for one in each) for each in self.values)
+        return InForce(since_ns=self.since_ns, values=values)
+
+    def between(self, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """By row, the lowest and the highest that may have been in force at any time from `begin`
+        to `end`."""
+        first = np.searchsorted(self.since_ns, begin, side="right") - 1
+        last = np.maximum(np.searchsorted(self.since_ns, end, side="right") - 1, first)
+        pairs, which = np.unique(np.stack([first, last], axis=1), axis=0, return_inverse=True)
+        spans = [frozenset().union(*self.values[a : b + 1]) for a, b in pairs.tolist()]
+        which = which.reshape(-1)
+        low, high = (np.array([choose(s) for s in spans], np.int64) for choose in (min, max))
+        return low[which], high[which]
+
+
+def topic_of(key: str) -> str:
+    """Of a partition as "topic-0"."""
+    return key.rpartition("-")[0]
+
+
+def always(value: int) -> InForce:
+    """One value, from the beginning to the end."""
+    return InForce(since_ns=np.array([_NEVER_NS], np.int64), values=(frozenset({value}),))
+
+
+class AskedFor:
+    """Of one run."""
+
+    def __init__(self, info: RunInfo, ops: pa.Table, faults: Sequence[FaultFact]) -> None:
+        self._info = info
+        names = [CREATE, DELETE, *CONFIG_OF_ALL_BROKERS, *CONFIG_OF_A_TOPIC]
+        chosen = ops.filter(pc.is_in(ops["f"], pa.array(names)))
+        rows: list[_Operation] = chosen.sort_by("invoke_index").to_pylist()
+        self._asked = [row for row in rows if row["outcome"] != "fail"]
+        self._levels = [
+            fault for fault in faults if _ELR_LEVEL in fault.params and fault.may_have_bitten
+        ]
+        self._of_all_brokers = _in_force(self._default_min_isr(), self.asked("set-min-isr"))
+
+    def asked(self, f: str, key: str | None = None) -> list[_Operation]:
+        """Requests that may have been done, in the order in which they were sent."""
+        return [row for row in self._asked if row["f"] == f and key in (None, row["key"])]
+
+    # --- topics ---
+
+    def shape(self, topic: str) -> TopicShape | None:
+        """As what a client asks for a topic of this name; None where that is not known."""
+        return None if topic.startswith(INTERNAL) else asked_shape(self._info.load, topic)
+
+    def asked_replication(self, topic: str) -> int | None:
+        """How many replicas each partition of a topic is to have; None where nobody said."""
+        shape, settings = self.shape(topic), self._info.settings
+        if shape is not None:
+            return shape.replication
+        said = settings.get(_OWN_REPLICATION.get(topic, ""), settings.get("replication"))
+        return None if said is None else int(said)
+
+    def replication(self, topic: str) -> int:
+        """The same; where nobody said, as is usual."""
+        return self.asked_replication(topic) or _USUAL_REPLICATION
+
+    # --- configurations ---
+
+    def min_isr(self, topic: str) -> InForce:
+        """The effective min.insync.replicas: never more than a partition is to have replicas."""
+        own = self._own(topic, MIN_ISR)
+        found = self._of_all_brokers if own is None else always(int(own))
+        return found.at_most(self.replication(topic))
+
+    @property
+    def min_isr_of_all_brokers(self) -> InForce:
+        """That of topics which do not say themselves, whatever they have for replicas."""
+        return self._of_all_brokers
+
+    def unclean(self, topic: str) -> bool:
+        """Whether any replica may be elected when no eligible one is there."""
+        settings = self._info.settings
+        usual = settings.get("unclean", settings.get(UNCLEAN, "off"))
+        return (self._own(topic, UNCLEAN) or usual) in ("on", "true")
+
+    def told(self, topic: str) -> Mapping[str, str]:
+        """What the brokers were set to, and what was asked for as the topic's own."""
+        shape, load = self.shape(topic), self._info.load
+        if topic.startswith(INTERNAL):
+            return self._info.settings
+        configs = load.get("configs", {}) if shape is None else shape.configs
+        return {**self._info.settings, **configs}
+
+    def is_compacted(self, topic: str) -> bool:
+        """Whether it is to be: then each replica drops records for itself."""
+        told = self.told(topic)
+        policy = next((told[name] for name in _POLICIES if name in told), "")
+        return topic in _COMPACTED or "compact" in policy
+
+    def configs_of(self, topic: str) -> Iterator[tuple[str, str]]:
+        """Names and values that were asked for after it was created."""
+        for f, name in CONFIG_OF_A_TOPIC.items():
+            yield from ((name, str(row["value"])) for row in self.asked(f, topic))
+
+    # --- features ---
+
+    @property
+    def elr_levels(self) -> InForce | None:
+        """The level of eligible.leader.replicas.version; None where nobody said."""
+        word = self._info.settings.get("elr")
+        if word is None:
+            return None
+        asked = [
+            {
+                "value": int(fault.params[_ELR_LEVEL]),
+                "t0": fault.t_start,
+                "t1": fault.t_bit,
+                "outcome": "ok" if fault.bit else "info",
+            }
+            for fault in self._levels
+        ]
+        return _in_force(int(word == "on"), asked)
+
+    def _own(self, topic: str, name: str) -> str | None:
+        shape = self.shape(topic)
+        return None if shape is None else shape.configs.get(name)
+
+    def _default_min_isr(self) -> int:
+        settings = self._info.settings
+        return int(settings.get("min_isr", settings.get(MIN_ISR, 1)))
+
+
+def _in_force(usual: int, asked: Sequence[Mapping[str, Any]]) -> InForce:
+    """From requests for a value, of which any that overlap may be done in either order."""
+    moments = [(row["t0"], 0, row) for row in asked]
+    moments += [(row["t1"], 1, row) for row in asked if row["outcome"] == "ok"]
+    moments.sort(key=lambda moment: moment[:2])
+    since, values = [_NEVER_NS], [frozenset({usual})]
+    may: list[Mapping[str, Any]] = [{"value": usual, "t1": _NEVER_NS, "outcome": "ok"}]
+    for now, is_answer, row in moments:
+        if is_answer:  # what was over before this had begun holds no more
+            may = [one for one in may if one["outcome"] != "ok" or one["t1"] >= row["t0"]]
+        else:
+            may.append(row)
+        since.append(now)
+        values.append(frozenset(int(one["value"]) for one in may))
+    return InForce(since_ns=np.array(since, np.int64), values=tuple(values))

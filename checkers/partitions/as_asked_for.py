@@ -1,0 +1,300 @@
+"""Does the metadata log say what was asked for, and nothing else: topics, configurations, features?
+
+Asked for is what the plan says and what clients and operators requested (`evidence.promised`).
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from checkers.check import check, of_brokers
+from checkers.conclusion import Violation, conclude, unread
+from checkers.counted import counted
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.image import BROKER, FEATURE, TOPIC, MadeTopic, Partition, Setting, Timeline
+from checkers.evidence.metadata_replay import ELR_FEATURE
+from checkers.evidence.planned import Kind
+from checkers.evidence.promised import CREATE, DELETE, INTERNAL, UNCLEAN, AskedFor, topic_of
+from checkers.history.asked_topics import CONFIG_OF_ALL_BROKERS, MIN_ISR
+from checkers.partitions.leaders import NEED, names
+from checkers.verdict import CheckResult
+
+_NEED = f"{NEED}, and what clients asked for"
+_ALGORITHM = "replay of the committed metadata log against the plan and clients' requests"
+_RESTS_ON = (Kind.METADATA_LOGS, Kind.OPERATIONS)
+_METRICS = 16  # a resource type
+_CLUSTER = (BROKER, "", MIN_ISR)
+# What brokers ask for of topics that they make for themselves; None: whatever they were set to.
+_OF_INTERNAL_TOPICS: Mapping[str, str | None] = {
+    "cleanup.policy": None,
+    "compression.type": None,
+    "segment.bytes": None,
+    "retention.ms": "-1",
+    MIN_ISR: None,
+    UNCLEAN: "false",
+}
+
+
+@check(
+    "topics-as-asked-for",
+    applies=of_brokers,
+    source="KIP-500: a controller creates and deletes what it is asked to",
+    rests_on=_RESTS_ON,
+)
+def topics_as_asked_for(evidence: Evidence) -> CheckResult:
+    """Every topic of the metadata log was asked for, and has as many partitions and replicas as
+    were asked for; none is deleted unasked.
+
+    Topics that brokers make for themselves have as many replicas as the brokers were told. In a log
+    that begins with a snapshot those are looked at that are in it, or come later. Needs: ops,
+    log_records.
+    """
+    found, promised = evidence.timeline, evidence.promised
+    if found is None:
+        return unread("topics", _NEED)
+    violations = [
+        *_unasked(promised, found),
+        *(each for made in found.made for each in _shape_of(promised, found, made)),
+        *_fewer_replicas(promised, found),
+    ]
+    return conclude(
+        looked_at=len(found.made),
+        unit="topics",
+        violations=violations,
+        needs=_NEED,
+        holds="each was asked for, and is as it was asked for",
+        algorithm=_ALGORITHM,
+        nothing="no topic was made" if not promised.asked(CREATE) else "",
+    )
+
+
+def _unasked(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
+    for done, f, records in (
+        ("created", CREATE, found.topics),
+        ("deleted", DELETE, found.removed),
+    ):
+        for name, offsets in records.items():
+            asked = len(promised.asked(f, name))
+            if len(offsets) > asked and not (name.startswith(INTERNAL) and f == CREATE):
+                text = f"topic {name} was {done} at offset {offsets[asked]}, and "
+                text += f"clients asked for that {counted(asked, 'time')}" if asked else ""
+                text += "" if asked else "no client had asked for that"
+                yield Violation(text, [{"what": done, "key": name, "offset": offsets[asked]}])
+
+
+def _shape_of(promised: AskedFor, found: Timeline, made: MadeTopic) -> Iterator[Violation]:
+    """What a topic was made with, by its first records."""
+    shape, first = promised.shape(made.name), _first_of(found, made)
+    numbers = sorted(int(one.key.rpartition("-")[2]) for one in first)
+    wanted = list(range(shape.partitions)) if shape else list(range(max(1, len(numbers))))
+    if numbers != wanted:
+        text = f"topic {made.name} was asked for with {counted(len(wanted), 'partition')}, and has "
+        text += f"those of the numbers [{names(tuple(numbers))}]" if numbers else "none"
+        yield Violation(text, [{"what": "Topic", "key": made.name, "offset": made.offset}])
+
+
+def _first_of(found: Timeline, made: MadeTopic) -> list[Partition]:
+    """The partitions of a topic as they were made, or as a snapshot has them."""
+    return [
+        change.after
+        for batch in found.batches
+        for change in batch.changes
+        if change.before is None and change.after and change.after.topic_id == made.id
+    ]
+
+
+def _fewer_replicas(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
+    """The first change of each partition that leaves it fewer than were asked for."""
+    told: set[str] = set()
+    for batch in found.batches:
+        for change in batch.changes:
+            after = change.after
+            if after is None or after.key in told:
+                continue
+            wanted = promised.asked_replication(topic_of(after.key))
+            if wanted is not None and len(set(after.replicas)) < wanted:
+                told.add(after.key)
+                text = f"{after.key} was asked for with {counted(wanted, 'replica')}, and has "
+                text += f"those on [{names(after.replicas)}]"
+                yield Violation(
+                    text, [{"what": "replicas", "key": after.key, "offset": change.offset}]
+                )
+
+
+# --- configurations ---
+
+
+@check(
+    "configs-as-asked-for",
+    applies=of_brokers,
+    source="KIP-226, KIP-339: configurations are what clients set",
+    rests_on=_RESTS_ON,
+)
+def configs_as_asked_for(evidence: Evidence) -> CheckResult:
+    """What the metadata log says of the configurations of topics and of brokers was asked for, as
+    often as it changes, and what was acknowledged is there.
+
+    Brokers ask for what topics have that they make for themselves; and with eligible leader
+    replicas a controller writes a min.insync.replicas of all brokers, which is what they were set
+    to, and takes away those of single ones (KIP-966, KAFKA-16540). What clients set of client
+    metrics other checks look at. Needs: ops, log_records.
+    """
+    found, promised = evidence.timeline, evidence.promised
+    if found is None:
+        return unread("configurations", _NEED)
+    chosen = [one for one in found.settings if one.of[0] in (TOPIC, BROKER)]
+    others = [one for one in found.settings if one.of[0] not in (TOPIC, BROKER, FEATURE, _METRICS)]
+    wanted = [made for made in found.made if promised.shape(made.name) is not None]
+    violations = [
+        *(_unasked_setting(one) for one in others),
+        *(_unasked_setting(one) for one in chosen if not _was_asked(promised, one)),
+        *_too_often(promised, chosen),
+        *(each for made in wanted for each in _forgotten(promised, found, made)),
+        *_not_in_force(promised, found),
+    ]
+    return conclude(
+        looked_at=len(chosen) + len(others) + len(wanted),
+        unit="configurations and topics",
+        violations=violations,
+        needs=_NEED,
+        holds="all was asked for, and is there",
+        algorithm=_ALGORITHM,
+        nothing="nothing was configured",
+    )
+
+
+def _was_asked(promised: AskedFor, one: Setting) -> bool:
+    kind, resource, name = one.of
+    if one.value is None:
+        return kind == BROKER and bool(resource) and name == MIN_ISR
+    if kind == BROKER:
+        return one.of == _CLUSTER and one.value in map(str, _ever(promised))
+    if resource.startswith(INTERNAL) and name in _OF_INTERNAL_TOPICS:
+        wanted = _OF_INTERNAL_TOPICS[name]
+        return wanted is None or wanted == one.value
+    shape = promised.shape(resource)
+    asked = set(shape.configs.items()) if shape else set()
+    return (name, one.value) in asked | set(promised.configs_of(resource))
+
+
+def _ever(promised: AskedFor) -> frozenset[int]:
+    """Of all brokers' min.insync.replicas: what they were set to, and all that was asked for."""
+    found = promised.min_isr_of_all_brokers.values
+    return frozenset[int]().union(*found)
+
+
+def _unasked_setting(one: Setting) -> Violation:
+    what = _named(one.of)
+    told = "is taken away" if one.value is None else f"is set to {one.value}"
+    text = f"{what} {told} at offset {one.offset}, and nobody had asked for that"
+    return Violation(text, [{"what": what, "value": one.value, "offset": one.offset}])
+
+
+def _named(of: tuple[int, str, str]) -> str:
+    kind, resource, name = of
+    owner = {
+        TOPIC: f"topic {resource}",
+        BROKER: f"broker {resource}" if resource else "all brokers",
+    }
+    return f"{name} of {owner.get(kind, f'resource {resource} of type {kind}')}"
+
+
+def _too_often(promised: AskedFor, chosen: Sequence[Setting]) -> Iterator[Violation]:
+    """Changes of the brokers' min ISR to a value beyond those that clients asked for."""
+    asked = Counter(str(row["value"]) for f in CONFIG_OF_ALL_BROKERS for row in promised.asked(f))
+    usual = {str(value) for value in promised.min_isr_of_all_brokers.values[0]}
+    before = next(iter(usual))
+    for one in chosen:
+        if one.of == _CLUSTER and one.value is not None and one.value != before:
+            before = one.value
+            asked[one.value] -= 1
+            if asked[one.value] < 0 and one.value in map(str, _ever(promised)):
+                yield _unasked_setting(one)
+                return
+
+
+def _forgotten(promised: AskedFor, found: Timeline, made: MadeTopic) -> Iterator[Violation]:
+    """What a topic was asked for with, and was made without: it is set in the same batch."""
+    shape, batches = promised.shape(made.name), found.log.batches
+    assert shape is not None
+    own = bisect_left(batches, made.offset, key=lambda batch: batch.last)
+    last = batches[own].last if made.offset >= found.start else found.start
+    written = {
+        (one.of[2], one.value)
+        for one in found.settings
+        if one.of[:2] == (TOPIC, made.name) and made.offset <= one.offset <= last
+    }
+    for name, value in sorted(set(shape.configs.items()) - written):
+        text = f"topic {made.name} was asked for with {name}={value}, and was made without"
+        yield Violation(text, [{"what": "Topic", "key": made.name, "offset": made.offset}])
+
+
+def _not_in_force(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
+    """All brokers' min ISR at the end, where something else was acknowledged last."""
+    of_all = promised.min_isr_of_all_brokers
+    may = {str(value) for value in of_all.last}
+    has = found.configs.get(_CLUSTER, str(min(of_all.values[0])))
+    if has not in may:
+        text = f"{_named(_CLUSTER)} is {has} at the end, and what was acknowledged last is "
+        yield Violation(f"{text}{' or '.join(sorted(may))}", [{"what": _named(_CLUSTER)}])
+
+
+# --- features ---
+
+
+@check(
+    "features-as-asked-for",
+    applies=of_brokers,
+    source="KIP-584: features are finalized as operators ask",
+    rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
+)
+def features_as_asked_for(evidence: Evidence) -> CheckResult:
+    """The levels of features are those with which the cluster was formatted, until an operator asks
+    for others; and eligible leader replicas are on or off as was asked for.
+
+    All that a format says stands in the metadata log before the first broker registers. Needs:
+    log_records, faults.
+    """
+    found, levels = evidence.timeline, evidence.promised.elr_levels
+    if found is None:
+        return unread("levels of features", _NEED)
+    chosen = [one for one in found.settings if one.of[0] == FEATURE]
+    registered = min(
+        (offset for batch in found.batches for offset, _, _ in batch.broker_records), default=0
+    )
+    violations: list[Violation] = []
+    level, is_set = 0, False
+    for one in chosen:
+        is_late = not one.is_state and one.offset > registered
+        if one.of[2] != ELR_FEATURE:
+            violations += [_unasked_level(one)] if is_late else []
+            continue
+        if levels is not None and not _may_be(one, level, is_late=is_late, levels=levels.values):
+            violations.append(_unasked_level(one))
+        level, is_set = int(one.value or 0), True
+    if levels is not None and level not in levels.last and not violations:
+        may = " or ".join(map(str, sorted(levels.last)))
+        text = f"{ELR_FEATURE} is {level if is_set else 'not set'} at the end, and level {may} was "
+        violations.append(Violation(f"{text}asked for", [{"what": ELR_FEATURE, "value": level}]))
+    return conclude(
+        looked_at=len(chosen) + (levels is not None),
+        unit="levels of features",
+        violations=violations,
+        needs=_NEED,
+        holds="each is as was asked for",
+        algorithm=_ALGORITHM,
+    )
+
+
+def _may_be(one: Setting, before: int, *, is_late: bool, levels: Sequence[frozenset[int]]) -> bool:
+    """As it was formatted, or, later, as somebody asked for meanwhile."""
+    level = int(one.value or 0)
+    if not is_late and not one.is_state:
+        return level in levels[0]
+    return level == before or level in frozenset[int]().union(*levels)
+
+
+def _unasked_level(one: Setting) -> Violation:
+    text = f"{one.of[2]} is finalized at level {one.value} at offset {one.offset}, and nobody had "
+    text += "asked for that"
+    return Violation(text, [{"what": one.of[2], "value": one.value, "offset": one.offset}])

@@ -1,0 +1,169 @@
+"""What a broker that stops in good order leaves as high watermarks: not less than it knew."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.array_types import Ints
+from checkers.check import check, of_partition_logs
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.left_disks import is_damaged_by_fault, stopped_in_good_order
+from checkers.evidence.lives import NodeEvent, witness
+from checkers.evidence.partition_logs import columns, split
+from checkers.evidence.planned import Kind
+from checkers.partitions.held import NEED, ReplicaRow, replicas_by_key
+from checkers.verdict import CheckResult, EventValue
+
+_NEED = f"{NEED}, and what clients sent"
+_MARKS = ("p.role", "p.hwm", "p.truncate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """How far a broker knew a partition to be committed, and by what."""
+
+    mark: int
+    shown: Mapping[str, EventValue]
+
+
+@check(
+    "high-watermarks-are-saved",
+    applies=of_partition_logs,
+    source="ReplicaManager.shutdown: checkpointHighWatermarks",
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.PARTITION_LOGS),
+)
+def high_watermarks_are_saved(evidence: Evidence) -> CheckResult:
+    """A broker that stopped in good order leaves, of each replica, a high watermark that is not
+    below what its last process knew to be committed.
+
+    Needs: replicas, replica_batches, replica_spans, ops, spans.
+
+    What it traced last of its own; what it acknowledged to acks=all itself; and of any replica: who
+    holds a record that was sent when an earlier one of the same leader was acknowledged was told
+    with it that the earlier one is committed. A checkpoint that names no high watermark is one
+    of 0. Nothing is said of a disk of which a fault damages synced bytes.
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    began = {node: _last_began(evidence, node) for node in evidence.brokers}
+    traced = evidence.once(_traced)
+    sent = split(_sent(evidence), "key")
+    batches = split(evidence.tables["replica_batches"], "node", "directory", "key")
+    for key, rows in sorted(evidence.once(replicas_by_key).items()):
+        for row in rows:
+            node = row["node"]
+            since = began.get(node)
+            if since is None or not _may_be_judged(evidence, node):
+                continue
+            log = batches.get((node, row["directory"], key))
+            known = [
+                *filter(None, [traced.get((node, row["topic_id"], key.rpartition("-")[2]))]),
+                *_told(evidence, row, log, sent.get((key,)), since),
+            ]
+            if known:
+                looked_at += 1
+                most = max(known, key=lambda each: each.mark)
+                violations += _below(row, most)
+    return conclude(
+        looked_at=looked_at,
+        unit="replicas of which something was committed",
+        violations=violations,
+        needs=_NEED,
+        holds="each has as high a watermark in its broker's checkpoint",
+        algorithm="what brokers acknowledged, traced and were told, against their checkpoints",
+        nothing="no broker stopped in good order that had committed anything",
+    )
+
+
+def _may_be_judged(evidence: Evidence, node: int) -> bool:
+    return stopped_in_good_order(evidence, node) and not is_damaged_by_fault(evidence, node)
+
+
+def _last_began(evidence: Evidence, node: int) -> int | None:
+    """By when the last process of a node had begun, in ns; None: nobody knows."""
+    mine = [life.processes[-1].first_ns for life in evidence.lives if life.node == node]
+    if mine:
+        return max(mine)
+    if any(int(end["node"]) == node for end in evidence.info.unasked_ends):
+        return None
+    ended = [f for f in evidence.faults if node in f.nodes and (f.ends_process or f.degrades)]
+    return max((fault.over_ns for fault in ended), default=0)
+
+
+def _traced(evidence: Evidence) -> dict[tuple[int, object, str], _Known]:
+    """By node, topic id and index, the high watermark that its last process told of last."""
+    found: dict[tuple[int, object, str], _Known] = {}
+    last = {life.node: life.processes[-1] for life in evidence.lives}
+    for process in last.values():
+        newest: dict[tuple[object, str], NodeEvent] = {}
+        for line in process.events(*_MARKS):
+            newest[line.more.get("topic"), str(line.more.get("index"))] = line
+        for (topic, index), line in newest.items():
+            mark = line.hwm if line.event != "p.truncate" else min(line.hwm, line.log_end)
+            if mark > 0:
+                shown = witness(line, "told of its high watermark")
+                found[process.node, topic, index] = _Known(mark=mark, shown=shown)
+    return found
+
+
+def _sent(evidence: Evidence) -> pa.Table:
+    """The acknowledged spans with `node`, `t0` and `t1` of their operations."""
+    spans = evidence.acknowledged
+    ops = evidence.tables["ops"].take(spans["op_id"])
+    for name in ("node", "t0", "t1"):
+        spans = spans.append_column(name, ops[name])
+    return spans
+
+
+def _told(
+    evidence: Evidence, row: ReplicaRow, log: pa.Table | None, sent: pa.Table | None, since: int
+) -> Iterator[_Known]:
+    """By what clients were told of records of the replica's last leader epoch, since a moment."""
+    held = evidence.partition_logs.get((row["node"], row["key"]))
+    if log is None or sent is None or held is None:
+        return
+    epoch, base = columns(log.filter(log["crc_ok"]), "epoch", "base_offset")
+    offset, value, records, node, t0, t1 = columns(
+        sent, "offset", "value", "records", "node", "t0", "t1"
+    )
+    start = int(base[epoch == epoch[-1]][0]) if len(base) else 0
+    mine = (offset >= start) & held.holds(offset, value, records)
+    end = offset + records
+    own = mine & (node == row["node"]) & (t0 > since)
+    if own.any():
+        at = int(np.flatnonzero(own)[end[own].argmax()])
+        yield _Known(mark=int(end[at]), shown=_span(sent, at, "it acknowledged this itself"))
+    mark, at = _acknowledged_before(t0[mine], t1[mine], end[mine], since)
+    if mark > 0:
+        shown = _span(sent, int(np.flatnonzero(mine)[at]), "holds this, sent when more was known")
+        yield _Known(mark=mark, shown=shown)
+
+
+def _acknowledged_before(t0: Ints, t1: Ints, end: Ints, since: int) -> tuple[int, int]:
+    """Of spans sent after a moment, the highest end that was acknowledged before one of them was
+    sent, and which one that is; 0 if nothing was."""
+    order = np.argsort(t1, kind="stable")
+    highest = np.append(0, np.maximum.accumulate(end[order]))
+    before = highest[np.searchsorted(t1[order], t0, side="left")]
+    before[t0 <= since] = 0
+    return (int(before.max()), int(before.argmax())) if len(before) else (0, 0)
+
+
+def _below(row: ReplicaRow, known: _Known) -> Iterator[Violation]:
+    saved = row["high_watermark"]
+    if saved is not None and saved >= known.mark:
+        return
+    what = "names no high watermark" if saved is None else f"says {saved}"
+    text = f"{row['key']}: node {row['node']} stopped in good order and knew that all below "
+    text += f"{known.mark} is committed; its checkpoint {what}"
+    names = ("node", "key", "high_watermark", "log_end")
+    yield Violation(text, [known.shown, {"what": "left", **{name: row[name] for name in names}}])
+
+
+def _span(sent: pa.Table, at: int, what: str) -> dict[str, EventValue]:
+    names = ["op_id", "key", "offset", "records", "node", "t0", "t1"]
+    row: dict[str, EventValue] = sent.select(names).slice(at, 1).to_pylist()[0]
+    return {"what": what, "t_ns": row.pop("t0"), "t1_ns": row.pop("t1"), **row}

@@ -1,0 +1,178 @@
+"""What nodes left on their disks is theirs, is there, and can be read: the metadata log, the
+snapshots and small files beside it, of any target."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow.compute as pc
+
+from checkers.check import check, everywhere
+from checkers.conclusion import Violation, conclude
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.left_disks import (
+    About,
+    Note,
+    is_damaged_by_fault,
+    may_be_left,
+    notes_of,
+)
+from checkers.evidence.planned import Kind
+from checkers.verdict import CheckResult, EventValue
+
+_NEED = "the nodes' disks"
+_OF_THE_LOG = (About.LOG, About.HOLES, About.EPOCHS)
+
+_Row = dict[str, Any]  # of DISKS
+
+
+@check(
+    "disks-name-their-nodes",
+    applies=everywhere,
+    source="KIP-631, KIP-858: meta.properties",
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+)
+def disks_name_their_nodes(evidence: Evidence) -> CheckResult:
+    """Each log directory of a node has a meta.properties that can be read and names that node.
+
+    Needs: disks.
+
+    It is written when the directory is formatted, synced before it has its name, and never changed
+    by a power cut. Nothing is said of a disk of which a fault damages synced bytes.
+    """
+    looked_at, violations = _noted(evidence, About.IDENTITY)
+    return conclude(
+        looked_at=looked_at,
+        unit="disks",
+        violations=violations,
+        needs=_NEED,
+        holds="each names its node",
+        algorithm="what the reader noted of meta.properties",
+    )
+
+
+@check(
+    "quorum-state-is-kept",
+    applies=everywhere,
+    source="KIP-595: durable before visible; Raft thesis 3.8",
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+)
+def quorum_state_is_kept(evidence: Evidence) -> CheckResult:
+    """The quorum-state of a node that was in an epoch is on its disk, and can be read.
+
+    Needs: disks, log_batches.
+
+    A node was in an epoch if its log has a batch of it, or its trace on that disk says so. The file
+    is synced before anybody hears of the epoch or the vote, and takes its name in one step: no
+    power cut leaves none, nor a damaged one. Nothing is said of a disk of which a fault damages
+    synced bytes.
+    """
+    looked_at, violations = _noted(evidence, About.ELECTIONS)
+    seen = evidence.once(_epochs_seen)
+    for row in _disks(evidence):
+        at = seen.get((row["node"], row["directory"]), 0)
+        is_noted = any(note.about is About.ELECTIONS for note in notes_of(row["problem"]))
+        if row["epoch"] is None and at > 0 and not is_noted:
+            text = f"node {row['node']} was in epoch {at}, and its disk has no quorum-state"
+            violations.append(Violation(text, [_shown(row, "has none")]))
+    return conclude(
+        looked_at=looked_at,
+        unit="disks",
+        violations=violations,
+        needs=_NEED,
+        holds="each knows the epoch that its node was in",
+        algorithm="epochs of logs and traces, against whether a quorum-state is there",
+    )
+
+
+def _epochs_seen(evidence: Evidence) -> dict[tuple[int, str], int]:
+    """By node and directory, the highest epoch of its log or its trace."""
+    found: dict[tuple[int, str], int] = {}
+    batches = evidence.tables["log_batches"]
+    stored = batches.filter(batches["crc_ok"]).group_by(["node", "directory"])
+    for row in stored.aggregate([("epoch", "max")]).to_pylist():
+        found[row["node"], row["directory"]] = row["epoch_max"]
+    for life in evidence.lives:
+        rows = life.rows("q.state")
+        highest = int(evidence.traces.column("epoch")[rows].max()) if len(rows) else 0
+        key = (life.node, life.directory)
+        found[key] = max(found.get(key, 0), highest)
+    return found
+
+
+@check(
+    "metadata-disks-are-intact",
+    applies=everywhere,
+    source="KIP-98: CRC of batches; KIP-101; KIP-630",
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+)
+def metadata_disks_are_intact(evidence: Evidence) -> CheckResult:
+    """What a disk holds of the metadata log can be read: no batch and no snapshot is damaged, no
+    offset is missing, and the leader-epoch-checkpoint says of no epoch what the log denies.
+
+    Needs: disks, log_batches.
+
+    A power cut leaves damage behind what was synced, and the next process cuts that off: it is
+    allowed on the disk of a node that did not come back, and half a batch at the end of a log whose
+    node did not stop in good order. Nothing is said of a disk of which a fault damages synced
+    bytes.
+    """
+    looked_at = 0
+    violations: list[Violation] = []
+    damaged = evidence.once(_damaged_batches)
+    for row in _disks(evidence):
+        looked_at += 1
+        notes = [note for note in notes_of(row["problem"]) if note.about in _OF_THE_LOG]
+        if not any(note.about is About.LOG for note in notes):
+            notes += damaged.get(row["node"], [])
+        violations += [
+            _violation(row, note) for note in notes if not may_be_left(evidence, row["node"], note)
+        ]
+    return conclude(
+        looked_at=looked_at,
+        unit="disks",
+        violations=violations,
+        needs=_NEED,
+        holds="all that is there can be read",
+        algorithm="what the reader noted of logs, snapshots and leader-epoch-checkpoints",
+    )
+
+
+def _damaged_batches(evidence: Evidence) -> dict[int, list[Note]]:
+    """By node, the first batch of its log whose CRC is wrong."""
+    batches = evidence.tables["log_batches"]
+    wrong = batches.filter(pc.invert(batches["crc_ok"])).select(
+        ["node", "segment", "position", "base_offset"]
+    )
+    found: dict[int, list[Note]] = {}
+    for row in wrong.to_pylist():
+        text = f"{row['segment']} position {row['position']} (offset {row['base_offset']}): "
+        found.setdefault(row["node"], [Note(about=About.LOG, text=f"{text}wrong CRC")])
+    return found
+
+
+def _noted(evidence: Evidence, about: About) -> tuple[int, list[Violation]]:
+    """How many disks there are, and what was noted of that part of each, unless a fault damages
+    synced bytes of it."""
+    rows = list(_disks(evidence))
+    return len(rows), [
+        _violation(row, note)
+        for row in rows
+        for note in notes_of(row["problem"])
+        if note.about is about
+    ]
+
+
+def _disks(evidence: Evidence) -> Iterator[_Row]:
+    """Those of which no fault damages synced bytes, and that hold a metadata log."""
+    for row in evidence.tables["disks"].to_pylist():
+        if row["log_end"] is not None and not is_damaged_by_fault(evidence, row["node"]):
+            yield row
+
+
+def _violation(row: _Row, note: Note) -> Violation:
+    return Violation(f"the disk of node {row['node']}: {note.text}", [_shown(row, "as it is")])
+
+
+def _shown(row: _Row, what: str) -> dict[str, EventValue]:
+    names = ("node", "directory", "epoch", "log_end", "problem")
+    return {"what": what, **{name: row[name] for name in names}}
