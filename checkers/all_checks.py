@@ -83,6 +83,7 @@ _MODULES = (
     "run.recovery",
     "run.change_answers",
     "run.calm",
+    "run.answered_at_once",
     "run.let_in",
     "run.late_answers",
     "run.silent_brokers",
