@@ -22,7 +22,7 @@ def _a_node(run: Altered, rng: random.Random, event: str) -> int:
     nodes = sorted({row["node"] for row in run.events(event)})
     if not nodes:
         raise NotHere(f"nobody traced {event}")
-    return rng.choice(nodes)
+    return int(rng.choice(nodes))
 
 
 @lie("brokers-trace-what-they-do", of=(_ROLL, _LRS))
@@ -167,8 +167,8 @@ def nobody_is_elected_any_more(run: Altered, rng: random.Random) -> None:
     run.erase_records(is_later)
 
 
-@lie("eligible-are-elected", of=("blackout-brokers", "power-off-brokers"), target=BOTH)
-def a_leader_goes_for_no_reason(run: Altered, rng: random.Random) -> None:
+@lie("eligible-are-elected", of=("partition-brokers", "power-off-brokers"), target=BOTH)
+def a_leader_goes_for_no_reason(run: Altered, _: random.Random) -> None:
     """Behind all else a partition has no leader any more, and its ISR is whole."""
     at = detail(_changes(run)[-1])
     last = max(row["offset"] for row in _changes(run))
@@ -176,7 +176,7 @@ def a_leader_goes_for_no_reason(run: Altered, rng: random.Random) -> None:
     if not free:
         raise NotHere("nothing behind the last change")
     said = {"partitionId": at["partitionId"], "topicId": at["topicId"], "leader": _NO_LEADER}
-    run.put_record(rng.choice(free), "PartitionChange", said)
+    run.put_record(free[0], "PartitionChange", said)
 
 
 @legal("eligible-are-elected", "last-known-leader-led", of=_LEADERLESS, target=BOTH)
@@ -271,8 +271,6 @@ def a_broker_leaves_the_elr_by_a_kill(run: Altered, _: random.Random) -> None:
 
 # --- how soon clients are answered ---
 
-_CALM = ("baseline", "partition-brokers")
-
 
 def _in_calm(run: Altered, rng: random.Random, **equal: object) -> Row:
     """An operation that was quick, 1.5 s behind the first success, and a second before the first
@@ -329,7 +327,7 @@ def an_operation_waits_while_the_leader_is_off(run: Altered, rng: random.Random)
     rng.choice(later)["t0"] = fault["t_bit"]
 
 
-@lie("answered-when-committed", of=("baseline", "partition-leader"))
+@lie("answered-when-committed", of=("baseline", "disk-loss"))
 def a_register_is_answered_by_a_time_out(run: Altered, rng: random.Random) -> None:
     """A write is answered a second after it was committed."""
     _in_calm(run, rng, f="write")["t1"] += _SECOND
@@ -341,7 +339,7 @@ def a_send_is_answered_by_a_time_out(run: Altered, rng: random.Random) -> None:
     _in_calm(run, rng, f="send")["t1"] += _SECOND
 
 
-@legal("answered-when-committed", of=("baseline", "partition-leader"))
+@legal("answered-when-committed", of=("baseline", "disk-loss"))
 def a_register_is_answered_a_little_late(run: Altered, rng: random.Random) -> None:
     """By a tenth of a second."""
     _in_calm(run, rng, f="write")["t1"] += _SECOND // 10
