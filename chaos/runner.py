@@ -124,7 +124,10 @@ class Runner:
             self._info = replace(self._info, pressure=self._machine.figures(inf))
 
     def _note_broken_invariant(self) -> None:
-        broken = self._cluster.broken_invariant if isinstance(self._cluster, Watched) else None
+        if not isinstance(self._cluster, Watched):
+            return
+        broken = self._cluster.broken_invariant
+        self._info = replace(self._info, looked_at=dict(self._cluster.looked_at))
         if broken is not None:
             self._info = replace(self._info, broken_invariant=asdict(broken))
 

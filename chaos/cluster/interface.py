@@ -273,6 +273,10 @@ class Watched(Protocol):
     def broken_invariant(self) -> BrokenInvariant | None:
         """The first."""
 
+    @property
+    def looked_at(self) -> Mapping[str, int]:
+        """By the name of each invariant, how often it had something to judge."""
+
 
 @runtime_checkable
 class Guarded(Protocol):

@@ -3,7 +3,7 @@ reads, A answers, P partitions, E eligible leader replicas, G groups.
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
 may accuse as well, since one wrong decision breaks more than one promise. What is planted where
-there are brokers stands in `in_brokers.py` and `in_replication.py`.
+there are brokers stands in `in_brokers.py`, `in_replication.py` and `in_answers.py`.
 """
 
 from chaos.mutations.in_brokers import IN_BROKERS
@@ -365,6 +365,24 @@ _CATALOGUE = (
         scenario="blackout",
         duration_s=21.0,
         tries=4,
+    ),
+    Mutation(
+        id="A-ACK-WRITTEN",
+        wrong="a change of configurations is acknowledged once it is decided, not once committed",
+        real="Raft thesis 3.5, left out",
+        checks=("acknowledged-writes-are-committed", "linearizable"),
+        scenario="partition-leader",
+        duration_s=12.0,
+        simulated=True,
+    ),
+    Mutation(
+        id="A-DENY-CONTROL",
+        wrong="an active controller says that it is none while a write of its is not committed",
+        real="any refusal that stands for 'not now'",
+        checks=("a-controller-does-not-deny-it",),
+        scenario="partition-leader",
+        duration_s=12.0,
+        simulated=True,
     ),
 )
 

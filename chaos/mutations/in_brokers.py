@@ -5,12 +5,13 @@ Six stories show them: of the last replica standing, where the ISR shrinks to on
 one loses its power; one in which it shrinks to one broker that is well; one in which it shrinks and
 grows again and again; one in which the controllers do not hear a broker; one in which the brokers
 are restarted, one after another; and one in which all are killed, and the last leader comes back
-last.
+last. `in_answers.py` has what is told and is not so.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 
+from chaos.mutations.in_answers import IN_ANSWERS
 from chaos.mutations.in_replication import IN_REPLICATION
 from chaos.mutations.mutation import Mutation
 from chaos.mutations.of_brokers import BROKER_MUTATIONS
@@ -161,4 +162,5 @@ IN_BROKERS = (
         simulated=True,
     ),
     *IN_REPLICATION,
+    *IN_ANSWERS,
 )

@@ -51,6 +51,7 @@ class RunInfo:
     # In a simulated run: the first thing that a look inside the nodes showed to be wrong, as
     # `invariant`, `what`, `node` and `t_ns`.
     broken_invariant: Mapping[str, str | int] | None = None
+    looked_at: Mapping[str, int] = field(default_factory=dict)  # by invariant, how often it judged
     workload: str = "register"  # what clients did: register, append, membership
     history: str = HistoryKind.REGISTERS  # by which checks apply
     # Commit of the program, versions, ids of the images that the cluster's containers ran.

@@ -72,6 +72,8 @@ KNOWN = {
     "A-CUT-SHORT": _by(1, 8.0),
     "A-LENIENT": _by(1, 8.0),
     "A-DONE-ANYWAY": _by(1, 21.0),
+    "A-ACK-WRITTEN": _by(1, 8.0),
+    "A-DENY-CONTROL": _by(1, 8.0),
     "P-HWM-MINISR": _by(1, 16.0),
     "P-HWM-COMMITTED": _by(1, 14.0),
     "P-HWM-DOWN": _by(1, 10.0),
@@ -100,6 +102,13 @@ KNOWN = {
     "E-CLEAN-UNSYNCED": _by(1, 8.0),
     "E-CLEAN-SEGMENT": _by(1, 8.0),
     "E-ELECTION-WIPE": _by(1, 10.0),
+    "A-ACK-EARLY": _by(1, 10.0),
+    "A-OUT-OF-RANGE": _by(1, 10.0),
+    "A-OUT-OF-ORDER": _by(1, 10.0),
+    "A-DENY-LEAD": _by(1, 16.0),
+    "A-TOLD-AHEAD": _by(1, 10.0),
+    "A-TOO-FEW": _by(1, 10.0),
+    "G-ACK-WRITTEN": _by(1, 10.0),
 }
 
 

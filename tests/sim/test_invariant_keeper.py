@@ -57,6 +57,18 @@ def test_a_bug_is_told_with_its_step_and_judged(tmp_path: Path) -> None:
     assert f"n{broken['node']}, life 1, step " in row["message"]
 
 
+def test_a_run_keeps_how_much_each_invariant_looked_at(tmp_path: Path) -> None:
+    words = ["run", "kill-leader", "--seed", "1", "--duration", "5"]
+    counted = []
+    for name in ("once", "again"):
+        assert main([*words, *LOAD, "--out", str(tmp_path / name)]) == 0
+        counted.append(read_run_info(tmp_path / name / "latest").looked_at)
+    first, again = counted
+    assert first == again
+    assert first["Q4-elected-by-a-majority"] >= 2, "two leaders, at least"
+    assert first["acknowledged-writes-are-committed"] > 100
+
+
 def test_of_nodes_whose_disks_lie_no_step_proves_anything() -> None:
     async def story() -> None:
         cluster = world.cluster(run_id="", nodes=1, target="node", keep=False, directory=None)

@@ -18,12 +18,17 @@ from chaos.selftest.trying import KEPT, row_of
 from tests.sim.known_seeds import KNOWN
 
 # A leader that believes what followers tell it: what the others hold is seen from inside.
-INSIDE_ONLY = {"P-DIVERGE-ACK"}
+INSIDE_ONLY = {
+    "P-DIVERGE-ACK",
+    # Answers that are not true, and of which nothing comes that is seen from outside.
+    *("A-DENY-CONTROL", "A-DENY-LEAD", "A-OUT-OF-ORDER", "A-OUT-OF-RANGE", "A-TOO-FEW"),
+}
 
 SIMULATED_ONLY = {
     *("Q-VOTE-UNFLUSHED", "Q-PREVOTE-GREEDY", "Q-EPOCH-MIX", "Q-PURGATORY"),
     *("V-NO-EPOCH-COMMIT", "V-TWO-PENDING", "V-NO-UNDO", "V-COMMIT-ONLY"),
     *("V-LAG", "V-BAD-ENDPOINT", "Q-HWM-DOWN", "V-TOLD-OLD"),
+    *("A-ACK-WRITTEN", "A-DENY-CONTROL"),
     *(one.id for one in IN_BROKERS),
 } - {"P-HWM-MINISR", "P-STALE-EPOCH", "P-TRUNC-HWM", "E-NO-DETECT"}
 

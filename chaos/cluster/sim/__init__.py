@@ -17,6 +17,7 @@
     surroundings.py      what it lives in
     process_deeds.py     what its turns ask for, done
     process_logs.py      the logs that it has open
+    overheard.py         what a node was asked, kept for who looks on
     known_frames.py      what nodes fetch from each other is not read again on its arrival
     sim_machine.py       a node's disk, clock and output over its lives
     sim_power_cuts.py    its power cuts, with evidence

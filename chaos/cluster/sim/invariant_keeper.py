@@ -3,6 +3,7 @@
 So the black-box checks get the whole run as well, and one can see whether they see it too.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from chaos.cluster.interface import BrokenInvariant, NodeId
@@ -10,9 +11,13 @@ from chaos.cluster.sim.drive import LOG_DIRECTORY, Drive
 from chaos.cluster.sim.durable import DurableState
 from chaos.cluster.sim.invariants import (
     BrokerWatch,
+    ControllerAnswers,
+    ControllerView,
     CoreView,
     InvariantViolated,
     LetIn,
+    Looked,
+    ReadClock,
     Watch,
     WatchedBroker,
     WatchedLife,
@@ -21,7 +26,7 @@ from chaos.cluster.sim.loop import VirtualLoop
 from node.broker.broker import Broker
 from node.combined_node import CombinedNode
 from node.controller_node import ControllerNode
-from node.ids import Offset, ReplicaKey
+from node.ids import ConnectionId, Offset, ReplicaKey
 from node.outbox import Output
 from node.server.recovered import Recovered
 from node.storage.log_directories import LogDirectories
@@ -33,17 +38,19 @@ class InvariantKeeper:
     def __init__(self, loop: VirtualLoop) -> None:
         self.broken: BrokenInvariant | None = None
         self.is_open = False
+        self.looked: Looked = Counter()  # how often each rule had something to judge
         self.loop = loop
+        self._lives: dict[int, int] = {}  # of controllers
         self._watch: Watch | None = None
         self._brokers: BrokerWatch | None = None
 
     def open(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int) -> None:
-        self._watch = Watch(voters, fetch_timeout_ms)
+        self._watch = Watch(voters, fetch_timeout_ms, self.looked)
         self._note_whether_open()
 
     def open_for_brokers(self, min_isr: int) -> None:
         """`min_isr`: of topics that do not say themselves."""
-        self._brokers = BrokerWatch(min_isr)
+        self._brokers = BrokerWatch(min_isr, self.looked)
         self._note_whether_open()
 
     def close(self) -> None:
@@ -59,6 +66,9 @@ class InvariantKeeper:
         self, post: "Post", found: Recovered, node: ControllerNode | CombinedNode, drive: Drive
     ) -> None:
         disk = DurableState(drive.files, LOG_DIRECTORY, found.log)
+        life = self._lives[found.key.id] = self._lives.get(found.key.id, 0) + 1
+        seen = ControllerView(node.core, found.log)
+        post.answers = ControllerAnswers(found.key.id, life, seen, self.looked)
         if self._brokers is not None:
             post.let_in = self._brokers.begin_controller(found.key.id)
         try:
@@ -69,13 +79,18 @@ class InvariantKeeper:
             self.tell(violated)
 
     def watch_broker(
-        self, post: "Post", found: Recovered, broker: Broker, held: LogDirectories
+        self,
+        post: "Post",
+        found: Recovered,
+        broker: Broker,
+        held: LogDirectories,
+        read_clock: ReadClock,
     ) -> None:
-        """`held`: the logs of its replicas."""
+        """`held`: the logs of its replicas. `read_clock`: its own monotonic clock, in ns."""
         try:
             if self._brokers is not None:
                 post.broker = WatchedBroker.begin(
-                    self._brokers, found.key.id, broker, found.log, held, self.now_ns()
+                    self._brokers, found.key.id, broker, found.log, held, self.now_ns(), read_clock
                 )
         except InvariantViolated as violated:
             self.tell(violated)
@@ -106,6 +121,7 @@ class Post:
         self.life: WatchedLife | None = None
         self.broker: WatchedBroker | None = None
         self.let_in: LetIn | None = None
+        self.answers: ControllerAnswers | None = None
         self._keeper = keeper
 
     def before_truncation(self, end: Offset) -> None:
@@ -115,6 +131,21 @@ class Post:
     def before_replacement(self) -> None:
         if self.life is not None:
             self.life.before_replacement()
+
+    def hear(self, connection: ConnectionId, request: object, mono_ns: int) -> None:
+        """What a step is about that was asked by others, at that time by the node's own clock;
+        None: nothing that can be read. Before `after_step`."""
+        if self.answers is not None:
+            self.answers.hear(connection, request)
+        if self.broker is not None:
+            self.broker.hear(connection, request, mono_ns)
+
+    def forget(self, connection: ConnectionId) -> None:
+        """Nobody waits for an answer there any more."""
+        if self.answers is not None:
+            self.answers.forget(connection)
+        if self.broker is not None:
+            self.broker.forget(connection)
 
     def after_sync(self) -> None:
         """Between two steps, by a flush that nobody waits for."""
@@ -133,5 +164,7 @@ class Post:
                 self.broker.after_step(outputs, at_ns)
             if self.let_in is not None:
                 self.let_in.after_step(outputs, at_ns)
+            if self.answers is not None:
+                self.answers.after_step(outputs, at_ns)
         except InvariantViolated as violated:
             self._keeper.tell(violated)

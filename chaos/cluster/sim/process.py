@@ -66,7 +66,7 @@ class SimProcess:
         self._id = NodeId(config.node_id)
         self._inbox: deque[Callable[[], None]] = deque()
         self._going = Going(self._id, around.life)
-        self._watched = WatchedNode(node, self._going)
+        self._watched = WatchedNode(node, self._going, around.ear, around.post)
         self._turns = Turns(self._watched, around.clock.now)
         self._attempts: list[ConnectAttempt] = []
         self._connections = Connections(

@@ -271,6 +271,10 @@ class SimCluster(OfTarget[OwnNode]):
     def broken_invariant(self) -> BrokenInvariant | None:
         return self._keeper.broken
 
+    @property
+    def looked_at(self) -> Mapping[str, int]:
+        return dict(sorted(self._keeper.looked.items()))
+
     async def trouble_disks(self, nodes: Sequence[NodeId], trouble: DiskTrouble) -> None:
         if trouble is DiskTrouble.LYING:
             self._keeper.close()

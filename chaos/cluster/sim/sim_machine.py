@@ -15,6 +15,7 @@ from chaos.cluster.sim.invariant_keeper import InvariantKeeper, Post
 from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
+from chaos.cluster.sim.overheard import Ear, Overheard
 from chaos.cluster.sim.process import SimProcess
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.sim_disk import SimDisk
@@ -231,7 +232,8 @@ class Machine:
         for line in start_lines(found):
             traces.add(line, self.clock.true())
         rng = random.Random(f"{self._site.seed}:node:{self.node}:{self._lives}")
-        node, replicas, post = self._node_on(config, found, rng, incarnation)
+        ear = Ear()
+        node, replicas, post = self._node_on(config, found, rng, incarnation, ear)
         return SimProcess(
             node=node,
             found=found,
@@ -245,6 +247,7 @@ class Machine:
                 drive=self.drive,
                 between=self._between,
                 post=post,
+                ear=ear,
                 watchdog=self._site.watchdog,
                 life=self._lives,
                 err=self._say,
@@ -258,10 +261,18 @@ class Machine:
         return replace(self._config, metadata_log_dir=home)
 
     def _node_on(
-        self, config: NodeConfig, found: Recovered, rng: random.Random, incarnation: UUID
+        self,
+        config: NodeConfig,
+        found: Recovered,
+        rng: random.Random,
+        incarnation: UUID,
+        ear: Ear,
     ) -> tuple[AnyNode, LogDirectories | None, Post]:
         """What goes on from the disk, with its replicas if it is a broker."""
-        role, framing, of_brokers = config.role, self._site.framing, self._site.broker_framing
+        role = config.role
+        framing, of_brokers = (
+            Overheard(ear, each) for each in (self._site.framing, self._site.broker_framing)
+        )
         keeper, post = self._site.keeper, self._site.keeper.post()
         if role is None:
             node = node_on(found, config, rng, incarnation, framing)
@@ -270,11 +281,11 @@ class Machine:
         held = recover_replicas(role, log_directories(config, found.meta, self._disks()))
         if not config.is_controller:
             broker = broker_on(found, held, config, role, rng, incarnation, of_brokers)
-            keeper.watch_broker(post, found, broker.core.role, held)
+            keeper.watch_broker(post, found, broker.core.role, held, self.clock.mono_ns)
             return broker, held, post
         both = combined_on(found, held, config, role, rng, incarnation, framing, of_brokers)
         keeper.watch_controller(post, found, both, self.drive)
-        keeper.watch_broker(post, found, both.core.role.broker, held)
+        keeper.watch_broker(post, found, both.core.role.broker, held, self.clock.mono_ns)
         return both, held, post
 
     def _fail(self, halted: StepHalted) -> StepError | MachineryError:

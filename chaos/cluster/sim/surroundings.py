@@ -8,6 +8,7 @@ from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.invariant_keeper import Post
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
+from chaos.cluster.sim.overheard import Ear
 from chaos.cluster.sim.sim_clock import NodeClock
 from chaos.cluster.sim.watchdog import Watchdog
 
@@ -34,6 +35,7 @@ class Surroundings:
     drive: Drive
     between: Between
     post: Post
+    ear: Ear
     watchdog: Watchdog
     life: int  # which one of the node's
     err: Callable[[str], None]  # stderr

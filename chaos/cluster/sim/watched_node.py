@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from chaos.cluster.sim.invariant_keeper import Post
+from chaos.cluster.sim.overheard import Ear
 from chaos.cluster.sim.watchdog import Going
 from node.effects import Effect
-from node.events import Event
+from node.events import ConnectionClosed, Event, FrameReceived
 from node.ids import Now
 from node.outbox import Output
 from node.server.recovered import AnyNode
@@ -15,9 +17,11 @@ class WatchedNode:
 
     outputs: Sequence[Output] = ()
 
-    def __init__(self, node: AnyNode, going: Going) -> None:
+    def __init__(self, node: AnyNode, going: Going, ear: Ear, post: Post) -> None:
         self._node = node
         self._going = going
+        self._ear = ear
+        self._post = post
 
     def start(self, now: Now) -> list[Effect]:
         self._going.number += 1
@@ -31,6 +35,10 @@ class WatchedNode:
         self._going.event = event
         outputs = self._node.decide(event, now)
         self.outputs = outputs
+        if type(event) is FrameReceived:
+            self._post.hear(event.connection, self._ear.take(), now.mono_ns)
+        elif type(event) is ConnectionClosed:
+            self._post.forget(event.connection)
         return self._node.encode(outputs)
 
     def next_deadline_ns(self) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import chaos.mutations
+from chaos.cluster.sim.invariants.answer_rules import ANSWER_RULES
 from chaos.mutations.catalogue import MUTATIONS
 from chaos.mutations.in_brokers import IN_BROKERS
 from chaos.mutations.of_brokers import BROKER_MUTATIONS
@@ -42,7 +43,7 @@ def test_each_has_named_checks_and_a_scenario(mutation: object) -> None:
 def test_the_checks_that_are_named_are_there() -> None:
     named = {check for mutation in MUTATIONS.values() for check in mutation.checks}
     named |= {check for mutation in BROKER_MUTATIONS.values() for check in mutation.checks}
-    assert named <= {check.id for check in CHECKS}
+    assert named <= {*(check.id for check in CHECKS), *ANSWER_RULES}
 
 
 def start(*words: str) -> "subprocess.CompletedProcess[str]":

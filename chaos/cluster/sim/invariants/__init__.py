@@ -65,6 +65,21 @@ and of brokers, who keep the replicas of partitions (KIP-966):
     E5    who registers after an unclean shutdown is in no ISR or ELR  committed_changes.py
     E6    who lacks what it had does not say that it ended in good order  committed_changes.py
 
+Answers are contracts: what is told, and what is refused, is judged in the step in which it leaves,
+by the request, the logs of all nodes and the metadata. The names of these rules, and what each
+promises, stand in `answer_rules.py`:
+
+    Produce, Fetch, ListOffsets, by the logs of all brokers        told_logs.py, sent_in_order.py
+    who leads, in refusals and in Metadata, by the metadata log    told_leaders.py
+    groups: their coordinators, generations, commits               told_groups.py, group_commits.py
+    what controllers acknowledge, and say of themselves            controller_answers.py
+
+What changes in the step of an answer may have changed before it or after it: both are right then.
+Nor is anybody judged by what a replica did before it led or followed in the epoch of the answer.
+
+Each rule counts how often it had something to judge (`Looked`); a run keeps that (`looked_at`): one
+that never has is no rule.
+
 P10 and P16 allow for what KIP-966 does not promise: an election from outside, min ISR brokers that
 forgot, no eligible leader replicas.
 
@@ -85,7 +100,7 @@ The simulator makes one `Watch` a run, and
 
 and a `BrokerWatch` beside it, for the lives of brokers (`WatchedBroker`), and for what controllers
 answer to them (`LetIn`), which is looked at where the quorum's promises are not (static voters),
-too.
+too. `ControllerAnswers` is of each life of a controller.
 
 A life that ends needs no word, however it ends: what a kill or a power cut left is read off the
 disk when the next one begins. A node that dies amid a step gets no `after_step` for it. Outputs
@@ -96,20 +111,27 @@ A step costs some microseconds, whatever the length of the logs, for these are p
 tree (`known_batches.py`). Only a new life reads its whole log.
 """
 
+from chaos.cluster.sim.invariants.answer_rules import Looked
 from chaos.cluster.sim.invariants.broken import InvariantViolated
+from chaos.cluster.sim.invariants.broker_answers import ReadClock
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch
+from chaos.cluster.sim.invariants.controller_answers import ControllerAnswers
 from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
-from chaos.cluster.sim.invariants.view import CoreView, Durable, View
+from chaos.cluster.sim.invariants.view import ControllerView, CoreView, Durable, View
 from chaos.cluster.sim.invariants.watch import Watch
 from chaos.cluster.sim.invariants.watched_broker import WatchedBroker
 from chaos.cluster.sim.invariants.watched_life import WatchedLife
 
 __all__ = [
     "BrokerWatch",
+    "ControllerAnswers",
+    "ControllerView",
     "CoreView",
     "Durable",
     "InvariantViolated",
     "LetIn",
+    "Looked",
+    "ReadClock",
     "View",
     "Watch",
     "WatchedBroker",

@@ -1,11 +1,14 @@
 """What the metadata log does to partitions and brokers, each record looked at once: by whichever
 broker replays it first, and before anybody acts upon it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from chaos.cluster.sim.invariants.answer_rules import Looked
 from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.eligible_rules import (
+    ELIGIBLE_RULES,
     CommittedBatch,
     CommittedChange,
     Key,
@@ -65,8 +68,10 @@ class CommittedChanges:
     """`min_isr` is what topics have that do not say themselves."""
 
     min_isr: int
+    looked: Looked = field(default_factory=Counter)
     image: Image = field(default_factory=Image)
     offset: Offset = Offset(0)  # all below is replayed
+    _leaders: dict[tuple[Key, int], int] = field(default_factory=dict)  # by leader epoch
     _joins: dict[IsrJoin, set[int]] = field(default_factory=dict)  # by which broker epochs
     _claims: dict[BrokerEpoch, Claim] = field(default_factory=dict)
     _registered: dict[BrokerEpoch, _Registered] = field(default_factory=dict)
@@ -80,6 +85,13 @@ class CommittedChanges:
             for batch in split_batches(log.read(self.offset, _READ_BYTES)):
                 if batch.header.base_offset < applied:
                     self._replay(batch)
+
+    def leader_in(self, key: Key, epoch: int) -> int | None:
+        """None: no record tells of that leader epoch, which a snapshot may have left out."""
+        state = self.image.topics.partition(*key)
+        if state is not None and state.leader_epoch == epoch:
+            return state.leader
+        return self._leaders.get((key, epoch))
 
     def propose(self, joining: IsrJoin, broker_epoch: int) -> None:
         self._joins.setdefault(joining, set()).add(broker_epoch)
@@ -107,6 +119,8 @@ class CommittedChanges:
         changes = list(self._changes(records))
         for change in changes:
             self._check_joined(change)
+        for rule in ELIGIBLE_RULES if changes else ():
+            self.looked[rule] += len(changes)
         check_all(self._behind(records, changes))
         for each in registrations:
             self._register(each, before[each.broker_id])
@@ -122,6 +136,7 @@ class CommittedChanges:
             key = record.topic_id, record.partition_id
             before = self.image.topics.partition(*key)
             assert before is not None, f"a change of {key}, which is not there"
+            self._leaders[key, before.leader_epoch] = before.leader
             active = {each for each in before.isr if self.image.brokers.is_active(each)}
             self.image.replay(record)
             after = self.image.topics.partition(*key)

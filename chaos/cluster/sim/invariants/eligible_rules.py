@@ -8,6 +8,15 @@ from chaos.cluster.sim.invariants.broken import Broken
 from node.controller.image.partition import RECOVERING, Partition
 
 Key = tuple[UUID, int]
+ELIGIBLE_RULES = (
+    "E1-isr-elr-disjoint",
+    "E2-elr-below-min-isr",
+    "E3-eligible-are-kept",
+    "E4-elr-joined-from-isr",
+    "E7-elr-elected-with-empty-isr",
+    "E9-unclean-leader-recovers",
+    "E11-elr-alone-keeps-epoch",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

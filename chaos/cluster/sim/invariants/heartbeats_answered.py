@@ -1,8 +1,10 @@
 """P18, of who is fenced: a broker that has caught up is unfenced when it asks for that."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from chaos.cluster.sim.invariants.answer_rules import Looked
 from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from node.ids import ConnectionId, NodeId
 from node.outbox import Output, ResponseTo
@@ -18,6 +20,7 @@ class LetIn:
 
     node: NodeId
     life: int  # which one of its
+    looked: Looked = field(default_factory=Counter)
     _steps: int = 0
     _left: dict[ConnectionId, int] = field(default_factory=dict)
 
@@ -38,6 +41,7 @@ class LetIn:
         told = answer.response
         if not isinstance(told, BrokerHeartbeatResponse):
             return
+        self.looked["P18-brokers-are-let-in"] += 1
         if not (told.is_caught_up and told.is_fenced) or told.should_shut_down:
             self._left.pop(answer.connection, None)
             return

@@ -104,6 +104,14 @@ class KeptPartition:
         if holds(before, self.shown) and not holds(log, self.shown):
             self._forgot.add(node)
 
+    def forgot(self, node: NodeId) -> bool:
+        """Has it come back without what was shown, since all replicas had all?"""
+        return node in self._forgot
+
+    def was_forgotten_since(self, epoch: int) -> bool:
+        """Was loss allowed in a later leader epoch than that?"""
+        return epoch < self._began
+
     def recover(self, logs: Logs, promised: Promised) -> None:
         """What all replicas have, in the ISR, counts as never lost."""
         if set(promised.state.isr) == set(promised.state.replicas) and all(

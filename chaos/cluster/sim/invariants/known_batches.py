@@ -7,12 +7,22 @@ to it. A log is then no more than a pointer at its last batch.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from chaos.cluster.sim.invariants.broken import Broken
 from node.ids import Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import BatchHeader
 
 Keys = frozenset[ReplicaKey]
+
+
+class Sent(NamedTuple):
+    """What an idempotent producer numbers its batches by (KIP-98)."""
+
+    producer: int
+    epoch: int
+    first: int  # sequence numbers
+    last: int
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -27,11 +37,13 @@ class KnownBatch:
     names: Keys | None = None  # who votes from here on, if it says so
     naming: "KnownBatch | None" = None  # the newest one that says so, itself or before it
     has_metadata: bool = False  # itself or before it; else there are but control records
+    sent: Sent | None = None  # None: by no idempotent producer
 
     def __str__(self) -> str:
         return f"the batch at {self.base} of epoch {self.epoch}"
 
 
+SEQUENCES = 2**31  # after the last of them a producer begins anew
 NOTHING = KnownBatch(epoch=Epoch(0), base=Offset(0), end=Offset(0), crc=0, prefix=None)
 
 
@@ -57,6 +69,15 @@ def majority_of(voting: Keys) -> int:
     return len(voting) if are_by_id(voting) else len(voting) // 2 + 1
 
 
+def sent_by(header: BatchHeader) -> Sent | None:
+    """None: it is of no idempotent producer."""
+    if header.producer_id < 0:
+        return None
+    first = header.base_sequence
+    last = (first + header.last_offset_delta) % SEQUENCES
+    return Sent(header.producer_id, header.producer_epoch, first, last)
+
+
 class KnownBatches:
     """All batches of all logs of one name in a run; `first` vote until a batch says who does."""
 
@@ -66,6 +87,10 @@ class KnownBatches:
         self._known: dict[tuple[Epoch, Offset], KnownBatch] = {}
         self._newest: dict[Epoch, KnownBatch] = {}
         self._starts: dict[Epoch, Offset] = {}
+
+    def find(self, epoch: Epoch, base: Offset) -> KnownBatch | None:
+        """Whichever logs hold it."""
+        return self._known.get((epoch, base))
 
     def start_of(self, epoch: Epoch) -> Offset | None:
         """Where the first batch of an epoch lies: its LeaderChange."""
@@ -109,6 +134,7 @@ class KnownBatches:
             names=names,
             naming=log.naming,
             has_metadata=log.has_metadata or not header.is_control,
+            sent=sent_by(header),
         )
         if names is not None:
             self._check_change(log, batch, names)

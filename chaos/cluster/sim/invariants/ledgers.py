@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from chaos.cluster.sim.invariants.answer_rules import Looked
 from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Fetches
 from chaos.cluster.sim.invariants.elections import Elections
@@ -34,4 +35,5 @@ class Ledgers:
     fetches: Fetches
     commits: Commits
     images: EqualImages
+    looked: Looked
     least_silent_ns: int  # a leader that was heard later than this is not given up

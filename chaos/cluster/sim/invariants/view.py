@@ -17,7 +17,7 @@ class Durable(Protocol):
     """What the machine's disk is sure to hold after a power cut at this moment.
 
     The disk itself must say so, not the node: what was written and not flushed does not count, and
-    what a lying fsync left in the page cache does not either. Asked often, so kept at hand.
+    what a lying fsync left in the page cache does not either. Heard often, so kept at hand.
     """
 
     @property
@@ -73,6 +73,24 @@ class View(Protocol):
 
     @property
     def disk(self) -> Durable: ...
+
+
+class ControllerView:
+    """What answers of a controller are compared with."""
+
+    def __init__(self, core: Core[ControllerRole] | Core[CombinedRole], log: LogView) -> None:
+        self.log = log
+        self._quorum = core.raft.quorum
+        self._controller = core.role.controller
+
+    role = property(attrgetter("_quorum.role"))
+    committed = property(attrgetter("_quorum.committed"))
+    applied = property(attrgetter("_controller.applied"))
+    image = property(attrgetter("_controller.image"))
+
+    @property
+    def log_end(self) -> Offset:
+        return self.log.end().offset
 
 
 class CoreView:

@@ -1,7 +1,9 @@
 """The watch over a whole cluster."""
 
+from collections import Counter
 from collections.abc import Iterable
 
+from chaos.cluster.sim.invariants.answer_rules import Looked
 from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.commits import Commits
 from chaos.cluster.sim.invariants.confirmed_reads import Fetches
@@ -30,7 +32,13 @@ class Watch:
     alone; by the records of a log others may vote later. Its nodes wait `fetch_timeout_ms` for
     their leader."""
 
-    def __init__(self, voters: Iterable[ReplicaKey], fetch_timeout_ms: int = 2000) -> None:
+    def __init__(
+        self,
+        voters: Iterable[ReplicaKey],
+        fetch_timeout_ms: int = 2000,
+        looked: Looked | None = None,
+    ) -> None:
+        self.looked = Counter() if looked is None else looked
         self.first = frozenset(voters)
         self._replicas = {key: Replica(key) for key in sorted(self.first)}
         self._owners: dict[str, NodeId] = {}
@@ -44,6 +52,7 @@ class Watch:
             fetches=Fetches(),
             commits=Commits(self._count_holders, batches.voting),
             images=EqualImages(),
+            looked=self.looked,
             least_silent_ns=int(fetch_timeout_ms * 1_000_000 * _LEAST_SILENT),
         )
 
@@ -56,6 +65,8 @@ class Watch:
         replica = self._replicas.setdefault(key, Replica(key))
         replica.lives += 1
         life = WatchedLife(self._ledgers, replica, view)
+        for rule in ("Q20-one-cluster", "V7-one-node-a-directory", "durable-stays"):
+            self.looked[rule] += 1
         try:
             self._join(key, view.cluster_id)
             self._own(key)

@@ -1,13 +1,21 @@
 """One life of one broker, followed step by step."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, NoReturn, Self
+from typing import NoReturn, Self
 from uuid import UUID
 
 from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
-from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas, key_of
+from chaos.cluster.sim.invariants.broker_answers import BrokerAnswers, ReadClock
+from chaos.cluster.sim.invariants.broker_watch import (
+    Begun,
+    BrokerWatch,
+    KeptReplicas,
+    LedByIsr,
+    key_of,
+)
 from chaos.cluster.sim.invariants.committed_changes import Claim, IsrJoin
 from chaos.cluster.sim.invariants.eligible_rules import Key
+from chaos.cluster.sim.invariants.heard_requests import Heard
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
 from node.broker.broker import Broker
 from node.broker.held_replicas import Held
@@ -15,38 +23,41 @@ from node.broker.replica import Leading
 from node.effects import (
     AppendBatches,
     CreateLog,
+    RaiseLogStarts,
     RemoveLog,
     RestartLog,
     Trace,
     TraceValue,
     TruncateLog,
 )
-from node.ids import METADATA_LOG, LogId, NodeId, Offset, parse_uuid
-from node.outbox import Output
+from node.ids import METADATA_LOG, ConnectionId, LogId, NodeId, Offset, parse_uuid
+from node.outbox import Output, ResponseTo
 from node.records.batch import read_header
 from node.storage.log_directories import LogDirectories
 from node.storage.view import LogView
 
-_LOOKED_AT = frozenset((AppendBatches, CreateLog, RemoveLog, RestartLog, Trace, TruncateLog))
+_LOOKED_AT = frozenset(
+    (AppendBatches, CreateLog, RaiseLogStarts, RemoveLog, RestartLog, Trace, TruncateLog)
+)
 
-
-class _Isr(NamedTuple):
-    """By which a replica leads, as it says."""
-
-    partition_epoch: int
-    committed: frozenset[int]
-    maximal: frozenset[int]
+# Of each high watermark that rises.
+_MOVED = ("P8-moved-with-min-isr", "P11-replicas-agree", "P12-high-watermark-rises")
 
 
 class WatchedBroker:
-    def __init__(self, watch: BrokerWatch, held: KeptReplicas, names: Mapping[LogId, UUID]) -> None:
+    def __init__(
+        self,
+        watch: BrokerWatch,
+        held: KeptReplicas,
+        names: Mapping[LogId, UUID],
+        read_clock: ReadClock,
+    ) -> None:
         """`names`: the logs that there are, and of which topic."""
         self._watch = watch
         self._held = held
+        self._looked = watch.looked
+        self._answers = BrokerAnswers(watch, held, read_clock)
         self._keys = {log: key_of(log, topic) for log, topic in names.items()}
-        self._isrs: dict[Key, _Isr] = {}
-        self._marks: dict[Key, int] = {}
-        self._starts: dict[Key, int] = {}  # where its log ended as it began to lead, or to follow
         self._steps = 0
         self._is_registered = False
 
@@ -59,10 +70,12 @@ class WatchedBroker:
         metadata: LogView,
         found: LogDirectories,
         at_ns: int,
+        read_clock: ReadClock,
     ) -> Self:
-        """A process has opened its logs, and has not started yet. Raises InvariantViolated."""
+        """A process has opened its logs, and has not started yet. `read_clock`: its own monotonic
+        clock, in ns. Raises InvariantViolated."""
         held = watch.begin(node, broker, metadata)
-        life = cls(watch, held, {log: found[log].topic for log in found})
+        life = cls(watch, held, {log: found[log].topic for log in found}, read_clock)
         try:
             watch.find(held, found)
         except Broken as broken:
@@ -72,15 +85,28 @@ class WatchedBroker:
     def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
         """All that the step asked for was done. Raises InvariantViolated."""
         self._steps += 1
-        held = self._held
+        held, answers = self._held, []
+        held.begin_step()
         try:
             self._watch.changes.follow(held.metadata, held.applied, held.image)
             for output in outputs:
                 if type(output) in _LOOKED_AT:
                     self._heed(output)
+                elif type(output) is ResponseTo:
+                    answers.append(output)
             self._keep_up()
+            for answer in answers:
+                self._answers.judge(answer)
         except Broken as broken:
             self._blame(broken, at_ns)
+
+    def hear(self, connection: ConnectionId, request: object, mono_ns: int) -> None:
+        """It is to be asked that in the next step, at that time by its own clock."""
+        self._answers.hear(connection, Heard(request, self._steps + 1, mono_ns))
+
+    def forget(self, connection: ConnectionId) -> None:
+        """Nobody waits there any more."""
+        self._answers.forget(connection)
 
     def _blame(self, broken: Broken, at_ns: int) -> NoReturn:
         held, step = self._held, self._steps
@@ -97,14 +123,20 @@ class WatchedBroker:
             case CreateLog(log=log, topic=topic):
                 self._keys[log] = key_of(log, topic)
                 self._held.logs[self._keys[log]] = NOTHING
+                self._held.log_starts[self._keys[log]] = Offset(0)
+            case RaiseLogStarts(starts=starts):
+                for log, start in starts.items():
+                    self._begin_at(self._keys[log], start)
             case RestartLog(log=log, start=start):
                 self._restart(self._keys[log], start)
             case RemoveLog(log=log):
                 del self._held.logs[self._keys.pop(log)]
+            case Trace(event="n.rotten"):
+                self._held.is_damaged = True
             case Trace(event="p.role", fields=fields):
                 self._begin(fields)
             case Trace(event="p.isr", fields=fields):
-                self._isrs[_key(fields)] = _isr(fields)
+                self._lead_by(_key(fields), _isr(fields))
             case Trace(event="p.join", fields=fields):
                 self._join(fields)
             case Trace(event="p.hwm", fields=fields):
@@ -120,16 +152,22 @@ class WatchedBroker:
 
     def _append(self, key: Key, data: bytes) -> None:
         log, batches, position = self._held.logs[key], self._watch.partition(key).batches, 0
+        self._held.logs_before.setdefault(key, log)
+        of_groups = self._watch.is_of_groups(key)
         while position < len(data):
             header = read_header(data, position)
             log = batches.append(log, header)
+            if of_groups:
+                self._watch.commits.note(key, log, data[position : position + header.size])
             position += header.size
         self._held.logs[key] = log
 
     def _truncate(self, key: Key, end: Offset) -> None:
         log, promised = self._held.logs[key], self._watch.promised(key, self._held.image)
         partition = self._watch.partition(key)
+        self._held.logs_before.setdefault(key, log)
         if promised is not None:
+            self._looked["P16-no-committed-record-cut"] += 1
             partition.truncate(self._held.node, log, end, promised)
         self._held.logs[key] = cut(log, end)
 
@@ -141,6 +179,12 @@ class WatchedBroker:
             self._truncate(key, start)
         else:
             self._held.logs[key] = self._watch.partition(key).before(start)
+        self._begin_at(key, start)
+
+    def _begin_at(self, key: Key, start: Offset) -> None:
+        held = self._held
+        held.starts_before.setdefault(key, held.log_starts[key])
+        held.log_starts[key] = start
 
     # --- what it tells ---
 
@@ -154,17 +198,34 @@ class WatchedBroker:
 
     def _begin(self, fields: Mapping[str, TraceValue]) -> None:
         key = _key(fields)
-        self._isrs.pop(key, None)
-        self._marks[key], self._starts[key] = _number(fields, "hwm"), _number(fields, "end")
-        promised = self._watch.promised(key, self._held.image)
+        held = self._held
+        held.isrs.pop(key, None)
+        held.marks[key] = _number(fields, "hwm")
+        held.begun_before.setdefault(key, held.begun.get(key))
+        held.begun[key] = Begun(
+            step=self._steps,
+            epoch=_number(fields, "epoch"),
+            leads=fields["role"] == "leader",
+            end=_number(fields, "end"),
+        )
+        promised = self._watch.promised(key, held.image)
         if fields["role"] == "leader" and promised is not None:
-            life = (self._held.node, self._held.life)
-            log, epoch = self._held.logs[key], _number(fields, "epoch")
-            self._watch.partition(key).lead(life, epoch, log, promised)
+            life, log = (held.node, held.life), held.logs[key]
+            self._looked["P1-one-leader-per-epoch"] += 1
+            self._looked["P10-leaders-hold-acknowledged"] += 1
+            self._watch.partition(key).lead(life, held.begun[key].epoch, log, promised)
+
+    def _lead_by(self, key: Key, isr: LedByIsr) -> None:
+        held = self._held
+        if key in held.isrs:
+            held.isrs_before.setdefault(key, held.isrs[key])
+        held.isrs[key] = isr
 
     def _join(self, fields: Mapping[str, TraceValue]) -> None:
         """By what the follower's log is, and not what its leader takes it for."""
         key, broker = _key(fields), NodeId(_number(fields, "replica"))
+        for rule in ("P4-joined-by-this-life", "P5-joined-with-all"):
+            self._looked[rule] += 1
         joining = IsrJoin(
             key=key,
             leader_epoch=_number(fields, "epoch"),
@@ -173,7 +234,9 @@ class WatchedBroker:
         )
         self._watch.changes.propose(joining, _number(fields, "broker_epoch"))
         log = self._watch.log_of(key, broker, _number(fields, "broker_epoch"))
-        needed = cut(self._held.logs[key], Offset(max(self._marks[key], self._starts[key])))
+        needed = cut(
+            self._held.logs[key], Offset(max(self._held.marks[key], self._held.begun[key].end))
+        )
         if log is not None and not holds(log, needed):
             what = f"n{self._held.node} proposes n{broker} for the ISR of "
             what += f"{self._watch.partition(key).name}, and its log is {log}, without {needed}"
@@ -184,15 +247,21 @@ class WatchedBroker:
         epoch, held = _number(fields, "epoch"), self._held
         if epoch != -1 and not self._is_registered:
             self._is_registered = True
+            for rule in ("E5-unclean-registration-drops", "E6-lost-bytes-are-not-clean"):
+                self._looked[rule] += 1
             claim = Claim(previous=_number(fields, "previous"), lost=held.lost)
             self._watch.changes.claim(held.node, epoch, claim)
 
     def _move(self, fields: Mapping[str, TraceValue]) -> None:
         """A leader's high watermark: P8 and P12 by itself, the others by those of all brokers."""
         key, mark = _key(fields), Offset(_number(fields, "hwm"))
-        log, before, isr = self._held.logs[key], self._marks[key], self._isrs[key]
-        partition, node = self._watch.partition(key), self._held.node
-        self._marks[key] = mark
+        held = self._held
+        log, before, isr = held.logs[key], held.marks[key], held.isrs[key]
+        partition, node = self._watch.partition(key), held.node
+        held.marks_before.setdefault(key, before)
+        held.marks[key] = mark
+        for rule in _MOVED:
+            self._looked[rule] += 1
         where = f"n{node} moves the high watermark of {partition.name} from {before} to {mark}"
         if not before <= mark <= log.end:
             raise Broken("P12-high-watermark-rises", f"{where}; its log ends at {log.end}")
@@ -212,7 +281,7 @@ class WatchedBroker:
                 self._keep_up_with_all(held, leading)
 
     def _keep_up_with_all(self, held: Held, leading: Leading) -> None:
-        replica, isr = held.replica, self._isrs.get(held.key)
+        replica, isr = held.replica, self._held.isrs.get(held.key)
         if isr is None or _waits_for_one(isr, leading, replica.high_watermark):
             return
         own = self._watch.promised(held.key, self._held.image)
@@ -227,13 +296,15 @@ class WatchedBroker:
         if len(ends) == len(followers) and len(isr.committed) >= own.min_isr:
             ends[self._held.node] = replica.end
             partition = self._watch.partition(held.key)
+            self._looked["P18-high-watermark-keeps-up"] += 1
             partition.check_kept_up(self._held.node, replica.high_watermark, ends)
 
-    def _compare_with_newest(self, key: Key, epoch: int, isr: _Isr, where: str) -> None:
+    def _compare_with_newest(self, key: Key, epoch: int, isr: LedByIsr, where: str) -> None:
         """Where some broker knows as much of the ISR as this leader, and it leads still."""
         newest, partition = self._watch.newest(key), self._watch.partition(key)
         if newest is None or newest.state.leader_epoch != epoch:
             return
+        self._looked["P6-isr-as-committed"] += 1
         known = newest.state.partition_epoch
         if known < isr.partition_epoch:
             return
@@ -243,11 +314,12 @@ class WatchedBroker:
             what += f"{sorted(isr.maximal)}; committed is {sorted(newest.state.isr)}"
             raise Broken("P6-isr-as-committed", what)
         logs = self._watch.logs(key)
-        partition.check_isr(self._held.logs[key], Offset(self._marks[key]), logs, newest)
+        self._looked["P7-maximal-isr-holds-all"] += 1
+        partition.check_isr(self._held.logs[key], Offset(self._held.marks[key]), logs, newest)
         partition.recover(logs, newest)
 
 
-def _waits_for_one(isr: _Isr, leading: Leading, mark: Offset) -> bool:
+def _waits_for_one(isr: LedByIsr, leading: Leading, mark: Offset) -> bool:
     """Does one of the ISR have no more than is shown already? In most steps: no more is to be
     looked at then."""
     for broker, follower in leading.followers.items():
@@ -256,9 +328,9 @@ def _waits_for_one(isr: _Isr, leading: Leading, mark: Offset) -> bool:
     return False
 
 
-def _isr(fields: Mapping[str, TraceValue]) -> _Isr:
+def _isr(fields: Mapping[str, TraceValue]) -> LedByIsr:
     epoch = _number(fields, "partition_epoch")
-    return _Isr(epoch, _ids(fields, "isr"), _ids(fields, "maximal"))
+    return LedByIsr(epoch, _ids(fields, "isr"), _ids(fields, "maximal"))
 
 
 def _key(fields: Mapping[str, TraceValue]) -> Key:

@@ -33,6 +33,7 @@ _READ_BYTES = 1024 * 1024
 # By type, and by event, since most outputs are neither.
 _WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, DeleteBeforeSnapshot))
 _CLAIMS = frozenset((RequestTo, ResponseTo, FinishSnapshot))
+_COMMITTED = ("Q8-node-high-watermark", "Q9-committed-by-majority", "Q12-committed-agree")
 _CLAIMING = frozenset(("q.vote", "c.active", "c.read"))
 
 
@@ -46,6 +47,7 @@ class WatchedLife:
         self._ledgers = ledgers
         self._replica = replica
         self._view = view
+        self._looked = ledgers.looked
         self._committed: Offset | None = None
         self._applied = view.applied
         self._durable_end = Offset(-1)  # not known
@@ -106,6 +108,7 @@ class WatchedLife:
     def _start(self) -> KnownBatch:
         """What lies before the log's first batch: all below a snapshot, or nothing."""
         view = self._view.log
+        self._looked["Q14-log-starts-at-a-snapshot"] += 1
         if view.start() == 0:
             return NOTHING
         ids = [snapshot.id for snapshot in view.snapshots()]
@@ -124,6 +127,10 @@ class WatchedLife:
     def _appended(self, log: KnownBatch, data: bytes) -> KnownBatch:
         for batch in split_batches(data):
             names = named_in(batch, log) if batch.header.is_control else None
+            self._looked["Q5-log-matching"] += 1
+            if names is not None:
+                self._looked["V1-one-voter-at-a-time"] += 1
+                self._looked["P5-all-listed-are-named-at-once"] += 1
             log = self._ledgers.batches.append(log, batch.header, names)
         return log
 
@@ -153,6 +160,7 @@ class WatchedLife:
         if role is not led:
             self._role.enter(role)
             if isinstance(role, Leader):
+                self._looked["V9-removed-leader-resigns"] += 1
                 check_removed(self._replica.key, role, self._replica.log)
         if committed != self._committed:
             self._commit(committed, leads)
@@ -186,12 +194,14 @@ class WatchedLife:
             case RequestTo():
                 self._ask(output.request)
             case FinishSnapshot(snapshot=id_):
+                self._looked["Q15-snapshots-of-committed"] += 1
                 self._ledgers.commits.ending_at(id_)
             case Trace(event="q.vote", fields=fields) if fields["granted"]:
                 self._role.answer_vote(fields)
             case Trace(event="c.active", fields=fields):
                 self._activate(fields)
             case Trace(event="c.read", fields=fields):
+                self._looked["reads-are-confirmed"] += 1
                 arrived = self._arrivals.of(number(fields, "ticket"))
                 epoch = Epoch(number(fields, "epoch"))
                 voting = self._ledgers.batches.voting(self._replica.log)
@@ -210,6 +220,8 @@ class WatchedLife:
 
     def _truncate(self, end: Offset) -> None:
         node = self._replica.key.id
+        self._looked["Q6-leader-appends-only"] += 1
+        self._looked["Q10-no-cut-below-high-watermark"] += 1
         if isinstance(self._view.role, Leader):
             raise Broken("Q6-leader-appends-only", f"n{node} leads, and cuts its log at {end}")
         if self._committed is not None and end < self._committed:
@@ -220,6 +232,7 @@ class WatchedLife:
         self._ledgers.commits.still_kept()
 
     def _replace(self, snapshot: LogPosition) -> None:
+        self._looked["Q16-leader-loads-none"] += 1
         if isinstance(self._view.role, Leader):
             what = f"n{self._replica.key.id} leads, and replaces its log by a snapshot"
             raise Broken("Q16-leader-loads-none", what)
@@ -232,12 +245,14 @@ class WatchedLife:
         self._replica.durable = cut(self._replica.log, self._durable_end)
 
     def _fetch(self, offset: int) -> None:
+        self._looked["Q18-durable-before-counted"] += 1
         if offset > self._durable_end:
             what = f"fetches from {offset}, and its disk is sure to hold what is below "
             what += f"{self._durable_end}"
             raise Broken("Q18-durable-before-counted", f"n{self._replica.key.id} {what}")
 
     def _ask_for_vote(self, log_end: int) -> None:
+        self._looked["durable-before-asked"] += 1
         if log_end > self._durable_end:
             what = (
                 f"asks for votes with a log that ends at {log_end}, and its disk is sure to hold "
@@ -251,6 +266,7 @@ class WatchedLife:
             self._begin_epoch(data, before)
             self._voters.change(before)
         ledgers = self._ledgers
+        self._looked["P5-first-voters-on-all-before-more"] += 1
         check_first_write(before, self._replica.log, ledgers.batches, ledgers.durable_of)
 
     def _begin_epoch(self, data: bytes, before: KnownBatch) -> None:
@@ -266,6 +282,8 @@ class WatchedLife:
 
     def _commit(self, committed: Offset | None, leads: Role | None) -> None:
         known, self._committed = self._committed, committed
+        for rule in _COMMITTED:
+            self._looked[rule] += 1
         if committed is None or (known is not None and committed < known):
             what = f"n{self._replica.key.id} lowers its high watermark from {known} to {committed}"
             raise Broken("Q8-node-high-watermark", what)
@@ -274,6 +292,8 @@ class WatchedLife:
 
     def _apply(self, applied: Offset) -> None:
         self._applied = applied
+        self._looked["committed-before-applied"] += 1
+        self._looked["M2-equal-images"] += 1
         if applied > (self._committed or 0):
             what = f"shows and acknowledges all below {applied}, and {self._committed} is committed"
             raise Broken("committed-before-applied", f"n{self._replica.key.id} {what}")
@@ -282,6 +302,7 @@ class WatchedLife:
     def _activate(self, claim: Mapping[str, TraceValue]) -> None:
         """The controller decides from its image, which holds all that its log held before it."""
         offset, epoch = number(claim, "offset"), Epoch(number(claim, "epoch"))
+        self._looked["M2-active-after-replay"] += 1
         start = self._ledgers.batches.start_of(epoch)
         if start is None or offset <= start:
             what = f"is active in epoch {epoch}, whose LeaderChange is at {start}, with an image "

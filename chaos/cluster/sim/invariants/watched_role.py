@@ -13,6 +13,16 @@ from node.effects import TraceValue
 from node.ids import Epoch, NodeId, Offset, ReplicaKey, parse_uuid
 from node.raft.roles import Leader, Role
 
+# Of whatever a role says, and of whoever begins to lead.
+_SPOKEN = (
+    "Q1-monotonic-epoch",
+    "Q2-one-leader-per-epoch",
+    "Q3-one-vote-per-epoch",
+    "durable-before-visible",
+    "epochs-have-an-origin",
+)
+_LED = ("Q4-elected-by-a-majority", "Q11-leader-completeness", "Q17-no-leader-again")
+
 
 class WatchedRole:
     """Raises Broken."""
@@ -22,6 +32,7 @@ class WatchedRole:
         self._ledgers = ledgers
         self._replica = replica
         self._view = view
+        self._looked = ledgers.looked
         self._life = replica.lives
         self._moved: TakenState = (FOUND, Epoch(0))
 
@@ -55,10 +66,13 @@ class WatchedRole:
         before, self._moved = self._moved, (str(state["state"]), epoch)
         match state["state"]:
             case "candidate":
+                self._looked["asked-before-standing"] += 1
                 check_asked(key, before, epoch)
                 origins.stands(epoch)
             case "resigned":
                 origins.resigns(key, epoch)
+            case "prospective" if silent_ns >= self._ledgers.least_silent_ns:
+                self._looked["heard-leader-is-kept"] += 1
             case "prospective" if 0 <= silent_ns < self._ledgers.least_silent_ns:
                 what = f"n{key.id} gives up the leader of epoch {epoch}, which it heard "
                 what += f"{silent_ns / 1e9:.3f} s ago"
@@ -82,6 +96,8 @@ class WatchedRole:
     def _speak(self, role: Role) -> None:
         """It is in an epoch, knows a leader, has voted: every answer says so from now on."""
         node, stored, said = self._replica.key.id, self._view.disk.election, told_by(role)
+        for rule in _SPOKEN:
+            self._looked[rule] += 1
         if role.epoch < self._replica.epoch:
             what = f"n{node} goes from epoch {self._replica.epoch} back to {role.epoch}"
             raise Broken("Q1-monotonic-epoch", what)
@@ -95,6 +111,8 @@ class WatchedRole:
     def _lead(self, role: Leader) -> None:
         self._speak(role)
         ledgers, key = self._ledgers, self._replica.key
+        for rule in _LED:
+            self._looked[rule] += 1
         ledgers.elections.votes(key, key, role.epoch)
         start = ledgers.batches.start_of(role.epoch)
         log = self._replica.log if start is None else cut(self._replica.log, start)
@@ -112,6 +130,7 @@ class WatchedRole:
         candidate = ReplicaKey(NodeId(number(vote, "candidate")), directory)
         epoch, stored = Epoch(number(vote, "epoch")), self._view.disk.election
         key = self._replica.key
+        self._looked["votes-for-newer-logs"] += 1
         self._ledgers.elections.votes(key, candidate, epoch)
         if stored.epoch < epoch or (stored.epoch == epoch and stored.voted != candidate):
             what = f"n{key.id} grants n{candidate.id} its vote in epoch {epoch}, and its disk is "
@@ -131,6 +150,7 @@ class WatchedRole:
         published, node = role.high_watermark, self._replica.key.id
         if published is None or published == before:
             return
+        self._looked["Q13-high-watermark-above-leader-change"] += 1
         if before is not None and published < before:
             what = f"n{node}, leader of epoch {role.epoch}, lowers its high watermark from "
             raise Broken("Q8-node-high-watermark", f"{what}{before} to {published}")

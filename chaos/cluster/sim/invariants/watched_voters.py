@@ -19,6 +19,13 @@ from node.outbox import ResponseTo
 from node.raft.roles import Leader, Role
 from node.wire.raft_voters import VoterChangeResponse
 
+# Of each control batch that a leader writes: what may be one of the voters.
+_CHANGED = (
+    "V2-one-change-uncommitted",
+    "V3-epoch-committed-before-change",
+    "V10-added-when-caught-up",
+)
+
 
 class WatchedVoters:
     """Raises Broken."""
@@ -44,6 +51,7 @@ class WatchedVoters:
 
     def stand(self, state: str) -> None:
         """It is in this state now."""
+        self._ledgers.looked["Q19-voters-stand-for-election"] += 1
         check_stands(
             self._replica.key, state, self._replica.log, self._ledgers.batches, self._committed
         )
@@ -51,6 +59,8 @@ class WatchedVoters:
     def change(self, before: KnownBatch) -> None:
         """As the leader, it wrote a control batch after `before`."""
         ledgers = self._ledgers
+        for rule in _CHANGED:
+            ledgers.looked[rule] += 1
         check_change(
             before, self._replica.log, self._committed, ledgers.batches, ledgers.durable_of
         )
@@ -58,8 +68,12 @@ class WatchedVoters:
     def acknowledge(self, answer: ResponseTo, leads: Role | None) -> None:
         """It answers somebody, perhaps about the voters, in a step in which it led, or began to."""
         response = answer.response
-        if not isinstance(response, VoterChangeResponse) or response.error is not ErrorCode.NONE:
+        if not isinstance(response, VoterChangeResponse):
             return
+        self._ledgers.looked["V11-changes-come-to-an-end"] += 1
+        if response.error is not ErrorCode.NONE:
+            return
+        self._ledgers.looked["V5-acknowledged-changes-stay"] += 1
         if not isinstance(leads, Leader):
             what = f"n{self._replica.key.id} says that the voters are changed, and leads nobody"
             raise Broken("V5-acknowledged-changes-stay", what)
@@ -71,6 +85,7 @@ class WatchedVoters:
 
     def _believe(self, log: KnownBatch, voters: Iterable[ReplicaKey]) -> None:
         if log.naming is not None or self._replica.key in self._ledgers.batches.first:
+            self._ledgers.looked["V4-voters-of-the-log"] += 1
             check_belief(self._replica.key, voters, self._ledgers.batches.voting(log))
 
     def _answer_late(self) -> NoReturn:

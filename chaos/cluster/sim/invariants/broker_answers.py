@@ -1,0 +1,68 @@
+"""All that one life of a broker answers, by what kind of answer it is."""
+
+from collections.abc import Callable
+
+from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas
+from chaos.cluster.sim.invariants.heard_requests import Heard
+from chaos.cluster.sim.invariants.told_groups import ToldGroups
+from chaos.cluster.sim.invariants.told_leaders import TruthOfLeaders
+from chaos.cluster.sim.invariants.told_logs import ToldLogs
+from node.ids import ConnectionId
+from node.outbox import ResponseTo
+from node.wire.find_coordinator import FindCoordinatorResponse
+from node.wire.group_members import HeartbeatResponse
+from node.wire.join_group import JoinGroupResponse
+from node.wire.list_offsets import ListOffsetsResponse
+from node.wire.offset_commit import OffsetCommitResponse
+from node.wire.offset_fetch import OffsetFetchResponse
+from node.wire.partition_fetch import PartitionsFetchResponse
+from node.wire.produce import ProduceResponse
+from node.wire.sync_group import SyncGroupResponse
+from node.wire.topic_metadata import MetadataResponse
+
+ReadClock = Callable[[], int]  # ns
+
+
+class BrokerAnswers:
+    def __init__(self, watch: BrokerWatch, held: KeptReplicas, read_clock: ReadClock) -> None:
+        self._leaders = TruthOfLeaders(watch, held, watch.looked)
+        self._logs = ToldLogs(watch, held, self._leaders, watch.looked)
+        self._groups = ToldGroups(watch, held, watch.looked)
+        self._read_clock = read_clock
+        self._asked: dict[ConnectionId, Heard] = {}
+
+    def hear(self, connection: ConnectionId, asked: Heard) -> None:
+        self._asked[connection] = asked
+        self._groups.hear(asked.request)
+
+    def forget(self, connection: ConnectionId) -> None:
+        self._asked.pop(connection, None)
+
+    def judge(self, answer: ResponseTo) -> None:
+        """Raises Broken."""
+        asked = self._asked.pop(answer.connection, None)
+        if asked is None:
+            return
+        match answer.response:
+            case ProduceResponse() as told:
+                self._logs.produced(told, asked, self._read_clock())
+            case PartitionsFetchResponse() as told:
+                self._logs.fetched(told, asked)
+            case ListOffsetsResponse() as told:
+                self._logs.listed(told, asked)
+            case MetadataResponse() as told:
+                self._leaders.described(told)
+            case JoinGroupResponse() as told:
+                self._groups.joined(told, asked)
+            case SyncGroupResponse() as told:
+                self._groups.synced(told, asked)
+            case HeartbeatResponse() as told:
+                self._groups.heard(told, asked)
+            case OffsetCommitResponse() as told:
+                self._groups.committed(told, asked)
+            case OffsetFetchResponse() as told:
+                self._groups.looked_up(told, asked)
+            case FindCoordinatorResponse() as told:
+                self._groups.found(told, asked)
+            case _:
+                pass
