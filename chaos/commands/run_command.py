@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chaos.cluster.targets.kafka_settings import MOST
 from chaos.commands import flags
 from chaos.commands.arguments import Commands, Parser, add, number, whole
-from chaos.commands.expecting import expectation, require_known
+from chaos.commands.expecting import expectation, of_run, require_known
 from workloads.library_clients import LIBRARIES, RAW, TOPIC_CLIENTS
 
 if TYPE_CHECKING:  # the scenarios take their time
@@ -70,9 +70,10 @@ def add_parser(commands: Commands) -> None:
     command.add_argument(
         "--expect",
         type=expectation,
-        metavar="VERDICT[:CHECK]",
-        help="what is to come of it (valid, invalid, unknown, void or error), and the check that "
-        "is to say so: exits 0 if that is what came, and 1 otherwise",
+        metavar="VERDICT[:CHECK[,CHECK...]]",
+        help="what is to come of it (valid, invalid, unknown, void or error), the check that is to "
+        "say so, and those that may accuse beside it (of a scenario's side, those that it names; "
+        "of a planted bug, any): exits 0 if that is what came, and 1 otherwise",
     )
     flags.add_target(command)
     flags.add_settings(command)
@@ -137,6 +138,7 @@ def run(parsed: argparse.Namespace) -> int:
     from chaos.launch import perform
     from chaos.progress import ConsoleProgress
     from chaos.terminal import judgement_json, judgement_text
+    from checkers.history.sealed_run import read_run_info
 
     if parsed.expect is not None:
         require_known(parsed.expect)
@@ -146,7 +148,8 @@ def run(parsed: argparse.Namespace) -> int:
     sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
     if parsed.expect is None:
         return ran.judgement.verdict.exit_code
-    unlike = parsed.expect.unlike(ran.judgement)
+    asked = of_run(parsed.expect, read_run_info(ran.directory), ran.judgement)
+    unlike = asked.unlike(ran.judgement)
     progress.tell(f"not as expected: {unlike}" if unlike else f"as expected: {parsed.expect}")
     return 1 if unlike else 0
 

@@ -8,9 +8,13 @@ from chaos.nemesis.kinds.power import StopThenPowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import AllBrokers, OneNode, Victim
 from chaos.scenario import STOPPED_DISK, ExpectedOutcome, OnKafka, Scenario, Side
-from chaos.scenarios.loads import LOSES_NOTHING, PROMISED, TWO_IN_SYNC
-from checkers.run.expectation import Expectation
-from checkers.verdict import Verdict
+from chaos.scenarios.loads import (
+    LOSES_NOTHING,
+    PROMISED,
+    SEE_LOST_REPLICAS,
+    TWO_IN_SYNC,
+    loses_records,
+)
 
 _BROKERS = 3
 _SMALL, _EACH = 30, 5  # partitions of few records, and how many each of them gets
@@ -55,9 +59,7 @@ def _script(victim: Victim, *led: ScriptStep) -> Script:
 
 
 def _sides(least: int) -> tuple[Side, ...]:
-    lost = Expectation(
-        verdict=Verdict.INVALID, check="log-durability", anomaly="lost-write", least=least
-    )
+    lost = loses_records(least, also=SEE_LOST_REPLICAS)
     return (
         Side(
             name=f"{STOPPED_DISK}={StoppedDisk.UNSYNCED}",

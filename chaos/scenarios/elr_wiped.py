@@ -9,9 +9,7 @@ from chaos.nemesis.kinds.upkeep import MoveReplicas
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import LOSES_NOTHING, PROMISED, TWO_IN_SYNC
-from checkers.run.expectation import Expectation
-from checkers.verdict import Verdict
+from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 
@@ -59,9 +57,7 @@ ELR_WIPED = Scenario(
             name="kafka 4.2.1",
             release="4.2.1",
             settings={},
-            expected=Expectation(
-                verdict=Verdict.INVALID, check="log-durability", anomaly="lost-write"
-            ),
+            expected=LOSES_RECORDS,
             promise="acknowledged records are lost, though one broker alone went down uncleanly",
         ),
         Side(

@@ -1,6 +1,8 @@
 """What clients do to the brokers of the scenarios, what kind of brokers those are, and what the
 sides of the scenarios expect of them."""
 
+from dataclasses import replace
+
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 from workloads.append_options import AppendOptions
@@ -32,10 +34,31 @@ _DURABILITY = "log-durability"  # named, since its module takes its time to impo
 
 AS_PROMISED = Expectation(verdict=Verdict.VALID)
 
-# Records that were acknowledged are gone, and nothing that happened allows for it.
-LOSES_RECORDS = Expectation(
-    verdict=Verdict.INVALID, check=_DURABILITY, anomaly="lost-write", least=1
+# What sees the same as that acknowledged records are lost: other records stand at their offsets,
+# clients poll no more what they polled, and leaders and replicas do not hold what was acknowledged,
+# given to consumers, or below a high watermark.
+SEE_LOST_RECORDS = (
+    "log-offsets",
+    "log-sends",
+    "log-polls",
+    "P9-eligible-hold-all",
+    "P10-leaders-hold-acknowledged",
+    "P13-reads-are-stored",
+    "P16-no-committed-record-cut",
+    "P18-acknowledged-everywhere",
 )
+# Where replicas are what lost them, and not all of them, they do not agree either.
+SEE_LOST_REPLICAS = (*SEE_LOST_RECORDS, "P11-replicas-agree")
+
+
+def loses_records(least: int = 1, also: tuple[str, ...] = SEE_LOST_RECORDS) -> Expectation:
+    """Records that were acknowledged are gone, and nothing that happened allows for it."""
+    return Expectation(
+        verdict=Verdict.INVALID, check=_DURABILITY, anomaly="lost-write", least=least, also=also
+    )
+
+
+LOSES_RECORDS = loses_records()
 # Some are gone, as they may be after what happened.
 LOSES_AS_ALLOWED = Expectation(
     verdict=Verdict.VALID, numbers=(Bound(check=_DURABILITY, name="allowed_loss", least=1),)
@@ -47,9 +70,42 @@ LOSES_NOTHING = Expectation(
         Bound(check=_DURABILITY, name="allowed_loss", most=0),
     ),
 )
-FORGETS_TOPICS = Expectation(verdict=Verdict.INVALID, check="M6-acknowledged-topics-committed")
+# A metadata log of which a committed part was forgotten, and another one written in its place: what
+# logs, images and those who lead tell of it contradicts what was so before.
+SEE_FORGOTTEN_LOG = (
+    "Q1-monotonic-epoch",
+    "Q2-one-leader-per-epoch",
+    "Q3-one-vote-per-epoch",
+    "Q5-log-matching",
+    "Q7-quorum-high-watermark",
+    "Q11-leader-completeness",
+    "Q12-committed-agree",
+    "V8-new-disk-is-no-voter",
+    "M1-metadata-logs-agree",
+    "followers-keep-up",
+    "recovers-when-healed",
+)
+
+# Topics that were acknowledged are in no committed log.
+MAKES_UP_TOPICS = Expectation(verdict=Verdict.INVALID, check="M6-acknowledged-topics-committed")
+# The same, where a committed part of that log was forgotten; and brokers that had replayed it know
+# what is no more, or end over what stands there now.
+FORGETS_TOPICS = replace(
+    MAKES_UP_TOPICS,
+    also=(
+        *SEE_FORGOTTEN_LOG,
+        "M1-replayed-as-committed",
+        "M3-broker-epochs-rise",
+        "brokers-trace-what-they-do",
+        "told-partitions-were",
+        "nodes-kept-running",
+    ),
+)
 
 
-def ends_by_itself(saying: str) -> Expectation:
-    """A node does, whenever it is started; the last that it says has this in it."""
-    return Expectation(verdict=Verdict.INVALID, check="nodes-kept-running", anomaly=saying)
+def ends_by_itself(saying: str, also: tuple[str, ...] = ("recovers-when-healed",)) -> Expectation:
+    """A node does, whenever it is started; the last that it says has this in it. So the cluster
+    never becomes whole again."""
+    return Expectation(
+        verdict=Verdict.INVALID, check="nodes-kept-running", anomaly=saying, also=also
+    )

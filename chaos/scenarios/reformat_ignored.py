@@ -9,7 +9,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import AllFollowers, ControllerLeader
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED
+from chaos.scenarios.loads import AS_PROMISED, SEE_FORGOTTEN_LOG
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -51,7 +51,18 @@ REFORMAT_IGNORED = Scenario(
             name="directory-ids=off",
             settings={"quorum": "static"},
             expected=Expectation(
-                verdict=Verdict.INVALID, check="durability", anomaly="acknowledged, is lost"
+                verdict=Verdict.INVALID,
+                check="durability",
+                anomaly="acknowledged, is lost",
+                also=(
+                    *SEE_FORGOTTEN_LOG,
+                    "linearizable",
+                    "written-in-order",
+                    "reads-match-the-log",
+                    "reads-are-committed",
+                    "requests-are-whole",
+                    "records-explained",
+                ),
             ),
             promise="what was acknowledged is forgotten",
         ),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import AS_PROMISED, MAKES_UP_TOPICS, PROMISED, TWO_IN_SYNC
 from workloads.library_clients import UNWAITED
 
 _WAITS = "librdkafka"
@@ -26,7 +26,7 @@ UNWAITED_TOPICS = Scenario(
             name="operation timeout 0",
             settings={},
             topic_client=UNWAITED,
-            expected=FORGETS_TOPICS,
+            expected=MAKES_UP_TOPICS,
             promise="topics are acknowledged that were never created",
         ),
         Side(

@@ -7,6 +7,8 @@ from typing import Any
 
 from checkers.verdict import CheckResult, Judgement, Verdict
 
+_HARNESS = "run"  # the row about what went wrong with it
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
@@ -40,15 +42,16 @@ class Expectation:
     """A verdict, given by `check`, whose message tells of `anomaly` and which counts `least`
     violations; and numbers within bounds.
 
-    Where checks are listed in `also`, these may accuse beside it, as they see the same from another
-    side, and no others: another accusation is news. None: whatever else is wrong.
+    The checks of `also` may accuse beside it, as they see the same from another side, and no
+    others: another accusation is news. So is a check that failed itself. Where no check is named,
+    whichever may accuse.
     """
 
     verdict: Verdict
     check: str = ""  # ""; whichever
     anomaly: str = ""
     least: int = 1
-    also: tuple[str, ...] | None = None
+    also: tuple[str, ...] = ()
     numbers: tuple[Bound, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -79,11 +82,16 @@ class Expectation:
             return
         if self.check:
             yield from self._not_by_it(judgement)
-        if self.also is not None:
             known = {self.check, *self.also}
-            others = [row.check for row in _accusers(judgement) if row.check not in known]
+            others = [
+                row.check for row in _of(judgement, Verdict.INVALID) if row.check not in known
+            ]
             if others:
                 yield f"{', '.join(dict.fromkeys(others))} accused as well, which was not expected"
+            # Where the nodes are stuck, the harness may not come to its end either.
+            failed = [row for row in _of(judgement, Verdict.ERROR) if row.check != _HARNESS]
+            if failed:
+                yield f"{failed[0].check} failed itself: {failed[0].message}"
         yield from filter(None, (bound.unlike(judgement) for bound in self.numbers))
 
     def _not_by_it(self, judgement: Judgement) -> Iterator[str]:
@@ -102,10 +110,9 @@ def expectation_of(row: Mapping[str, Any]) -> Expectation | None:
     if not row:
         return None
     try:
-        also = row["also"]
         known = {
             "verdict": Verdict[row["verdict"].upper()],
-            "also": None if also is None else tuple(also),
+            "also": tuple(row["also"]),
             "numbers": tuple(Bound(**bound) for bound in row["numbers"]),
         }
         return Expectation(**{**row, **known})
@@ -113,8 +120,8 @@ def expectation_of(row: Mapping[str, Any]) -> Expectation | None:
         raise ValueError(f"not an expectation: {error!r}") from error
 
 
-def _accusers(judgement: Judgement) -> list[CheckResult]:
-    return [row for row in judgement.results if row.verdict is Verdict.INVALID]
+def _of(judgement: Judgement, verdict: Verdict) -> list[CheckResult]:
+    return [row for row in judgement.results if row.verdict is verdict]
 
 
 def _words(rows: list[CheckResult]) -> str:

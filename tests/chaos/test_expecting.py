@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.commands.expecting import expectation
+from chaos.commands.expecting import expectation, of_run
 from chaos.runtimes import RUNTIMES
 from checkers.run.expectation import Expectation
-from checkers.verdict import Verdict
+from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_harness import FakeRuntime
+from tests.support.histories import run_info
 
 FAST = ["--duration", "1", "--concurrency", "4", "--rate", "300", "--seed", "5"]
 
@@ -29,7 +30,36 @@ def test_it_is_a_verdict_and_perhaps_a_check() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "red", "invalid:", ":durability", "VOID"])
+def test_checks_that_may_accuse_as_well_are_named_behind_it() -> None:
+    assert expectation("invalid:log-durability,log-offsets,log-sends") == Expectation(
+        verdict=Verdict.INVALID, check="log-durability", also=("log-offsets", "log-sends")
+    )
+
+
+LOST = CheckResult(check="log-durability", verdict=Verdict.INVALID, message="", count=1)
+BESIDE = CheckResult(check="log-offsets", verdict=Verdict.INVALID, message="", count=1)
+SIDE = Expectation(verdict=Verdict.INVALID, check="log-durability", also=("log-offsets",))
+
+
+@pytest.mark.parametrize(
+    ("text", "side", "mutation", "holds"),
+    [
+        ("invalid", None, "", True),
+        ("invalid:log-durability", None, "", False),
+        ("invalid:log-durability,log-offsets", None, "", True),
+        ("invalid:log-durability", SIDE, "", True),
+        ("invalid:log-durability", None, "Q-ZOMBIE", True),
+    ],
+)
+def test_who_accuses_as_well_is_named_by_somebody(
+    text: str, side: Expectation | None, mutation: str, holds: bool
+) -> None:
+    judgement = Judgement(run_id="r", verdict=Verdict.INVALID, sentence="", results=(LOST, BESIDE))
+    info = run_info(expected=side.as_json() if side else {}, mutation=mutation)
+    assert of_run(expectation(text), info, judgement).holds(judgement) is holds
+
+
+@pytest.mark.parametrize("text", ["invalid:a,", "", "red", "invalid:", ":durability", "VOID"])
 def test_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="verdicts are valid, unknown, void"):
         expectation(text)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from chaos.scenarios import SCENARIOS
+from checkers.all_checks import CHECKS
 from checkers.run.expectation import Bound, Expectation, expectation_of
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict, worst
 
@@ -53,6 +55,20 @@ def valid(**facts: EventValue) -> Judgement:
             [row("log-durability", Verdict.INVALID, "vanished: 1, is gone")],
             "log-durability says no lost-write: vanished: 1, is gone",
         ),
+        (
+            [
+                row("log-durability", Verdict.INVALID, "lost-write: 1, is gone"),
+                row("Q2", Verdict.INVALID),
+            ],
+            "Q2 accused as well, which was not expected",
+        ),
+        (
+            [
+                row("log-durability", Verdict.INVALID, "lost-write: 1, is gone"),
+                row("Q2", Verdict.ERROR, "KeyError"),
+            ],
+            "Q2 failed itself: KeyError",
+        ),
         ([row("log-durability", Verdict.VALID)], f"valid, expected {LOST}"),
         ([row("run", Verdict.ERROR)], f"error, expected {LOST}"),
     ],
@@ -60,6 +76,17 @@ def valid(**facts: EventValue) -> Judgement:
 def test_loss_is_expected_of_the_check_that_counts_it(rows: list[CheckResult], unlike: str) -> None:
     assert LOST.unlike(judged(*rows)) == unlike
     assert LOST.holds(judged(*rows)) == (not unlike)
+
+
+def test_every_side_names_what_may_accuse_by_checks_that_there_are() -> None:
+    known = {check.id for check in CHECKS} | {""}
+    for scenario in SCENARIOS.values():
+        for side in scenario.sides:
+            for expected in filter(None, (side.expected, side.own and side.own.expected)):
+                named = {expected.check, *expected.also}
+                named |= {bound.check for bound in expected.numbers}
+                assert {name.removeprefix("invariant:") for name in named} <= known, side.name
+                assert expected.check or expected.verdict is not Verdict.INVALID, side.name
 
 
 def test_so_many_are_expected() -> None:
