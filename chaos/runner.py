@@ -171,6 +171,7 @@ class Runner:
             planned_faults=len(plan.faults),
             faults_before_load=len(plan.faults_before_load),
             to_show=plan.scenario.to_show,
+            exists_for=plan.scenario.exists_for,
             made_of=made_of(this_machine=plan.runtime != SIM),
         )
 

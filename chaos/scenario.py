@@ -125,6 +125,8 @@ class Scenario:
     # Trace events that some node has to tell of, or what else has to come about
     # (`RunInfo.to_show`); if not, nothing was shown and the run is void.
     to_show: tuple[str, ...] = ()
+    # The checks without which it shows nothing: one of them that finds nothing to judge is void.
+    exists_for: tuple[str, ...] = ()
     of_both: bool = False  # takes a quorum of our nodes and Apache Kafka's controllers
 
     @property

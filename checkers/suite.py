@@ -13,7 +13,7 @@ from checkers.all_checks import CHECKS
 from checkers.check import Check
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
-from checkers.history.sealed_run import Run
+from checkers.history.sealed_run import Run, RunInfo
 from checkers.run.machinery import why_machinery
 from checkers.run.statistics import Number, statistics
 from checkers.verdict import CheckResult, Judgement, Verdict, worst
@@ -54,7 +54,7 @@ def judge(
 def _judged(check: Check, evidence: Evidence, stopwatch: Stopwatch) -> CheckResult:
     began = stopwatch()
     try:
-        result = _as_far_as_known(check(evidence), check, evidence)
+        result = _not_in_vain(_as_far_as_known(check(evidence), check, evidence), evidence.info)
     except Exception as error:  # noqa: BLE001 - whatever it is, it must become a verdict
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
@@ -86,6 +86,16 @@ def _as_far_as_known(result: CheckResult, check: Check, evidence: Evidence) -> C
         count=0,
         message=suspicion if accuses else f"{result.message}; but {why}",
     )
+
+
+def _not_in_vain(result: CheckResult, info: RunInfo) -> CheckResult:
+    """A run shows nothing in which a check for which its scenario exists had nothing to judge."""
+    if result.check not in info.exists_for or result.verdict is not Verdict.VALID:
+        return result
+    if result.looked_at:
+        return result
+    message = f"{result.message}; and {info.scenario} exists for this check"
+    return replace(result, verdict=Verdict.VOID, message=message)
 
 
 def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[str, Number]) -> str:

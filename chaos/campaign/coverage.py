@@ -1,4 +1,5 @@
-"""What was struck, in which role, and how the quorum stood: a campaign's proof of having hurt."""
+"""What was struck, in which role, and how the quorum stood: a campaign's proof of having hurt. And
+what checks looked at: its proof of having judged."""
 
 import json
 from collections import Counter
@@ -8,6 +9,7 @@ from typing import NamedTuple
 
 from chaos.campaign.standing import Quorum, Role, Standing
 from checkers.history.sealed_run import Run
+from checkers.verdict import Judgement
 
 
 class Cell(NamedTuple):
@@ -41,6 +43,25 @@ def struck(run: Run) -> Counter[Cell]:
         for node in fault["nodes"]:
             found[Cell(kind, standing.role(node, fault["t_start"]), quorum)] += 1
     return found
+
+
+def looked_at(judgement: Judgement) -> Counter[str]:
+    """By check that judged a run, at how many things it looked."""
+    found: Counter[str] = Counter()
+    for row in judgement.results:
+        found[row.check] += row.looked_at
+    return found
+
+
+def as_rules(counts: Mapping[str, int], runs: int) -> str:
+    """How much each check looked at in all runs; and which of them looked at nothing."""
+    width = max(map(len, counts), default=0)
+    lines = [f"  {name.ljust(width)}  {counts[name]:,}" for name in sorted(counts) if counts[name]]
+    nothing = sorted(name for name, count in counts.items() if not count)
+    lines.insert(0, f"looked at in {runs:,} runs, by check:")
+    if nothing:
+        lines.append(f"looked at nothing, {len(nothing)} of {len(counts)}: {', '.join(nothing)}")
+    return "\n".join(lines)
 
 
 def label(kind: str, parameters: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chaos.campaign.coverage import struck
+from chaos.campaign.coverage import looked_at, struck
 from chaos.campaign.fingerprint import fingerprint, unlike_expected
 from chaos.campaign.row import SeedRow, crashed
 from chaos.judging import judge_directory
@@ -85,6 +85,7 @@ def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
         faults=int(judgement.statistics.get("faults_bit") or 0),
         struck=struck(run) if run is not None else Counter(),
         command=command_of(plan, ran.directory.name),
+        looked_at=looked_at(judgement),
     )
 
 

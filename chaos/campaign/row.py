@@ -28,6 +28,7 @@ class SeedRow:
     command: str = ""  # the one line that runs it again
     directory: str = ""
     unlike: str | None = None
+    looked_at: Mapping[str, int] = field(default_factory=Counter)  # by check, how many things
 
     @property
     def counts_as(self) -> Verdict:
@@ -55,6 +56,7 @@ class SeedRow:
             "command": self.command,
             "directory": self.directory,
             "unlike": self.unlike,
+            "looked_at": dict(sorted(self.looked_at.items())),
         }
 
 
@@ -64,6 +66,7 @@ def row_from(line: Mapping[str, Any]) -> SeedRow:
     check, anomaly, role = (fields.pop(name) for name in ("check", "anomaly", "role"))
     verdict = Verdict[fields.pop("verdict").upper()]
     struck = Counter({cell_from(text): count for text, count in fields.pop("struck").items()})
+    fields["looked_at"] = Counter(fields["looked_at"])
     found = Fingerprint(check=check, anomaly=anomaly, role=role) if check else None
     return SeedRow(verdict=verdict, fingerprint=found, struck=struck, **fields)
 

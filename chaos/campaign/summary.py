@@ -21,6 +21,9 @@ _DECIDED = (Verdict.VALID, Verdict.INVALID)
 # cut by chance forgets nothing. In a few seconds there is less time to, and to load it.
 _VOID_SHARE, _VOID_SHARE_OF_SHORT = 0.05, 0.15
 _SHORT_S = 10.0
+# In so many runs of a swarm, each of them hurt for as long as its seed says, every check that
+# applies finds something to judge.
+_MANY = 1000
 
 
 def tolerated_void_share(hurting_s: float | None) -> float:
@@ -42,6 +45,10 @@ class Summary:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     struck: Counter[Cell] = field(default_factory=Counter)
     findings: dict[Fingerprint, list[SeedRow]] = field(default_factory=dict)
+    # Whether so many runs are to give every check something to judge.
+    is_to_judge_all: bool = False
+    looked_at: Counter[str] = field(default_factory=Counter)  # by check, in all runs
+    judged_by: Counter[str] = field(default_factory=Counter)  # by check, the runs
     operations: int = 0
     faults: int = 0
     virtual_s: float = 0.0
@@ -52,6 +59,8 @@ class Summary:
         self.counted[row.counts_as] += 1
         self.as_expected += row.unlike == ""
         self.struck.update(row.struck)
+        self.looked_at.update(row.looked_at)
+        self.judged_by.update(row.looked_at.keys())
         self.operations += row.operations
         self.faults += row.faults
         self.virtual_s += row.virtual_s
@@ -69,6 +78,15 @@ class Summary:
         return ceil(self.void_share * self.runs)
 
     @property
+    def idle(self) -> list[str]:
+        """The checks that had nothing to judge in so many runs that this is an error of the
+        tests."""
+        if not self.is_to_judge_all:
+            return []
+        often = (name for name, runs in self.judged_by.items() if runs >= _MANY)
+        return sorted(name for name in often if not self.looked_at[name])
+
+    @property
     def lacking(self) -> str:
         """Why the campaign says nothing, as too little happened in it; "" if enough did."""
         decided = sum(self.verdicts[verdict] for verdict in _DECIDED)
@@ -76,6 +94,8 @@ class Summary:
             return f"only {decided} of {self.runs} runs came to a verdict on the nodes"
         if self.verdicts[Verdict.VOID] > self.tolerated_void:
             return _void(self)
+        if idle := self.idle:
+            return f"in {_MANY:,} runs and more these checks looked at nothing: {', '.join(idle)}"
         if not self.operations:
             return "no operation succeeded"
         if self.kinds and not self.faults:
@@ -112,6 +132,8 @@ def as_text(summary: Summary, real_s: float) -> str:
         lines += ["", *_finding(found, rows)]
     if summary.kinds:
         lines += ["", coverage.as_text(summary.struck, summary.kinds)]
+    if summary.looked_at:
+        lines += ["", coverage.as_rules(summary.looked_at, summary.runs)]
     return "\n".join(lines)
 
 
@@ -133,6 +155,7 @@ def as_json(summary: Summary, real_s: float) -> dict[str, Any]:
         "busy_s": round(summary.busy_s, 1),
         "findings": [_finding_json(found, rows) for found, rows in summary.by_weight()],
         "struck": {str(cell): count for cell, count in sorted(summary.struck.items())},
+        "looked_at": dict(sorted(summary.looked_at.items())),
         "empty": [str(cell) for cell in coverage.empty(summary.struck, summary.kinds)],
     }
 

@@ -77,6 +77,8 @@ class RunInfo:
     faults_before_load: int = 0  # the first so many of them: no client was there yet
     # Without which the run shows nothing: trace events, or one of `run.sides_led.OF_SIDES`.
     to_show: Sequence[str] = ()
+    # The checks for which its scenario is there: that there is nothing to judge for one is void.
+    exists_for: Sequence[str] = ()
     # What the recorder wrote, by what it is (`chaos.recorder`); None: the run broke off before.
     recorded: Mapping[str, int] | None = None
     # What clients counted of their own operations: invoked, ok, fail, info.
