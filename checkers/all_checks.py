@@ -84,6 +84,7 @@ _MODULES = (
     "run.change_answers",
     "run.calm",
     "run.answered_at_once",
+    "run.serving",
     "run.let_in",
     "run.late_answers",
     "run.silent_brokers",

@@ -2,7 +2,9 @@
 
 evidence_complete.py   all that was planned to be left is there
 sufficiency.py         clients got through, faults bit, the final reads succeeded
+demand.py              the part of that which clients were to do, in each phase
 silence.py             the part of that in which clients hang
+serving.py             what nobody disturbs is done
 answers.py             nodes answer by the protocol, and refuse what is wrong
 calm.py                what nobody disturbs is quick
 let_in.py              P18: a broker that is left in peace is unfenced

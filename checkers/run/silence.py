@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from checkers.array_types import Ints
 from checkers.evidence.evidence import Evidence
@@ -30,6 +31,7 @@ _LEAST_QUIET_S = 0.5
 _LEAST_AFTER_S = 1.0
 _LEAST_TIME_NS = SECOND // 10
 _SEARCH_AND_CONNECT_S = 2.0
+_BETWEEN_S = 1.0  # from the end of the load to the first of the final reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,7 @@ class _Load:
     t0: Ints
     returned_t0: Ints
     t1: Ints
+    ok_t1: Ints  # of those that succeeded
     end_ns: int
     patience_s: float
     processes: int
@@ -65,13 +68,29 @@ def silence(evidence: Evidence, main: pa.Table) -> str:
     """When clients were silent, as the end of a sentence; "" where they never were."""
     before = evidence.info.faults_before_load
     faults = tuple(fault for fault in evidence.faults if fault.id >= before)
-    if not faults:
-        return ""
     load = _load_of(evidence, main)
+    if not faults:
+        return "" if load.limited else _nobody_asks(load, main_ends(evidence))
     found = next(_silent_times(load, faults, overlap=evidence.info.faults_overlap), "")
-    if found or evidence.lost_majority is not None:  # without a majority nothing comes back
+    # Without a majority nothing comes back; nor where it never did, which is told elsewhere.
+    if found or evidence.lost_majority is not None or evidence.info.stuck:
         return found
     return _slow_after(load, faults)
+
+
+def _nobody_asks(load: _Load, end_ns: int) -> str:
+    """Whether nothing was invoked for longer than clients may wait, in a run without faults."""
+    if not len(load.t0):
+        return ""
+    marks = np.append(np.sort(load.t0), end_ns)
+    longest = int(np.argmax(np.diff(marks)))
+    silent_s = float(np.diff(marks)[longest]) / SECOND
+    if silent_s <= load.patience_s + _BETWEEN_S:
+        return ""
+    return (
+        f", but nothing was asked for in the {silent_s:.1f} s from {marks[longest] / SECOND:.1f} s "
+        "on, and no fault was there to keep anybody from it"
+    )
 
 
 def _silent_times(load: _Load, faults: tuple[FaultFact, ...], *, overlap: bool) -> Iterator[str]:
@@ -99,7 +118,7 @@ def _too_few(load: _Load, begin_ns: int, end_ns: int) -> str | None:
 
 
 def _slow_after(load: _Load, faults: tuple[FaultFact, ...]) -> str:
-    """Whether load came back once all was healed, in proportion to the quiet before."""
+    """Whether success came back once all was healed, in proportion to the quiet before."""
     first = min(fault.t_start for fault in faults)
     last = max(_healed(fault, load) for fault in faults)
     began = int(load.t0.min()) if len(load.t0) else first
@@ -107,12 +126,12 @@ def _slow_after(load: _Load, faults: tuple[FaultFact, ...]) -> str:
     after_s = (load.end_ns - last) / SECOND
     if load.limited or quiet_s < _LEAST_QUIET_S or after_s < _LEAST_AFTER_S:
         return ""
-    before = _between(load.t1, began, first) / quiet_s
-    after = _between(load.t1, last, load.end_ns) / after_s
+    before = _between(load.ok_t1, began, first) / quiet_s
+    after = _between(load.ok_t1, last, load.end_ns) / after_s
     if after >= AFTER_SHARE * before:
         return ""
     return (
-        f", but {after:.1f} a second came back after the last fault was healed, "
+        f", but {after:.1f} a second succeeded after the last fault was healed, "
         f"and {before:.1f} before the first"
     )
 
@@ -121,19 +140,26 @@ def _load_of(evidence: Evidence, main: pa.Table) -> _Load:
     info = evidence.info
     t0 = main["t0"].to_numpy()
     returned = main.filter(main["t1"].is_valid())
-    most = int(info.load.get("most_operations", 0))
     patience = _patience_s(info)
     processes = int(info.load.get("concurrency") or info.load.get("producers") or 1)
     return _Load(
         t0=t0,
         returned_t0=returned["t0"].to_numpy(),
         t1=returned["t1"].to_numpy(),
+        ok_t1=returned.filter(pc.equal(returned["outcome"], "ok"))["t1"].to_numpy(),
         # They finish what they have begun before anybody reads.
-        end_ns=_main_ends(evidence) - int(patience * SECOND),
+        end_ns=main_ends(evidence) - int(patience * SECOND),
         patience_s=patience,
         processes=processes,
-        limited=0 < most <= len(t0) + processes,
+        limited=is_limited(evidence, main),
     )
+
+
+def is_limited(evidence: Evidence, main: pa.Table) -> bool:
+    """Whether clients had so many operations to do, and have done all."""
+    load = evidence.info.load
+    processes = int(load.get("concurrency") or load.get("producers") or 1)
+    return 0 < int(load.get("most_operations", 0)) <= main.num_rows + processes
 
 
 def _patience_s(info: RunInfo) -> float:
@@ -144,13 +170,13 @@ def _patience_s(info: RunInfo) -> float:
     return one + _SEARCH_AND_CONNECT_S + (processes / rate if rate else 0.0)
 
 
-def _main_ends(evidence: Evidence) -> int:
+def main_ends(evidence: Evidence) -> int:
     """When the final reads began, or the run ended without them."""
     ops = evidence.tables["ops"]
-    final = ops.filter(pa.compute.equal(ops["phase"], "final"))
+    final = ops.filter(pc.equal(ops["phase"], "final"))
     if final.num_rows:
-        return int(pa.compute.min(final["t0"]).as_py())
-    last = pa.compute.max(ops["t1"]).as_py() or 0
+        return int(pc.min(final["t0"]).as_py())
+    last = pc.max(ops["t1"]).as_py() or 0
     return max(evidence.info.duration_ns, last)
 
 

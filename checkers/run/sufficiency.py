@@ -13,6 +13,7 @@ from checkers.evidence.planned import Kind
 from checkers.history.asked_by_clients import asked_by_clients
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import DESCRIBE_QUORUM, VOTER_CHANGES
+from checkers.run.demand import undone
 from checkers.run.sides_led import OF_SIDES
 from checkers.run.silence import silence
 from checkers.verdict import CheckResult, EventValue, Verdict
@@ -20,6 +21,7 @@ from checkers.verdict import CheckResult, EventValue, Verdict
 ENOUGH_SUCCESSES = 50
 ENOUGH_SHARE = 0.1  # of what was tried
 ENOUGH_OF_A_KIND = 10
+_LEAST_HELD_NS = 100_000
 # Done a few times only, so that there is something to send to and poll.
 NOW_AND_THEN = ("delete",)  # a write of nothing: there are enough of them where writes are
 SETTING_UP = (
@@ -82,10 +84,15 @@ def workload_succeeded(evidence: Evidence) -> CheckResult:
       cannot go wrong. In a time that is longer than their patience, at least a quarter of the
       processes have to invoke something in each patience; in a shorter one, an operation has to be
       under way (not where faults overlap). One that never returned is none;
+    * what clients were told to do, they did: reads and writes, sends and polls, sends that wait
+      for all in-sync replicas, more than one register or partition, the chores; and each kind of it
+      that was tried ten times succeeded before the first fault and after the last cure, as
+      something did that changes what is stored (`checkers.run.demand`);
     * where clients change voters and ask who votes, ten answers to that, and a change that was
       acknowledged to anybody: without one nothing can have been forgotten;
-    * after the last cure, a twentieth of what came back in a second before the first fault, if
-      there is a second for it (`checkers.run.silence`).
+    * after the last cure, a twentieth of what succeeded in a second before the first fault, if
+      there is a second for it (`checkers.run.silence`); and without faults somebody who asks for
+      something all the time.
 
     Once no majority of the voters' disks is left, clients have to go on, and nothing may succeed.
     """
@@ -99,6 +106,7 @@ def workload_succeeded(evidence: Evidence) -> CheckResult:
     problem = _too_little(judged, tried, succeeded)
     problem = problem or _too_little_of_voters(evidence)
     problem = problem or silence(evidence, main)
+    problem = problem or undone(evidence, main)
     return CheckResult(
         verdict=Verdict.VOID if problem else Verdict.VALID,
         message=f"{succeeded:,} of {tried:,} operations succeeded"
@@ -219,7 +227,8 @@ _BY_DISKS = {"q.loaded": _loaded}
 
 @check("faults-bit", applies=everywhere, source="")
 def faults_bit(evidence: Evidence) -> CheckResult:
-    """Every fault left evidence that it had its effect, and every kind that was planned is there.
+    """Every fault left evidence that it had its effect, for some time, and was healed; and every
+    kind that was planned is there.
 
     Void otherwise: a run that was not hurt shows nothing about being hurt. A scenario without
     faults has nothing to prove here. Where faults overlap, one may keep another from biting (who
@@ -227,8 +236,9 @@ def faults_bit(evidence: Evidence) -> CheckResult:
     that began will do, as long as each kind of fault that was planned bit once.
     """
     faults, planned = evidence.faults, evidence.info.fault_kinds
-    bit = [fault for fault in faults if fault.bit]
-    toothless = [fault for fault in faults if not fault.bit]
+    bit = [fault for fault in faults if fault.bit and not _held_no_time(fault)]
+    toothless = [fault for fault in faults if fault not in bit]
+    for_ever = [fault for fault in faults if fault.t_healed is None and evidence.info.finished]
     never = [kind for kind in planned if kind not in {fault.kind for fault in bit}]
     half_will_do = evidence.info.faults_overlap and len(toothless) <= len(bit)
     message = f"{len(bit)} of {len(faults)} faults bit, of every kind that was planned"
@@ -236,14 +246,24 @@ def faults_bit(evidence: Evidence) -> CheckResult:
         message = "no fault was asked for, and none was injected"
     elif toothless and not half_will_do:
         message = _missing_evidence(toothless)
+    elif for_ever:
+        message = f"fault {for_ever[0].id}, {for_ever[0].kind}, was never healed"
     elif never:
         message = f"no {' and no '.join(never)} bit, though it was planned{_why(toothless, never)}"
     return CheckResult(
-        verdict=Verdict.VOID if never or (toothless and not half_will_do) else Verdict.VALID,
+        verdict=Verdict.VOID
+        if never or for_ever or (toothless and not half_will_do)
+        else Verdict.VALID,
         message=message,
         looked_at=len(faults),
         facts={"bit": len(bit), "faults": len(faults), "kinds_that_never_bit": len(never)},
     )
+
+
+def _held_no_time(fault: FaultFact) -> bool:
+    """Whether something that lasts was over before it was there."""
+    lasts = fault.cuts or fault.degrades or fault.shifts_clock or (fault.halts and not fault.wipes)
+    return lasts and fault.ran_its_course and fault.end_ns - fault.begin_ns < _LEAST_HELD_NS
 
 
 def _why(toothless: Sequence[FaultFact], kinds: Sequence[str]) -> str:
@@ -255,6 +275,8 @@ def _why(toothless: Sequence[FaultFact], kinds: Sequence[str]) -> str:
 def _missing_evidence(toothless: Sequence[FaultFact]) -> str:
     first = toothless[0]
     why = first.evidence or "it was never asked whether it had its effect"
+    if first.bit:
+        why = "it was healed as soon as it was there"
     more = f" (and {len(toothless) - 1} more)" if len(toothless) > 1 else ""
     return f"fault {first.id}, {first.kind}, left no evidence: {why}{more}"
 

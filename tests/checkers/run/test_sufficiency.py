@@ -118,14 +118,36 @@ def test_something_was_tried_during_each_fault(
 
 
 def test_faults_need_evidence() -> None:
-    good = [fault(0, "kill", 1, 2), fault(1, "pause", 3, 4)]
+    good = [fault(0, "kill", 1, 9), fault(1, "pause", 11, 19)]
     assert faults_bit(make_run(faults=good, fault_kinds=["kill", "pause"])).verdict is VALID
     for bit in (False, None):
-        result = faults_bit(make_run(faults=[*good, fault(2, "kill", 5, 6, bit=bit)]))
+        result = faults_bit(make_run(faults=[*good, fault(2, "kill", 25, 36, bit=bit)]))
         assert result.verdict is VOID
         assert "fault 2, kill, left no evidence: it was never asked" in result.message
     assert faults_bit(make_run(fault_kinds=["kill"])).verdict is VOID
     assert faults_bit(make_run()).verdict is VALID
+
+
+def test_what_lasts_holds_for_some_time() -> None:
+    """A disk is wiped at once, and stays so."""
+    row = fault(0, "pause", 1, 9)
+    row["t_heal"] = row["t_bit"]
+    result = faults_bit(make_run(faults=[row], fault_kinds=["pause"]))
+    assert (result.verdict, result.message) == (
+        VOID,
+        "fault 0, pause, left no evidence: it was healed as soon as it was there",
+    )
+    wiped = fault(0, "wipe", 1, 9)
+    wiped["t_heal"] = wiped["t_bit"]
+    assert faults_bit(make_run(faults=[wiped], fault_kinds=["wipe"])).verdict is VALID
+
+
+def test_in_a_run_that_came_to_its_end_everything_was_healed() -> None:
+    for_ever = fault(0, "pause", 1, 9) | {"t_heal": None, "t_healed": None}
+    result = faults_bit(make_run(faults=[for_ever], fault_kinds=["pause"]))
+    assert (result.verdict, result.message) == (VOID, "fault 0, pause, was never healed")
+    broke_off = make_run(faults=[for_ever], fault_kinds=["pause"], finished=False)
+    assert faults_bit(broke_off).verdict is VALID
 
 
 @pytest.mark.parametrize("overlap", [False, True])

@@ -1,0 +1,163 @@
+"""In calm a cluster serves: what nobody disturbs is done, all the time."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.array_types import Ints
+from checkers.check import check, everywhere
+from checkers.conclusion import Violation, conclude
+from checkers.counted import counted
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.planned import Kind
+from checkers.history.asked_by_clients import asked_by_clients
+from checkers.history.error_words import ACCEPTED, REFUSED, UNANSWERED
+from checkers.quorum.leadership import bounds_of
+from checkers.run.recovery import why_in_doubt
+from checkers.run.silence import SECOND, main_ends
+from checkers.verdict import CheckResult, EventValue
+
+# Of what is asked for in calm, which has to succeed. Some reads of registers go to any controller,
+# and one that does not lead refuses them.
+LEAST_SHARE = 0.75
+LEAST_SHARE_OF_READS = 0.2
+ENOUGH = 50  # of a kind
+LONGEST_S = {"sim": 3.0}  # without a success
+LONGEST_REAL_S = 10.0
+TIMES_THE_PACE = 20  # where clients ask seldom
+# After the first success: who has just come up looks for leaders and coordinators.
+COMES_UP_S = {"sim": 1.0}
+COMES_UP_REAL_S = 10.0
+SETTLES_REAL_S = 30.0  # as Kafka waits by default before it gives a silent peer up
+_SHOWN = ("process", "node", "f", "key", "outcome", "error")
+
+
+class Calm(NamedTuple):
+    """A time in which nothing was wrong, in ns."""
+
+    begin: int
+    end: int
+
+
+@check(
+    "serves-in-calm",
+    applies=everywhere,
+    source="KIP-595: a leader that a majority follows serves; no error code is a state of calm",
+    rests_on=(Kind.FAULTS, Kind.OPERATIONS),
+)
+def serves_in_calm(evidence: Evidence) -> CheckResult:
+    """In calm what clients ask for is done: three quarters of each kind of operation that they ask
+    for 50 times, a fifth of reads that any controller may get, and never for more than 3 s none.
+
+    Where time is real, for 10 s; where clients ask seldom, for 20 times as long as it takes them to
+    ask again. Calm is from a second after the first success (10 s where time is real) to the first
+    fault, and from some time after the last cure, in which a leader has to be elected, to the end
+    of the load; not where a process ended by itself, or the cluster never became whole, which
+    others judge. What has to be refused does not count. On a machine that was starved nobody can
+    tell who let clients wait.
+    """
+    main = _asked(evidence)
+    looked_at, found = 0, []
+    for calm in _calm(evidence, main):
+        inside = main.filter(
+            pc.and_(
+                pc.greater_equal(main["t0"], calm.begin),
+                pc.less(pc.coalesce(main["t1"], main["t0"]), calm.end),
+            )
+        )
+        for row in inside["f"].value_counts().to_pylist():
+            if row["counts"] >= ENOUGH:
+                looked_at += row["counts"]
+                of_kind = inside.filter(pc.equal(inside["f"], row["values"]))
+                found += list(_unserved(evidence, str(row["values"]), of_kind, calm))
+    real = evidence.info.runtime != "sim"
+    starved = why_in_doubt(evidence.info.pressure) if found and real else ""
+    return conclude(
+        looked_at=looked_at,
+        unit="operations in calm",
+        violations=[] if starved else found,
+        gaps=[f"{found[0].message}; but {starved}"] if starved else [],
+        needs="operations",
+        holds="clients were served all the time",
+        algorithm="shares and gaps of successes by kind, away from faults",
+        nothing=f"no kind of operation was asked for {ENOUGH} times in calm",
+    )
+
+
+def _asked(evidence: Evidence) -> pa.Table:
+    """Of the main phase, without what has to be refused and what is not to succeed as a rule."""
+    ops = asked_by_clients(evidence.tables["ops"])
+    main = ops.filter(pc.equal(ops["phase"], "main"))
+    error = pc.fill_null(main["error"], "")
+    for beginning in (REFUSED, ACCEPTED, UNANSWERED):
+        main = main.filter(pc.invert(pc.starts_with(error, beginning)))
+        error = pc.fill_null(main["error"], "")
+    return main.filter(pc.not_equal(main["f"], "alter-configs"))
+
+
+def _calm(evidence: Evidence, main: pa.Table) -> Iterator[Calm]:
+    info, simulated = evidence.info, evidence.info.is_simulated
+    done = main.filter(pc.equal(main["outcome"], "ok"))
+    if not done.num_rows:
+        return
+    end = main_ends(evidence)
+    for ended in info.unasked_ends:
+        end = min(end, int(ended["t_ns"]))
+    comes_up = COMES_UP_S.get(info.runtime, COMES_UP_REAL_S)
+    begin = int(pc.min(done["t1"]).as_py()) + int(comes_up * SECOND)
+    first = min((fault.t_start for fault in evidence.faults), default=end)
+    yield Calm(begin, min(first, end))
+    if evidence.faults and not info.stuck and evidence.lost_majority is None:
+        last = max(fault.over_ns for fault in evidence.faults)
+        settles = bounds_of(evidence).leader_within_s
+        settles = settles if simulated else max(settles, SETTLES_REAL_S)
+        yield Calm(max(min(last, end) + int(settles * SECOND), begin), end)
+
+
+def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Calm) -> Iterator[Violation]:
+    tried = ops.num_rows
+    ok = ops.filter(pc.equal(ops["outcome"], "ok"))
+    least = LEAST_SHARE_OF_READS if kind == "read" else LEAST_SHARE
+    failed = ops.filter(pc.not_equal(ops["outcome"], "ok"))
+    if ok.num_rows < least * tried:
+        text = f"of {counted(tried, kind)} in calm {ok.num_rows:,} succeeded, and nothing was wrong"
+        yield Violation(f"{text}; {_why(failed)}", _rows(failed))
+    longest = LONGEST_S.get(evidence.info.runtime, LONGEST_REAL_S) * SECOND
+    longest = max(longest, TIMES_THE_PACE * (calm.end - calm.begin) / tried)
+    begin, end = _longest_without(ops["t0"].to_numpy(), ok["t1"].to_numpy(), calm)
+    if end - begin > longest:
+        inside = pc.and_(pc.greater_equal(failed["t0"], begin), pc.less(failed["t0"], end))
+        between = failed.filter(inside)
+        if between.num_rows:
+            text = f"no {kind} succeeded for {(end - begin) / SECOND:.1f} s in calm, and "
+            text += f"{counted(between.num_rows, 'was', 'were')} asked for; {_why(between)}"
+            yield Violation(text, _rows(between))
+
+
+def _longest_without(asked: Ints, succeeded: Ints, calm: Calm) -> tuple[int, int]:
+    """The longest time without a success, from when somebody asked in it."""
+    marks = np.concatenate([[calm.begin], np.sort(succeeded), [calm.end]])
+    at = np.searchsorted(asked, marks[:-1])
+    begins = np.append(asked, calm.end)[at]
+    gaps = marks[1:] - np.minimum(begins, marks[1:])
+    widest = int(np.argmax(gaps))
+    return int(min(begins[widest], marks[widest + 1])), int(marks[widest + 1])
+
+
+def _why(failed: pa.Table) -> str:
+    errors = failed["error"].value_counts().to_pylist()
+    if not errors:
+        return "the others were not answered"
+    most = max(errors, key=lambda row: row["counts"])
+    return f"most often the answer was {most['values']}"
+
+
+def _rows(failed: pa.Table) -> Sequence[dict[str, EventValue]]:
+    return [
+        {"what": "asked for in calm", "t_ns": row["t0"], "t1_ns": row["t1"]}
+        | {name: row[name] for name in _SHOWN}
+        for row in failed.slice(0, 20).to_pylist()
+    ]
