@@ -10,6 +10,7 @@ _SCRIPT = last_loses_power(third=Kill(victim=THIRD), second=Kill(victim=SECOND))
 ALL_UNCLEAN = Scenario(
     name="all-unclean",
     summary="two brokers are killed, the third loses its power: loss, although two hold everything",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "As last-replica-standing, but brokers 3 and 2 are killed instead of cut off. Their disks "
         "hold every record, but a process that was killed left no sign of a clean shutdown, so "

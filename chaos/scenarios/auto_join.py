@@ -40,6 +40,7 @@ _GAP = "longest_without_topic_s"
 AUTO_JOIN = Scenario(
     name="auto-join",
     summary="a controller comes back with a new disk, and then the power of the leader fails",
+    exists_for=("M6-acknowledged-topics-committed",),
     description=(
         "Of three controllers in a dynamic quorum one comes back with a new disk, which is a "
         "replica that nobody voted in; the one that it was still votes. With "

@@ -21,6 +21,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 BLACKOUT = Scenario(
     name="blackout",
     summary="the power of all voters fails at one moment, while their disks are slow; and again",
+    exists_for=("durability", "Q3-one-vote-per-epoch", "Q18-durable-before-counted"),
     description=(
         "As in a data centre whose power flickers: no node survives to remember what was promised, "
         "so all of it must be on the disks, and who voted and led in which epoch as well. "

@@ -40,6 +40,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 BOOTSTRAP = Scenario(
     name="bootstrap",
     summary="the power fails while a new quorum elects its first leaders, and later on",
+    exists_for=("durability", "Q3-one-vote-per-epoch", "epochs-have-an-origin"),
     description=(
         "What every later record rests on is written within a second of the first election: who "
         "votes (KIP-856: the directory ids of all voters, in one batch). The power of two nodes "

@@ -34,6 +34,7 @@ _SCRIPT = Script(steps=(Until(condition=Acknowledged(50)), Until(condition=Whole
 BOOTSTRAP_RACE = Scenario(
     name="bootstrap-race",
     summary="the first leader resigns before its first records are in the log, and leads again",
+    exists_for=("nodes-kept-running",),
     description=(
         "Who leads a new cluster first writes what it was formatted with, metadata.version before "
         "all else. Records wait a while before they go into the log "

@@ -32,6 +32,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 CHANGING_VOTERS = Scenario(
     name="changing-voters",
     summary="clients remove and add voters, and ask who votes, while leaders die or are cut off",
+    exists_for=("V5-acknowledged-changes-stay", "voters-as-told", "voters-as-asked-for"),
     description=(
         "What membership-churn has an operator do, clients do all the time: each asks a node who "
         "votes, and then for a change of that. A leader that nobody hears any more is asked, and "

@@ -84,6 +84,7 @@ _ALL = _script(AllBrokers())
 CLEAN_STOP_POWER_OFF = Scenario(
     name="clean-stop-power-off",
     summary="all brokers are stopped in good order, and at once the power fails",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "A broker that was stopped in good order has flushed its logs and says so by a file; when "
         "it starts again it trusts what is on its disk. Apache Kafka writes the last entry of a "
@@ -107,6 +108,7 @@ _ONE = _script(OneNode(NodeId(1)), Until(condition=PreferredLead(), within_s=30.
 CLEAN_STOP_THEN_LEAD = Scenario(
     name="clean-stop-then-lead",
     summary="one broker is stopped in good order, its power fails at once, and later it leads",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "As clean-stop-power-off, but one broker alone is hit. It deletes its copies of few "
         "records, joins the ISR with an empty log that ends where the others do, and becomes the "

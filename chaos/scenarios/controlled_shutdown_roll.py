@@ -36,6 +36,7 @@ _SCRIPT = Script(steps=(_UNDER_LOAD, *_restarted()))
 CONTROLLED_SHUTDOWN_ROLL = Scenario(
     name="controlled-shutdown-roll",
     summary="the brokers are stopped in good order and started again, one after another",
+    exists_for=("log-durability", "E6-clean-as-vouched"),
     description=(
         "What every upgrade does. A broker that is going hands its partitions over first, is never "
         "brought back into an ISR while it shuts down (KIP-841), and writes down that it ended "
@@ -60,6 +61,7 @@ _OVER_SLOW_LINKS = Script(
 SLOW_ROLL = Scenario(
     name="slow-roll",
     summary="the brokers are restarted one after another, and links between nodes are slow",
+    exists_for=("log-durability", "E6-clean-as-vouched"),
     description=(
         "Whoever is back and in sync is elected for the partitions that prefer it, while the "
         "others are well. Over slow links followers lag all the time: the leader that gives way "

@@ -29,6 +29,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 DISK_LOSS = Scenario(
     name="disk-loss",
     summary="a voter's disk is lost, its node comes back as an observer and is made a voter again",
+    exists_for=("durability", "V5-acknowledged-changes-stay", "V8-new-disk-is-no-voter"),
     description=(
         "A disk dies while clients write, a follower's or the leader's. It is replaced, and "
         "formatted without voters: what comes back has another directory id, and is another "

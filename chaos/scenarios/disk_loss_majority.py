@@ -31,6 +31,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 DISK_LOSS_MAJORITY = Scenario(
     name="disk-loss-majority",
     summary="two of three voters lose their disks one after the other: the quorum stops",
+    exists_for=("stops-without-a-majority",),
     description=(
         "A disk dies while clients write, and is replaced by a new one that is formatted without "
         "voters; nobody makes it a voter. The two voters that are left go on. Then whoever leads "

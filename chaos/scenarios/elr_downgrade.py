@@ -31,6 +31,7 @@ _SCRIPT = Script(
 ELR_DOWNGRADE = Scenario(
     name="elr-downgrade",
     summary="eligible leader replicas are switched off just before they are needed",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "As last-replica-standing: the ISR has shrunk to broker 1, and broker 2 is eligible. Then "
         "an operator finalizes level 0 of eligible.leader.replicas.version, which empties every "

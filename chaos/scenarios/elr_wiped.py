@@ -40,6 +40,7 @@ _SCRIPT = Script(
 ELR_WIPED = Scenario(
     name="elr-wiped",
     summary="a replica moves to another log directory while the broker in the ELR is off",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "KIP-966's own scenario with one step more. Broker 3 falls out of the ISR, broker 2 is "
         "stopped in good order and waits in the ELR, broker 1 is the last in the ISR. Then 3 moves "

@@ -20,6 +20,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 ESTRANGED_FOLLOWER = Scenario(
     name="estranged-follower",
     summary="the link between the leader and one follower is cut; all others hear both",
+    exists_for=("durability", "asked-before-standing", "heard-leader-is-kept"),
     description=(
         "The follower misses its leader and asks the others for their votes. They hear the leader "
         "and must refuse, else each of the two deposes the other for as long as the link is cut "

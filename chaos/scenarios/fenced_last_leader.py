@@ -32,6 +32,7 @@ _SCRIPT = Script(
 FENCED_LAST_LEADER = Scenario(
     name="fenced-last-leader",
     summary="all brokers are killed, and the last known leader comes back after the others",
+    exists_for=("P3-only-active-brokers-lead",),
     description=(
         "Each broker that comes back after a kill leaves the ELR as it registers. With the last "
         "one both ISR and ELR are empty, and the last known leader may be elected, but not before "

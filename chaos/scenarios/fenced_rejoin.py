@@ -24,6 +24,7 @@ _SCRIPT = Script(
 FENCED_REJOIN = Scenario(
     name="fenced-rejoin",
     summary="a broker is cut off from the controllers, not from the leader that it follows",
+    exists_for=("P3-only-active-brokers-lead", "P4-joined-by-this-life"),
     description=(
         "Its session ends, the controller fences it and takes it out of every ISR. It goes on "
         "fetching and is caught up; its leader may not bring it back while it is fenced, for what "

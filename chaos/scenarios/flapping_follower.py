@@ -26,6 +26,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 FLAPPING_FOLLOWER = Scenario(
     name="flapping-follower",
     summary="a follower with a bad link is cut off and comes back, while the leader is well",
+    exists_for=("durability", "Q23-return-without-disturbance"),
     description=(
         "A voter that hears no other stands for election for ever. When it is back it must fall in "
         "behind the leader that all others hear: one bad link must not cost the cluster its "

@@ -20,6 +20,7 @@ _SCRIPT = Script(
 FORMAT_POWER_OFF = Scenario(
     name="format-power-off",
     summary="the power of all brokers fails soon after their disks were formatted",
+    exists_for=("nodes-kept-running",),
     description=(
         "A node that was formatted has to start, whenever its power fails. Apache Kafka's format "
         "writes one of its files without syncing it: a power cut within the half minute in which "

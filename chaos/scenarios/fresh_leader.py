@@ -30,6 +30,7 @@ _STEPS: tuple[ScriptStep, ...] = (
 FRESH_LEADER = Scenario(
     name="fresh-leader",
     summary="over slow links, the leader is killed and its successor cut off as soon as it leads",
+    exists_for=("durability", "Q7-quorum-high-watermark", "Q11-leader-completeness"),
     description=(
         "The successor has appended the LeaderChange of its epoch, and what clients sent to it, "
         "before anybody could fetch it. The others elect a third leader. When the successor is "

@@ -48,6 +48,7 @@ def _differs(anomaly: str) -> Expectation:
 GHOST_TOPIC = Scenario(
     name="ghost-topic",
     summary="topics come and go and min.insync.replicas changes while a broker is paused",
+    exists_for=("brokers-know-the-topics",),
     description=(
         "A change of min.insync.replicas empties the ELRs of all topics (ClearElrRecord). A "
         "broker that was paused replays at once what happened meanwhile. Apache Kafka 4.0.0 "

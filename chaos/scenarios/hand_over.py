@@ -21,6 +21,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 HAND_OVER = Scenario(
     name="hand-over",
     summary="the leader is stopped in good order, and hands over to a node whose disk is behind",
+    exists_for=("durability", "Q11-leader-completeness", "heard-leader-is-kept"),
     description=(
         "A leader that stops names its successors (EndQuorumEpoch), and the first of them stands "
         "for election at once: with records that it has just been sent, and may not have on its "

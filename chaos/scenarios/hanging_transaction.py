@@ -76,6 +76,7 @@ _WHILE_OPEN = _script(Acknowledged(40), Rest(seconds=4.0))
 HANGING_TRANSACTION = Scenario(
     name="hanging-transaction",
     summary="the power of all brokers fails while transactions are open",
+    exists_for=("ended-transactions-are-over",),
     description=(
         "Kafka syncs a segment when it is full, and so the first records of a transaction may be "
         "on every disk while those of its coordinator, in a log that hardly grows, are on none. "
@@ -100,6 +101,7 @@ REMEMBERED_COMMIT = Scenario(
     name="remembered-commit",
     summary="the power of all brokers fails when transactions are committed; the coordinators' "
     "logs are synced, the partition's is not",
+    exists_for=("ended-transactions-are-over",),
     description=(
         "An operator has the logs of the transactions' coordinators synced with each message "
         "(flush.messages=1 of __transaction_state), as hanging-transaction suggests. A commit is "

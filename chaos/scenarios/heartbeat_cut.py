@@ -27,6 +27,7 @@ _SCRIPT = Script(
 HEARTBEAT_CUT = Scenario(
     name="heartbeat-cut",
     summary="a follower is cut off from the controllers only, and the ISR falls below min ISR",
+    exists_for=("P3-only-active-brokers-lead",),
     description=(
         "Broker 3 fetches from its leader and is caught up, but the controllers do not hear its "
         "heartbeats: they fence it and take it out of the ISR. Then broker 2 is cut off. With "

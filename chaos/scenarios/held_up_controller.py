@@ -29,6 +29,7 @@ _SCRIPT = Script(
 HELD_UP_CONTROLLER = Scenario(
     name="held-up-controller",
     summary="the only controller is paused for longer than a broker's session lasts",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "Brokers send heartbeats all the while, and wait for answers. When it goes on, it finds "
         "them all where they have lain, older than a session: it has to hear them before it asks "

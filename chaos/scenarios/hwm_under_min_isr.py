@@ -33,6 +33,7 @@ _WITHHELD = Expectation(
 HWM_UNDER_MIN_ISR = Scenario(
     name="hwm-under-min-isr",
     summary="the ISR is smaller than min ISR, and producers that do not mind go on",
+    exists_for=("P8-shown-with-min-isr",),
     description=(
         "Brokers 3 and 2 are cut off, so the ISR shrinks to broker 1, with min ISR 2. Producers "
         "with acks=all are refused; half of them ask for the leader's word alone, or for none, and "

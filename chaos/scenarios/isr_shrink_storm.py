@@ -29,6 +29,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 ISR_SHRINK_STORM = Scenario(
     name="isr-shrink-storm",
     summary="brokers fall out of the ISR and come back, over and over",
+    exists_for=("P8-shown-with-min-isr", "P17-acknowledged-with-min-isr"),
     description=(
         "Each fault lasts longer than a replica may lag: paused, cut off from its peers or from "
         "the controllers, a broker leaves the ISR, and is back a moment later. Leader and "

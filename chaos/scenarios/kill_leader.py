@@ -28,6 +28,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 KILL_LEADER = Scenario(
     name="kill-leader",
     summary="the leader is killed, stopped in good order, or paused, and comes back",
+    exists_for=("durability", "Q17-no-leader-again", "Q11-leader-completeness"),
     description=(
         "SIGKILL takes the process but not the page cache; the restarted node must remember its "
         "vote and epoch and must not lead again in its old epoch. After SIGTERM it hands over "

@@ -55,6 +55,7 @@ def _window(from_s: float, to_s: float, fault: Fault) -> Window:
 LAGGARD = Scenario(
     name="laggard",
     summary="a follower is cut off for about a second, then all nodes die at the same moment",
+    exists_for=("durability", "Q11-leader-completeness"),
     description=(
         "While one follower hears nothing, the others go on and acknowledge writes. Then all lose "
         "their power, or are killed, and start together. The one that lags may stand for election "

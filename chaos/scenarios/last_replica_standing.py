@@ -12,6 +12,7 @@ _SCRIPT = last_loses_power(
 LAST_REPLICA_STANDING = Scenario(
     name="last-replica-standing",
     summary="the ISR shrinks to one broker, and then that one loses its power",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "With min ISR 2, every acknowledged record is on two disks at least. Brokers 3 and 2 are "
         "cut off, so the ISR shrinks to broker 1, which holds everything in its page cache. Then "

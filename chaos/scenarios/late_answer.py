@@ -43,6 +43,7 @@ _SCRIPT = Script(
 LATE_ANSWER = Scenario(
     name="late-answer",
     summary="a broker is paused just as it leads, and answers its followers when another leads",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "Broker 1 was away, and is elected where it is preferred, over slow links: those who led "
         "and followed before have records that it lacks, and ask it where their logs part. It is "

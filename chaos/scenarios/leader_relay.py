@@ -21,6 +21,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 LEADER_RELAY = Scenario(
     name="leader-relay",
     summary="each leader is cut off in turn, so that former leaders lead again",
+    exists_for=("durability", "Q2-one-leader-per-epoch", "Q17-no-leader-again"),
     description=(
         "Each leader is deposed with writes in flight, and lives on. When it leads again it must "
         "have forgotten what it had decided and was never committed. Many keys and few writes, so "

@@ -23,6 +23,7 @@ _SCRIPT = Script(
 LONE_CONTROLLER = Scenario(
     name="lone-controller",
     summary="the active controller's power fails while its disk is slow and topics are created",
+    exists_for=("M6-acknowledged-topics-committed",),
     description=(
         "A controller appends a record, and answers when it is committed. The leader of one voter "
         "is a majority by itself: Apache Kafka raises its high watermark as soon as the record is "

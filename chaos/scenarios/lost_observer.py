@@ -40,6 +40,7 @@ _NEVER_BACK = Expectation(
 LOST_OBSERVER = Scenario(
     name="lost-observer",
     summary="a broker is cut off from controllers, of which its configuration names one follower",
+    exists_for=("recovers-when-healed",),
     description=(
         "Brokers know one of three controllers by their configuration "
         "(controller.quorum.bootstrap.servers), and it does not lead. A broker that heard nothing "

@@ -23,6 +23,7 @@ _LOOKED_UP = replace(
 LOST_TIMESTAMPS = Scenario(
     name="lost-timestamps",
     summary="offsets are looked up by time in a compacted log, and nobody is hurt",
+    exists_for=("look-ups-find-records",),
     description=(
         "A few keys are written again and again, so that compaction leaves old segments without a "
         "record, and the offset of the first record after a time is asked for (ListOffsets by "

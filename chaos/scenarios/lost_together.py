@@ -26,6 +26,7 @@ _SCRIPT = Script(
 LOST_TOGETHER = Scenario(
     name="lost-together",
     summary="a broker that leads a partition and the active controller are killed at one moment",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "Sessions of brokers are in no log: whoever is active next begins them anew, for brokers "
         "that it has never heard. The one that was killed is silent from the first moment on, and "

@@ -72,6 +72,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 MEMBERSHIP_CHURN = Scenario(
     name="membership-churn",
     summary="voters are removed and added, and disks replaced, while leaders die or are cut off",
+    exists_for=("V1-one-voter-at-a-time", "V5-acknowledged-changes-stay", "voters-as-asked-for"),
     description=(
         "An operator changes the voters while the quorum is hurt, by one at a time as far as the "
         "leader lets it. A leader that is cut off is asked, and what it writes is undone when it "

@@ -28,6 +28,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 MINORITY_OF_TWO = Scenario(
     name="minority-of-two",
     summary="the leader is cut off with one follower, for more than 1.5 fetch time-outs",
+    exists_for=("linearizable", "Q22-cut-off-leader-resigns"),
     description=(
         "One follower goes on fetching from the leader, which is no majority of five: the leader "
         "must resign (KIP-595, check-quorum), and must not take the one that it hears for all of "

@@ -77,6 +77,7 @@ def _draw_same_voters(rng: random.Random, nodes: int, duration_s: float) -> Sche
 MIXED_QUORUM = Scenario(
     name="mixed-quorum",
     summary="one quorum of our nodes and Apache Kafka's: leaders die, voters change sides",
+    exists_for=("durability", "no-complaint-in-logs"),
     description=(
         "Two of our nodes and a controller of Apache Kafka, or one and two (--set kafkas=2), were "
         "formatted as voters of one quorum (KIP-853). Whoever leads is killed, cut off or loses "
@@ -99,6 +100,7 @@ MIXED_QUORUM = Scenario(
 MIXED_STATIC = Scenario(
     name="mixed-static",
     summary="a static quorum of our nodes and Apache Kafka's: leaders die, disks change sides",
+    exists_for=("durability", "no-complaint-in-logs"),
     description=(
         "As mixed-quorum, in the older form of a quorum (kraft.version 0): every configuration "
         "lists the same voters, who are known by their ids alone. Whoever leads is killed, cut "
@@ -117,6 +119,7 @@ MIXED_STATIC = Scenario(
 MIXED_BROKER = Scenario(
     name="mixed-broker",
     summary="a broker of Apache Kafka, beside a quorum of our nodes and its own: leaders die",
+    exists_for=("log-durability", "no-complaint-in-logs"),
     description=(
         "A broker of Apache Kafka registers with a quorum of both (--set brokers=3 makes three of "
         "it, --set quorum=static the older form of the quorum), and clients write to it and read, "

@@ -21,6 +21,7 @@ _SCRIPT = Script(
 OBSERVER_POWER_OFF = Scenario(
     name="observer-power-off",
     summary="a broker's power fails soon after its first start",
+    exists_for=("nodes-kept-running",),
     description=(
         "An observer of the metadata quorum need not sync what it fetches: it can fetch it again. "
         "But what it knows of the leader is synced at once. A broker whose power fails in between "

@@ -29,6 +29,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 PARTITION_BROKERS = Scenario(
     name="partition-brokers",
     summary="the leader of a partition is cut off: from its peers, the controllers, or its clients",
+    exists_for=("log-durability", "P11-replicas-agree"),
     description=(
         "Cut off from its peers, a leader must shrink the ISR before it acknowledges anything; cut "
         "off from the controllers, it is replaced and must not go on; cut off from clients, nobody "

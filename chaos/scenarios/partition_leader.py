@@ -27,6 +27,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 PARTITION_LEADER = Scenario(
     name="partition-leader",
     summary="the leader is cut off, both ways and one way at a time, and comes back",
+    exists_for=("linearizable", "durability", "Q2-one-leader-per-epoch"),
     description=(
         "Whoever leads is cut off from all other voters while clients still reach it: nothing from "
         "it arrives, nothing reaches it, or both. The others must elect a new leader; the old one "

@@ -32,6 +32,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 POWER_OFF = Scenario(
     name="power-off",
     summary="power fails while writes are in flight: the leader, a follower, all voters at once",
+    exists_for=("durability", "Q18-durable-before-counted", "durable-before-asked"),
     description=(
         "What was not fsynced is gone, as on a real disk; a canary on the disk proves it. A write "
         "that was acknowledged must survive even when every voter loses power at one moment: that "

@@ -25,6 +25,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 POWER_OFF_BROKERS = Scenario(
     name="power-off-brokers",
     summary="one broker after another loses its power, with what it had not synced",
+    exists_for=("log-durability", "E6-lost-bytes-are-not-clean"),
     description=(
         "Brokers answer before their disks do: a record is as durable as the replicas that hold it "
         "are many. With min ISR 2 and one power cut between two full recoveries, nothing that was "
@@ -46,6 +47,7 @@ def _draw_all(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 BLACKOUT_BROKERS = Scenario(
     name="blackout-brokers",
     summary="all brokers lose their power at one moment: allowed loss, counted",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "More disks forget at once than min ISR - 1: what was not yet written out may go, whatever "
         "was promised. What is left must still be one log: no gaps among what survived, replicas "

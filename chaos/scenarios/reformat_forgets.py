@@ -28,6 +28,7 @@ _SCRIPT = Script(
 REFORMAT_FORGETS = Scenario(
     name="reformat-forgets",
     summary="a controller loses its disk and votes for one that lacks the latest topics",
+    exists_for=("M6-acknowledged-topics-committed",),
     description=(
         "Of three controllers, a follower is cut off while topics are created: the others hold "
         "them, a majority. Then the second follower loses its disk, the leader is cut off, and the "

@@ -34,6 +34,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 REFORMAT_IGNORED = Scenario(
     name="reformat-ignored",
     summary="two voters' disks are formatted anew, and the leader is off: who remembers?",
+    exists_for=("durability", "Q11-leader-completeness"),
     description=(
         "Of three voters, both followers lose their disks, and the leader, which alone has what "
         "was committed, is killed for a while. Where directory ids are ignored (quorum=static, "

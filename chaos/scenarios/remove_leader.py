@@ -26,6 +26,11 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 REMOVE_LEADER = Scenario(
     name="remove-leader",
     summary="whoever leads is removed from the voters, and is added again",
+    exists_for=(
+        "V5-acknowledged-changes-stay",
+        "V9-removed-leader-resigns",
+        "V11-changes-come-to-an-end",
+    ),
     description=(
         "An operator asks the leader to remove itself (KIP-853). It writes who votes from now on, "
         "does not count itself any more, leads on until a majority of the others has that record, "
@@ -59,6 +64,7 @@ _SCRIPT = Script(
 REMOVE_LEADER_DIRECTORY = Scenario(
     name="remove-leader-directory",
     summary="the directory by which a node leads is removed, while another of its node stays",
+    exists_for=("V5-acknowledged-changes-stay", "V11-changes-come-to-an-end"),
     description=(
         "The leader's disk is lost. Its node comes back with a new one, which is made a voter "
         "beside the lost one (KIP-856): one node is two voters. The others hear that node and not "

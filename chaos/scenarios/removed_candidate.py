@@ -31,6 +31,7 @@ _SCRIPT = Script(
 REMOVED_CANDIDATE = Scenario(
     name="removed-candidate",
     summary="a controller that stood in vain is removed from the voters, and started again",
+    exists_for=("nodes-kept-running",),
     description=(
         "In the first election of three controllers in a dynamic quorum two stand at the same "
         "time, as links are slow, and the third decides it. The one that lost has voted for itself "

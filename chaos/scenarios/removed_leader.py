@@ -38,6 +38,7 @@ _NOBODY_LEADS = Expectation(
 REMOVED_LEADER = Scenario(
     name="removed-leader",
     summary="a leader asked to remove itself is killed before the other voter knows of that",
+    exists_for=("recovers-when-healed",),
     description=(
         "Of three controllers in a dynamic quorum one is removed, so that two vote. The one that "
         "follows is cut off, the one that leads is asked to remove itself, and is killed while the "

@@ -30,6 +30,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 RETURNING_MINORITY = Scenario(
     name="returning-minority",
     summary="the leader is cut off with one follower, and is back some seconds before that one",
+    exists_for=("durability", "asked-before-standing", "heard-leader-is-kept"),
     description=(
         "The follower hears only the leader, and goes on fetching what will never be "
         "committed. The leader comes back, learns of another and cuts its log, while that Fetch "

@@ -28,6 +28,7 @@ _FOR_SECONDS = Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, most
 SILENT_CONTROLLER = Scenario(
     name="silent-controller",
     summary="the active controller loses its power while topics are created through the brokers",
+    exists_for=("M6-acknowledged-topics-committed",),
     description=(
         "Another controller is active within seconds. A broker that had passed a request on to the "
         "old one waits for an answer that will never be sent, and passes nothing on meanwhile: as "

@@ -21,6 +21,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 SLOW_ELECTION = Scenario(
     name="slow-election",
     summary="the leader is killed while the links between the others are slow",
+    exists_for=("durability", "Q3-one-vote-per-epoch", "Q4-elected-by-a-majority"),
     description=(
         "Its followers miss it at the same moment, stand at the same moment, and each has voted "
         "for itself before it hears of the others. Waits drawn at random part them within a few "

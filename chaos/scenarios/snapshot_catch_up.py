@@ -31,6 +31,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 SNAPSHOT_CATCH_UP = Scenario(
     name="snapshot-catch-up",
     summary="a follower comes back when the log begins behind what it has, and fetches a snapshot",
+    exists_for=("came-about", "stored-snapshots-agree", "Q14-log-starts-at-a-snapshot"),
     description=(
         "Snapshots are taken every few records, and the metadata log is cut behind them. A "
         "follower is killed, and what it lacks is removed while it is away: it must catch up by a "

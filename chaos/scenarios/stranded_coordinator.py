@@ -32,6 +32,7 @@ _SCRIPT = Script(
 STRANDED_COORDINATOR = Scenario(
     name="stranded-coordinator",
     summary="the coordinator of a group is cut off from all nodes while offsets are committed",
+    exists_for=("committed-offsets-are-kept",),
     description=(
         "A commit is on its log and on no other when it is cut off. Another broker leads that "
         "partition then, and coordinates the group by what it has. When the first one hears of "

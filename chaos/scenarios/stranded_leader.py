@@ -29,6 +29,7 @@ _SCRIPT = Script(steps=(Until(condition=Acknowledged(100)), *_turn(1), *_turn(2)
 STRANDED_LEADER = Scenario(
     name="stranded-leader",
     summary="a leader is cut off from all nodes, and most clients go on writing to it",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "Its session ends, and another broker leads. Producers that ask for acks of the leader "
         "alone have an answer each time and stay, so its log grows faster than that of its "

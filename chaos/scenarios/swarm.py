@@ -16,6 +16,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 SWARM = Scenario(
     name="swarm",
     summary="the seed draws everything: cluster, voters, network, disks, load and many faults",
+    exists_for=("linearizable", "durability"),
     description=(
         "Each seed switches kinds of faults on and off and lets what is left fall as it may, one "
         "fault upon another: kills, pauses, power cuts of one, several or all nodes, partitions of "

@@ -230,6 +230,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 SWARM_BROKERS = Scenario(
     name="swarm-brokers",
     summary="the seed draws brokers, topics, settings, load, and faults aimed at who leads or may",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "Each seed draws a cluster with brokers (how many, how many controllers or whether the "
         "brokers are that too, replication, min ISR, eligible leader replicas, sessions), what "

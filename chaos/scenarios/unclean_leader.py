@@ -30,6 +30,7 @@ _SCRIPT = Script(
 UNCLEAN_LEADER = Scenario(
     name="unclean-leader",
     summary="the only in-sync replica is away, and another replica may lead",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "With unclean.leader.election.enable and min ISR 1, broker 1 acknowledges records that "
         "nobody else has, and is cut off. Another is elected that never had them. The loss was "

@@ -25,6 +25,7 @@ _SCRIPT = Script(
 UNCLEAN_LEADER_REGISTERED = Scenario(
     name="unclean-leader-registered",
     summary="the leader loses its power, and registers again as one that was shut down uncleanly",
+    exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "Brokers 1 and 2 are in sync, and the power of 1, which leads, fails. It is back within "
         "seconds, with less in its log than it acknowledged. Whoever registers after an unclean "

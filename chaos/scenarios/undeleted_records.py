@@ -31,6 +31,7 @@ _SCRIPT = Script(
 UNDELETED_RECORDS = Scenario(
     name="undeleted-records",
     summary="all brokers are killed soon after records were deleted",
+    exists_for=("deleted-records-stay-deleted",),
     description=(
         "A client deletes the first records of a log (DeleteRecords), which is acknowledged when "
         "all replicas that live have moved the start of their logs. Apache Kafka writes that start "

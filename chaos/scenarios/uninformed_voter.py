@@ -28,6 +28,7 @@ _SCRIPT = Script(
 UNINFORMED_VOTER = Scenario(
     name="uninformed-voter",
     summary="a voter is added while another one is cut off, and then the leader dies",
+    exists_for=("V5-acknowledged-changes-stay", "durability"),
     description=(
         "Of three voters one is removed, and added again while the second is cut off: the leader "
         "and the new voter are a majority, and commit it. Then the leader dies and the second "

@@ -14,6 +14,7 @@ _ALTERING = replace(
 UNKNOWN_OPERATION = Scenario(
     name="unknown-operation",
     summary="a client asks for an operation that there is not, and nobody is hurt",
+    exists_for=("no-request-unseats",),
     description=(
         "A client alters a configuration through the brokers (IncrementalAlterConfigs), once a "
         "second, and asks between any two requests in which epoch the quorum is led. The operation "

@@ -31,6 +31,7 @@ _GAP = "longest_without_topic_s"
 UNREACHABLE_VOTER = Scenario(
     name="unreachable-voter",
     summary="two controllers advertise where nobody reaches them, and the power of the third fails",
+    exists_for=("M6-acknowledged-topics-committed",),
     description=(
         "Of three controllers in a dynamic quorum the two that do not lead are started again, one "
         "by one, with another advertised host. Each tells the leader (UpdateRaftVoter), and the "

@@ -11,6 +11,7 @@ _WAITS = "librdkafka"
 UNWAITED_TOPICS = Scenario(
     name="unwaited-topics",
     summary="topics are created by librdkafka, which is told to wait until they are, or not to",
+    exists_for=("M6-acknowledged-topics-committed",),
     description=(
         "With an operation time-out of 0 librdkafka takes the brokers' REQUEST_TIMED_OUT for a "
         "success: what a broker of the days of ZooKeeper went on with, in its own time. A "

@@ -115,6 +115,21 @@ def test_a_proved_violation_is_not_hidden_by_a_crash() -> None:
     assert judgement.verdict is Verdict.INVALID
 
 
+def test_a_check_for_which_the_scenario_exists_has_something_to_judge() -> None:
+    """No leader was cut off: that is as it is, unless the scenario is about just that."""
+    run = synthetic_run(Shape(faults=(), scenario="baseline"))
+    name = "Q22-cut-off-leader-resigns"
+
+    def judged(*exists_for: str) -> Judgement:
+        return judge(replace(run, info=replace(run.info, exists_for=exists_for)))
+
+    assert judged().verdict is judged("linearizable").verdict is Verdict.VALID
+    void = judged("linearizable", name)
+    (row,) = [row for row in void.results if row.check == name]
+    assert (void.verdict, row.verdict) == (Verdict.VOID, Verdict.VOID)
+    assert row.message.endswith("; and baseline exists for this check")
+
+
 def test_no_checks_is_unknown() -> None:
     assert judge(synthetic_run(), []).verdict is Verdict.UNKNOWN
 
