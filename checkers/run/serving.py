@@ -35,7 +35,7 @@ SETTLES_REAL_S = 30.0  # as Kafka waits by default before it gives a silent peer
 _SHOWN = ("process", "node", "f", "key", "outcome", "error")
 
 
-class Calm(NamedTuple):
+class Quiet(NamedTuple):
     """A time in which nothing was wrong, in ns."""
 
     begin: int
@@ -98,7 +98,7 @@ def _asked(evidence: Evidence) -> pa.Table:
     return main.filter(pc.not_equal(main["f"], "alter-configs"))
 
 
-def _calm(evidence: Evidence, main: pa.Table) -> Iterator[Calm]:
+def _calm(evidence: Evidence, main: pa.Table) -> Iterator[Quiet]:
     info, simulated = evidence.info, evidence.info.is_simulated
     done = main.filter(pc.equal(main["outcome"], "ok"))
     if not done.num_rows:
@@ -109,15 +109,15 @@ def _calm(evidence: Evidence, main: pa.Table) -> Iterator[Calm]:
     comes_up = COMES_UP_S.get(info.runtime, COMES_UP_REAL_S)
     begin = int(pc.min(done["t1"]).as_py()) + int(comes_up * SECOND)
     first = min((fault.t_start for fault in evidence.faults), default=end)
-    yield Calm(begin, min(first, end))
+    yield Quiet(begin, min(first, end))
     if evidence.faults and not info.stuck and evidence.lost_majority is None:
         last = max(fault.over_ns for fault in evidence.faults)
         settles = bounds_of(evidence).leader_within_s
         settles = settles if simulated else max(settles, SETTLES_REAL_S)
-        yield Calm(max(min(last, end) + int(settles * SECOND), begin), end)
+        yield Quiet(max(min(last, end) + int(settles * SECOND), begin), end)
 
 
-def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Calm) -> Iterator[Violation]:
+def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Quiet) -> Iterator[Violation]:
     tried = ops.num_rows
     ok = ops.filter(pc.equal(ops["outcome"], "ok"))
     least = LEAST_SHARE_OF_READS if kind == "read" else LEAST_SHARE
@@ -137,7 +137,7 @@ def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Calm) -> Itera
             yield Violation(text, _rows(between))
 
 
-def _longest_without(asked: Ints, succeeded: Ints, calm: Calm) -> tuple[int, int]:
+def _longest_without(asked: Ints, succeeded: Ints, calm: Quiet) -> tuple[int, int]:
     """The longest time without a success, from when somebody asked in it."""
     marks = np.concatenate([[calm.begin], np.sort(succeeded), [calm.end]])
     at = np.searchsorted(asked, marks[:-1])

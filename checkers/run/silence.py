@@ -159,7 +159,8 @@ def is_limited(evidence: Evidence, main: pa.Table) -> bool:
     """Whether clients had so many operations to do, and have done all."""
     load = evidence.info.load
     processes = int(load.get("concurrency") or load.get("producers") or 1)
-    return 0 < int(load.get("most_operations", 0)) <= main.num_rows + processes
+    most = int(load.get("most_operations", 0))
+    return 0 < most <= int(main.num_rows) + processes
 
 
 def _patience_s(info: RunInfo) -> float:

@@ -82,7 +82,8 @@ def test_every_side_names_what_may_accuse_by_checks_that_there_are() -> None:
     known = {check.id for check in CHECKS} | {""}
     for scenario in SCENARIOS.values():
         for side in scenario.sides:
-            for expected in filter(None, (side.expected, side.own and side.own.expected)):
+            own = [side.own.expected] if side.own is not None else []
+            for expected in (side.expected, *own):
                 named = {expected.check, *expected.also}
                 named |= {bound.check for bound in expected.numbers}
                 assert {name.removeprefix("invariant:") for name in named} <= known, side.name
