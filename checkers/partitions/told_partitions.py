@@ -21,6 +21,7 @@ from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.forgetting import may_forget
 from checkers.evidence.image import NO_LEADER, Partition, Timeline
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
@@ -100,13 +101,6 @@ def told_partitions_were(evidence: Evidence) -> CheckResult:
         holds="each stood so in the metadata log, and no broker went back in it",
         algorithm="answers of each broker, one after another, as places in the metadata log",
     )
-
-
-def may_forget(evidence: Evidence) -> bool:
-    """Whether what was committed may be gone from a majority of the controllers' disks."""
-    voters = evidence.voters.newest
-    gone = {n for f in evidence.faults if f.wipes or f.damages_bytes for n in f.nodes}
-    return len(gone.intersection(voters.nodes)) >= len(voters.keys) - voters.majority + 1
 
 
 # --- the log ---

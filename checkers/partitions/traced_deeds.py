@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -19,18 +19,20 @@ from checkers.array_types import Ints
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.faults import FOREVER_NS, FaultFact
+from checkers.evidence.faults import FOREVER_NS
+from checkers.evidence.forgetting import may_forget
 from checkers.evidence.image import NO_LEADER, Change, Timeline, epoch_of, node_of
-from checkers.evidence.lives import Life, NodeEvent, Process, gaps, witness
+from checkers.evidence.lives import Life, Process, gaps, witness
 from checkers.evidence.partition_logs import columns
 from checkers.evidence.planned import Kind
 from checkers.partitions.leaders import shown
 from checkers.partitions.replayed import committed_kinds
+from checkers.partitions.traced_cuts import CountedDeeds, untraced_cuts, untraced_ends
 from checkers.partitions.traced_replicas import (
     METADATA,
     PartitionId,
     histories,
-    partition_of,
+    ids_by_name,
     told,
     traced_partitions,
 )
@@ -40,13 +42,6 @@ _SECOND = 1_000_000_000
 _SETTLES_NS = _SECOND  # a process replays what it knows to be committed, and follows it, within
 _ALL, _SENT = -1, "sent"
 _VOUCHING = "vouching"
-
-
-class _Counted(NamedTuple):
-    """How many things one rule looked at, and what was wrong with them."""
-
-    looked_at: int
-    violations: list[Violation]
 
 
 @check(
@@ -65,7 +60,7 @@ def brokers_trace_what_they_do(evidence: Evidence) -> CheckResult:
     it proposed for an ISR that is committed (p.join); that it cut what it had acknowledged and no
     longer has (p.truncate); each registration in which it was unfenced, and what it vouched for
     (b.life); and each record about brokers and partitions up to what it knew to be committed
-    (c.record).
+    (c.record). What is committed is left out where a majority of the controllers may have lost it.
     """
     found = evidence.timeline
     if found is None:
@@ -74,14 +69,18 @@ def brokers_trace_what_they_do(evidence: Evidence) -> CheckResult:
     counted = [
         _of_lines(evidence),
         _of_watermarks(evidence, found),
-        _of_leaders(evidence, found),
         _of_replicas(evidence, whole),
-        _of_joins(evidence, found, whole),
-        _of_cuts(evidence, found, whole),
-        _of_longer_logs(evidence, found),
-        _of_registrations(evidence, found, whole),
-        _of_records(evidence, found, whole),
+        untraced_cuts(evidence, found, whole),
+        untraced_ends(evidence, found),
+        _of_vouching(evidence, whole),
     ]
+    if not may_forget(evidence):
+        counted += [
+            _of_leaders(evidence, found),
+            _of_joins(evidence, found, whole),
+            _of_registrations(evidence, found, whole),
+            _of_records(evidence, found, whole),
+        ]
     return conclude(
         looked_at=sum(each.looked_at for each in counted),
         unit="deeds of brokers",
@@ -94,7 +93,7 @@ def brokers_trace_what_they_do(evidence: Evidence) -> CheckResult:
     )
 
 
-def _of_lines(evidence: Evidence) -> _Counted:
+def _of_lines(evidence: Evidence) -> CountedDeeds:
     """An ISR is that of a leader, and a high watermark moves by an ISR."""
     replicas = evidence.once(traced_partitions)
     wrong = [
@@ -105,21 +104,21 @@ def _of_lines(evidence: Evidence) -> _Counted:
         )
         for event, lacks in replicas.alone
     ]
-    return _Counted(len(replicas.moves) + len(replicas.isrs) + len(wrong), wrong)
+    return CountedDeeds(len(replicas.moves) + len(replicas.isrs) + len(wrong), wrong)
 
 
 # --- what clients were told ---
 
 
-def _of_watermarks(evidence: Evidence, found: Timeline) -> _Counted:
+def _of_watermarks(evidence: Evidence, found: Timeline) -> CountedDeeds:
     """Each answer by when it had come: a high watermark that was traced by then, by any leader, for
     what is not answered is asked of the next one."""
-    ids = _ids(found)
+    ids = ids_by_name(found)
     marks = _marks(evidence)
     ops, spans = evidence.tables["ops"], evidence.tables["spans"]
     looked_at, violations = 0, list[Violation]()
     if not spans.num_rows:
-        return _Counted(0, violations)
+        return CountedDeeds(0, violations)
     ended = ops.take(spans["op_id"])
     keep = pc.and_(pc.equal(ended["outcome"], "ok"), pc.is_valid(ended["t1"]))
     acknowledged = pc.and_kleene(pc.equal(spans["acks"], _ALL), pc.is_valid(spans["offset"]))
@@ -146,15 +145,7 @@ def _of_watermarks(evidence: Evidence, found: Timeline) -> _Counted:
         for row in short[:1].tolist():
             span = spans.slice(row, 1).to_pylist()[0]
             violations.append(_untold(span, int(told_end[row]), int(t1[row]), len(short)))
-    return _Counted(looked_at, violations)
-
-
-def _ids(found: Timeline) -> Mapping[str, PartitionId]:
-    """Of the partitions whose names were never those of others."""
-    by_key: dict[str, set[PartitionId]] = defaultdict(set)
-    for at, changes in histories(found).items():
-        by_key[changes[0].partition.key].add(at)
-    return {key: next(iter(ids)) for key, ids in by_key.items() if len(ids) == 1}
+    return CountedDeeds(looked_at, violations)
 
 
 def _marks(evidence: Evidence) -> Mapping[PartitionId, tuple[Ints, Ints]]:
@@ -182,7 +173,7 @@ def _untold(span: dict[str, Any], end: int, at: int, more: int) -> Violation:
 # --- what is committed of leaders and of the ISR ---
 
 
-def _of_leaders(evidence: Evidence, found: Timeline) -> _Counted:
+def _of_leaders(evidence: Evidence, found: Timeline) -> CountedDeeds:
     """Who replayed that it leads, and went on for a second, traced that it does. What was committed
     before a process registered is of its node's last one: it leads nothing before."""
     led = evidence.once(traced_partitions).led
@@ -213,7 +204,7 @@ def _of_leaders(evidence: Evidence, found: Timeline) -> _Counted:
                 text = f"{change.partition.key}: node {process.node} replayed that it leads epoch "
                 text += f"{epoch}, and never traced that it does"
                 violations.append(Violation(text, [shown(change, "committed")]))
-    return _Counted(looked_at, violations)
+    return CountedDeeds(looked_at, violations)
 
 
 def _begins(change: Change) -> bool:
@@ -236,7 +227,7 @@ def _replayed(process: Process) -> Mapping[int, int]:
     return dict(zip(offset.tolist(), t.tolist(), strict=True))
 
 
-def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:
+def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
     """Whom a leader added to the ISR it had proposed, with what that had proved."""
     replicas = evidence.once(traced_partitions)
     proposed = {
@@ -263,13 +254,13 @@ def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _
                         f"leader of epoch {after.leader_epoch}, never traced that it proposed it"
                     )
                     violations.append(Violation(text, [shown(change, "committed")]))
-    return _Counted(looked_at, violations)
+    return CountedDeeds(looked_at, violations)
 
 
 # --- what disks hold ---
 
 
-def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> _Counted:
+def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
     """Every replica that is on a disk was led there, or followed."""
     known = evidence.once(traced_partitions).replicas
     disks = {(life.node, life.directory) for life in whole}
@@ -285,116 +276,18 @@ def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> _Counted:
             violations.append(
                 Violation(f"{text}leads or follows it", [{"what": "on its disk", **fields}])
             )
-    return _Counted(looked_at, violations)
-
-
-def _of_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:
-    """What a node acknowledged stood in its log. Where another record does at the end, or none, it
-    was cut off; a node whose process ended in disorder since may have lost it."""
-    ids = _ids(found)
-    cuts: dict[tuple[int, PartitionId], list[tuple[int, int]]] = defaultdict(list)
-    for cut in evidence.once(traced_partitions).cuts:
-        cuts[cut.node, partition_of(cut)].append((cut.t, cut.log_end))
-    disks = {(life.node, life.directory) for life in whole}
-    stored = {
-        (row["node"], row["key"]): row
-        for row in evidence.tables["replicas"].to_pylist()
-        if row["whole"] and (row["node"], row["directory"]) in disks
-    }
-    spans = evidence.tables["spans"]
-    mine = spans.filter(
-        pc.fill_null(
-            pc.and_kleene(pc.not_equal(spans["acks"], 0), pc.is_valid(spans["offset"])), False
-        )
-    )
-    ops = evidence.tables["ops"].take(mine["op_id"])
-    acknowledged = pc.equal(ops["outcome"], "ok")
-    mine, ops = mine.filter(acknowledged), ops.filter(acknowledged)
-    looked_at, violations = 0, []
-    for (node, key), row in stored.items():
-        at = ids.get(key)
-        log = evidence.partition_logs.get((node, key))
-        if at is None or at[0] != row["topic_id"] or log is None:
-            continue
-        since = max(
-            (f.over_ns for f in evidence.faults if node in f.nodes and _is_rough(f)), default=0
-        )
-        there = pc.and_(pc.equal(ops["node"], node), pc.equal(mine["key"], key))
-        there = pc.and_(there, pc.greater_equal(ops["t0"], since))
-        there = pc.and_(there, pc.greater_equal(mine["offset"], row["log_start"] or 0))
-        part, times = mine.filter(there), ops.filter(there)["t0"].to_numpy()
-        offset, value, records = columns(part, "offset", "value", "records")
-        looked_at += len(offset)
-        for index in np.flatnonzero(~log.holds(offset, value, records)).tolist():
-            begin, end = int(times[index]), int(offset[index] + records[index])
-            if not any(t >= begin and cut < end for t, cut in cuts.get((node, at), ())):
-                violations.append(_uncut(part.slice(index, 1).to_pylist()[0], node, begin))
-    return _Counted(looked_at, violations)
-
-
-def _of_longer_logs(evidence: Evidence, found: Timeline) -> _Counted:
-    """Who begins to follow with a longer log than its leader began with, and joins the ISR, has cut
-    off the rest: its leader never had that."""
-    replicas, history = evidence.once(traced_partitions), histories(found)
-    began: dict[tuple[PartitionId, int], NodeEvent] = {}
-    follows: dict[tuple[PartitionId, int, int], NodeEvent] = {}
-    cuts: dict[tuple[PartitionId, int], list[NodeEvent]] = defaultdict(list)
-    for role in sorted(replicas.roles, key=lambda line: line.t):
-        at = partition_of(role)
-        if role.state == "leader":
-            began.setdefault((at, role.epoch), role)
-        else:
-            follows.setdefault((at, role.epoch, role.node), role)
-    for cut in replicas.cuts:
-        cuts[partition_of(cut), cut.node].append(cut)
-    looked_at, violations = 0, []
-    for joining in replicas.joins:
-        at, epoch, node = joining.partition, joining.event.epoch, joining.event.replica
-        led, followed = began.get((at, epoch)), follows.get((at, epoch, node))
-        if led is None or followed is None or at not in history or followed.t > joining.event.t:
-            continue
-        looked_at += 1
-        between = (c for c in cuts[at, node] if followed.t <= c.t <= joining.event.t)
-        rough = (f for f in evidence.faults if node in f.nodes and _is_rough(f))
-        if followed.log_end <= led.log_end or any(c.log_end <= led.log_end for c in between):
-            continue
-        if any(f.overlaps(followed.t, joining.event.t) for f in rough):
-            continue
-        text = f"{history[at][0].partition.key}: node {node} began to follow epoch {epoch} with a "
-        text += f"log that ended at {followed.log_end}, its leader's at {led.log_end}; it was to "
-        text += "join the ISR, and had not traced that it cut anything"
-        rows = [(led, "began to lead"), (followed, "began to follow"), (joining.event, "proposed")]
-        violations.append(Violation(text, [witness(line, what) for line, what in rows]))
-    return _Counted(looked_at, violations)
-
-
-def _is_rough(fault: FaultFact) -> bool:
-    return fault.unclean or fault.may_lose or fault.damages_bytes or fault.wipes
-
-
-def _uncut(span: dict[str, Any], node: int, at: int) -> Violation:
-    text = f"node {node} acknowledged {span['value']} at offset {span['offset']} of {span['key']}; "
-    text += "its log does not have that there, and it never traced that it cut it"
-    fields = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
-    return Violation(text, [{"what": "acknowledged", "t_ns": at, "node": node, **fields}])
+    return CountedDeeds(looked_at, violations)
 
 
 # --- what is committed of brokers ---
 
 
-def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:
-    """A broker is unfenced by heartbeats in the epoch of its registration: it knew it. And what its
-    disk vouches for it had traced."""
-    nodes = {life.node for life in whole} - {
-        one.node for one in evidence.lives if one.gap is not None
-    }
+def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
+    """A broker is unfenced by heartbeats in the epoch of its registration: it knew it."""
+    nodes = _whole_nodes(evidence, whole)
     told_epochs: dict[int, set[int]] = defaultdict(set)
-    vouched: dict[tuple[int, str], int] = {}
     for life in whole:
-        for line in life.events("b.life"):
-            told_epochs[life.node].add(line.epoch)
-            if line.state == _VOUCHING:
-                vouched[life.node, life.directory] = line.epoch
+        told_epochs[life.node] |= {line.epoch for line in life.events("b.life")}
     looked_at, violations = 0, []
     for node, epoch, offset in _unfenced(found):
         if node not in nodes:
@@ -404,7 +297,20 @@ def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Lif
             text = f"node {node} was unfenced in broker epoch {epoch}, and never traced that it "
             at: dict[str, EventValue] = {"what": "unfenced", "node": node, "offset": offset}
             violations.append(Violation(f"{text}was registered in it", [at | {"epoch": epoch}]))
+    return CountedDeeds(looked_at, violations)
+
+
+def _of_vouching(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
+    """What a disk vouches for its last process had traced."""
+    nodes = _whole_nodes(evidence, whole)
+    vouched = {
+        (life.node, life.directory): line.epoch
+        for life in whole
+        for line in life.events("b.life")
+        if line.state == _VOUCHING
+    }
     forgetful = {node for fault in evidence.faults if fault.damages_bytes for node in fault.nodes}
+    looked_at, violations = 0, []
     for row in evidence.tables["disks"].to_pylist():
         clean, disk = row["clean_shutdown"], (row["node"], row["directory"])
         if clean is None or row["node"] not in nodes or row["node"] in forgetful:
@@ -415,7 +321,14 @@ def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Lif
             text += "and its last process never traced that it does"
             on_disk: dict[str, EventValue] = {"what": "on its disk", "node": row["node"]}
             violations.append(Violation(text, [on_disk | {"epoch": clean}]))
-    return _Counted(looked_at, violations)
+    return CountedDeeds(looked_at, violations)
+
+
+def _whole_nodes(evidence: Evidence, whole: Collection[Life]) -> set[int]:
+    """Those of which no line is missing."""
+    return {life.node for life in whole} - {
+        one.node for one in evidence.lives if one.gap is not None
+    }
 
 
 def _unfenced(found: Timeline) -> Iterator[tuple[int, int, int]]:
@@ -430,7 +343,7 @@ def _unfenced(found: Timeline) -> Iterator[tuple[int, int, int]]:
                 yield node_of(detail), epoch_of(detail), offset
 
 
-def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> _Counted:
+def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
     """Each process begins where the log does, or behind a snapshot; and comes as far as it knew to
     be committed a second before its end."""
     offsets = sorted(o for o in committed_kinds(evidence, found) if o >= found.start)
@@ -454,7 +367,7 @@ def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) ->
                 violations.append(_unreplayed(process, offsets[due - 1], known, last))
             elif found.start <= first < found.log.end and first not in begins:
                 violations.append(_headless(process, first))
-    return _Counted(looked_at, violations)
+    return CountedDeeds(looked_at, violations)
 
 
 def _known_below(process: Process) -> int:

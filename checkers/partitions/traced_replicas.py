@@ -157,3 +157,11 @@ def histories(found: Timeline) -> Mapping[PartitionId, list[Change]]:
             one = change.partition
             changes[one.topic_id, int(one.key.rpartition("-")[2])].append(change)
     return changes
+
+
+def ids_by_name(found: Timeline) -> Mapping[str, PartitionId]:
+    """Of the partitions whose names were never those of others."""
+    by_key: dict[str, set[PartitionId]] = defaultdict(set)
+    for at, changes in histories(found).items():
+        by_key[changes[0].partition.key].add(at)
+    return {key: next(iter(ids)) for key, ids in by_key.items() if len(ids) == 1}

@@ -7,6 +7,7 @@ import numpy as np
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
+from checkers.evidence.forgetting import may_forget
 from checkers.evidence.planned import Kind
 from checkers.partitions.leaders import NEED
 from checkers.partitions.told_partitions import (
@@ -15,7 +16,6 @@ from checkers.partitions.told_partitions import (
     answer_in_words,
     asked_of_partitions,
     followed_answers,
-    may_forget,
     shown_answer,
     states_shown,
 )

@@ -105,8 +105,8 @@ def test_a_topic_of_a_name_that_was_used_before() -> None:
 
 
 def test_where_a_majority_may_have_forgotten_it_is_allowed() -> None:
+    """One disk is enough, where voters are known by their ids alone."""
     cluster = says(moved(), 1, 0, 3, 1, ALL)
-    cluster.ended("wipe", 1, 0)
-    assert judged(cluster).verdict is INVALID
-    result = judged(cluster.ended("wipe", 2, 0))
+    assert judged(cluster.ended("kill", 1, 0)).verdict is INVALID
+    result = judged(cluster.ended("wipe", 1, 0))
     assert (result.verdict, result.facts) == (VALID, {"allowed": 1})
