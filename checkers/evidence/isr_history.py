@@ -125,7 +125,7 @@ def _answers(probes: pa.Table, key: str) -> list[dict[str, Any]]:
 
 
 def _told(rows: Iterable[Mapping[str, Any]], states: Sequence[Partition]) -> dict[int, Told]:
-    """Answers that fit no state are left out: they are for other checks to accuse."""
+    """Answers that fit no state are left out: `told-partitions-were` accuses them."""
     places: dict[tuple[int, frozenset[int], frozenset[int]], list[int]] = {}
     for place, one in enumerate(states):
         seen = (one.leader_epoch, frozenset(one.isr), frozenset(one.elr))

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 
+import pyarrow.compute as pc
+
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
@@ -31,12 +33,13 @@ _NEED = "answers to DescribeQuorum, and metadata logs on disks"
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
 def told_voters_were(evidence: Evidence) -> CheckResult:
-    """Who tells of an epoch of the quorum as its leader led it, and the voters that it tells of
-    were in force then.
+    """Who tells of an epoch of the quorum as its leader led it, never after it has told of a later
+    one, and the voters that it tells of were in force then.
 
     By a log on any disk: in that epoch, or where it began, and later answers of later sets; or,
     behind the last of them, they were so but for one change that was asked for by then and did not
-    stay. Where nodes trace, it had traced before that it leads. (KIP-853, KIP-856)
+    stay. Where nodes trace, it had traced before that it leads, and a high watermark as high as it
+    tells. A node whose disk was taken may begin anew. (KIP-853, KIP-856)
     """
     told = evidence.once(ToldQuorum)
     histories = [evidence.voters, *map(evidence.voters_on, sorted(evidence.metadata_logs))]
@@ -50,6 +53,8 @@ def told_voters_were(evidence: Evidence) -> CheckResult:
     for answers in reigns.values():
         began = _began(answers[0], told, traced)
         violations += _no_such_sets(answers, _Reign(answers[0].epoch, began, histories, told))
+    violations += _epochs_that_go_back(evidence, told)
+    violations += _marks_that_were_not(evidence) if traced is not None else ()
     return conclude(
         looked_at=len(told.all_answers),
         unit="answers of leaders about voters",
@@ -85,6 +90,42 @@ def _no_leader(
         began = traced.get((answer.node, answer.epoch))
         if began is None or began > answer.answered:
             yield Violation(f"{text}and had not traced that it leads", [shown])
+
+
+def _epochs_that_go_back(evidence: Evidence, told: ToldQuorum) -> Iterator[Violation]:
+    """Of one node, whoever asked it."""
+    wiped = {node for fault in evidence.faults if fault.wipes for node in fault.nodes}
+    highest: dict[int, VoterAnswer] = {}
+    waiting: list[tuple[int, int, VoterAnswer]] = []
+    for place, answer in enumerate(told.all_answers):
+        while waiting and waiting[0][0] <= answer.asked:
+            came = heappop(waiting)[2]
+            known = highest.get(came.node, came)
+            highest[came.node] = max(known, came, key=lambda each: each.epoch)
+        before = highest.get(answer.node, answer)
+        if before.epoch > answer.epoch and answer.node not in wiped:
+            text = f"node {answer.node} tells that it leads epoch {answer.epoch}, and had told of "
+            text += f"epoch {before.epoch} before"
+            rows = [{"what": "an answer", **each.shown} for each in (before, answer)]
+            yield Violation(text, rows)
+        heappush(waiting, (answer.answered, place, answer))
+
+
+def _marks_that_were_not(evidence: Evidence) -> Iterator[Violation]:
+    """High watermarks that a leader told and had not traced."""
+    traces, probes = evidence.traces, evidence.tables["probes"]
+    rows = traces.rows("q.hwm")
+    rows = rows[traces.has("state", "leader", rows)]
+    names = ("node", "epoch", "hwm", "t")
+    node, epoch, hwm, t = (traces.column(name)[rows] for name in names)
+    asked = probes.filter(pc.equal(probes["kind"], "quorum"))
+    for row in asked.filter(pc.is_valid(asked["high_watermark"])).to_pylist():
+        mine = (node == row["node"]) & (epoch == row["epoch"]) & (t <= row["t1"])
+        if row["high_watermark"] > hwm[mine].max(initial=-1):
+            text = f"node {row['node']}, leader of epoch {row['epoch']}, tells that all below "
+            text += f"{row['high_watermark']} is committed, and had not traced that"
+            told = {name: row[name] for name in ("node", "epoch", "high_watermark")}
+            yield Violation(text, [{"what": "an answer", "t_ns": row["t0"], **told}])
 
 
 def _began(answer: VoterAnswer, told: ToldQuorum, traced: dict[tuple[int, int], int] | None) -> int:

@@ -98,3 +98,21 @@ def test_who_tells_had_traced_that_it_leads() -> None:
     early = judged([answer(10, ONE, TWO, node=2, epoch=3)], traces=[leads])
     assert early.verdict is INVALID
     assert early.message.endswith("had not traced that it leads")
+
+
+def test_epochs_of_one_node_never_go_back() -> None:
+    later = [answer(1, ONE, TWO, epoch=2), answer(9, ONE, TWO, THREE)]
+    result = judged(later)
+    assert result.verdict is INVALID
+    assert result.message == ("node 1 tells that it leads epoch 1, and had told of epoch 2 before")
+    assert (
+        judged([answer(1, ONE, TWO, node=3, epoch=2), answer(9, ONE, TWO, THREE)]).verdict is VALID
+    )
+
+
+@pytest.mark.parametrize(("told_mark", "verdict"), [(61, VALID), (62, INVALID)])
+def test_a_high_watermark_is_traced_before_it_is_told(told_mark: int, verdict: Verdict) -> None:
+    leads = NodeTrace(2).start().state("leader", 3, leader=2, at=20 * MS).hwm(61, 3)
+    leads.emit("q.hwm", 90 * MS, hwm=70, epoch=3, role="leader")
+    row = answer(30, ONE, TWO, node=2, epoch=3) | {"high_watermark": told_mark}
+    assert judged([row], traces=[leads]).verdict is verdict

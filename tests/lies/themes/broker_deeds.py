@@ -235,7 +235,7 @@ def two_are_named_as_the_last_leader(run: Altered, rng: random.Random) -> None:
 
 
 @lie("E3-eligible-are-kept", of=_LRS, target=BOTH)
-def an_eligible_replica_is_dropped(run: Altered, rng: random.Random) -> None:
+def an_eligible_replica_is_lost_on_the_way(run: Altered, rng: random.Random) -> None:
     """It leaves the ISR, which is too small then, and does not join the ELR."""
     left = [row for row in _changes(run) if detail(row).get("eligibleLeaderReplicas")]
     row = rng.choice([each for each in left if detail(each).get("isr") is not None])

@@ -216,3 +216,18 @@ def another_node_tells_who_votes(run: Altered, rng: random.Random) -> None:
     """As the leader of an epoch that another one led."""
     row = rng.choice([r for r in run.ops(f="describe-quorum", outcome="ok") if r["voters"]])
     row["node"] = row["node"] % run.info.nodes + 1
+
+
+@lie("told-voters-were", of="membership-churn", target=BOTH)
+def a_leader_leads_an_earlier_epoch_again(run: Altered, _: random.Random) -> None:
+    """It tells of the epoch that it led first, after it has told of a later one."""
+    by_node: dict[int, list[Row]] = {}
+    for _, row, _ in _told_voters(run):
+        by_node.setdefault(row["node"], []).append(row)
+    for rows in by_node.values():
+        column = "epoch" if "detail" in rows[0] else "value"
+        if rows[0][column] < rows[-1][column]:
+            again = rows[-1] | {"t0": rows[-1]["t1"] + 1, "t1": rows[-1]["t1"] + 2}
+            run.rows("probes").append(again | {column: rows[0][column]})
+            return
+    raise NotHere("no node led twice")
