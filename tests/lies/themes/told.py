@@ -183,7 +183,7 @@ def _names(row: Row, voters: list[str]) -> None:
 
 
 @lie("told-voters-were", of=_VOTERS, target=BOTH)
-def a_leader_tells_of_a_voter_that_never_was(run: Altered, rng: random.Random) -> None:
+def a_leader_tells_of_a_node_that_there_is_not(run: Altered, rng: random.Random) -> None:
     """A node that there is not."""
     _, row, voters = rng.choice(_told_voters(run))
     _names(row, [*voters, "9:AAAAAAAAAAAAAAAAAAAAAg"])
