@@ -15,10 +15,10 @@ from checkers.evidence.lives import NodeEvent, witness
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.partitions.held import NEED, ReplicaRow, replicas_by_key
+from checkers.partitions.traced_replicas import PartitionId, partition_of, traced_partitions
 from checkers.verdict import CheckResult, EventValue
 
 _NEED = f"{NEED}, and what clients sent"
-_MARKS = ("p.role", "p.hwm", "p.truncate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,17 +95,23 @@ def _last_began(evidence: Evidence, node: int) -> int | None:
 
 def _traced(evidence: Evidence) -> dict[tuple[int, object, str], _Known]:
     """By node, topic id and index, the high watermark that its last process told of last."""
+    told = evidence.once(traced_partitions)
+    last = {life.node: evidence.traces.line(life.processes[-1].begin) for life in evidence.lives}
+    newest: dict[tuple[int, PartitionId], NodeEvent] = {}
+    for partition, line in (
+        *((partition_of(line), line) for line in (*told.roles, *told.cuts)),
+        *((move.partition, move.event) for move in told.moves),
+    ):
+        if line.incarnation == last[line.node].incarnation:
+            known = newest.setdefault((line.node, partition), line)
+            if line.seq > known.seq:
+                newest[line.node, partition] = line
     found: dict[tuple[int, object, str], _Known] = {}
-    last = {life.node: life.processes[-1] for life in evidence.lives}
-    for process in last.values():
-        newest: dict[tuple[object, str], NodeEvent] = {}
-        for line in process.events(*_MARKS):
-            newest[line.more.get("topic"), str(line.more.get("index"))] = line
-        for (topic, index), line in newest.items():
-            mark = line.hwm if line.event != "p.truncate" else min(line.hwm, line.log_end)
-            if mark > 0:
-                shown = witness(line, "told of its high watermark")
-                found[process.node, topic, index] = _Known(mark=mark, shown=shown)
+    for (node, (topic, index)), line in newest.items():
+        mark = line.hwm if line.event != "p.truncate" else min(line.hwm, line.log_end)
+        if mark > 0:
+            shown = witness(line, "told of its high watermark")
+            found[node, topic, str(index)] = _Known(mark=mark, shown=shown)
     return found
 
 

@@ -15,7 +15,9 @@ from checkers.evidence.left_disks import (
     is_damaged_by_fault,
     may_be_left,
     notes_of,
+    stopped_in_good_order,
 )
+from checkers.evidence.lives import witness
 from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
@@ -57,7 +59,8 @@ def disks_name_their_nodes(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def quorum_state_is_kept(evidence: Evidence) -> CheckResult:
-    """The quorum-state of a node that was in an epoch is on its disk, and can be read.
+    """The quorum-state of a node that was in an epoch is on its disk, and can be read; of one that
+    stopped in good order it says the epoch and the vote that it traced last.
 
     Needs: disks, log_batches.
 
@@ -74,14 +77,36 @@ def quorum_state_is_kept(evidence: Evidence) -> CheckResult:
         if row["epoch"] is None and at > 0 and not is_noted:
             text = f"node {row['node']} was in epoch {at}, and its disk has no quorum-state"
             violations.append(Violation(text, [_shown(row, "has none")]))
+    violations += _unlike_traced(evidence)
     return conclude(
         looked_at=looked_at,
         unit="disks",
         violations=violations,
         needs=_NEED,
         holds="each knows the epoch that its node was in",
-        algorithm="epochs of logs and traces, against whether a quorum-state is there",
+        algorithm="epochs of logs, and last states of traces, against quorum-state on the disks",
     )
+
+
+def _unlike_traced(evidence: Evidence) -> Iterator[Violation]:
+    """Disks whose epoch or vote is another than their node's last q.state, which was durable before
+    anybody could see it."""
+    last = {(life.node, life.directory): life for life in evidence.lives if life.gap is None}
+    for row in _disks(evidence):
+        life = last.get((row["node"], row["directory"]))
+        if row["epoch"] is None or life is None or not stopped_in_good_order(evidence, life.node):
+            continue
+        rows = life.rows("q.state")
+        told = evidence.traces.line(rows[-1]) if len(rows) else None
+        if told is not None and (told.epoch, told.voted) != (row["epoch"], row["voted"]):
+            text = f"node {life.node} was in epoch {told.epoch} at last, with "
+            text += f"{_vote(told.voted)}, and its disk says epoch {row['epoch']}, with "
+            shown = [witness(told, "its last state"), _shown(row, "as it is")]
+            yield Violation(f"{text}{_vote(row['voted'])}", shown)
+
+
+def _vote(voted: int) -> str:
+    return "no vote" if voted < 0 else f"a vote for node {voted}"
 
 
 def _epochs_seen(evidence: Evidence) -> dict[tuple[int, str], int]:
@@ -174,5 +199,5 @@ def _violation(row: _Row, note: Note) -> Violation:
 
 
 def _shown(row: _Row, what: str) -> dict[str, EventValue]:
-    names = ("node", "directory", "epoch", "log_end", "problem")
+    names = ("node", "directory", "epoch", "voted", "log_end", "problem")
     return {"what": what, **{name: row[name] for name in names}}

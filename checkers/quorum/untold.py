@@ -18,7 +18,7 @@ from checkers.check import check, of_registers, traced, traced_quorum
 from checkers.conclusion import Violation, conclude
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.lives import NEED, Life, NodeEvent, Process, gaps, witness
+from checkers.evidence.lives import NEED, Life, NodeEvent, Process, first_of, gaps, witness
 from checkers.evidence.planned import Kind
 from checkers.evidence.told_voters import ToldVoters
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
@@ -253,17 +253,14 @@ def fetches_are_traced(evidence: Evidence) -> CheckResult:
 
 
 def _first_in_epochs(process: Process) -> Iterator[tuple[int, int]]:
-    """The rows of a follower's first append after each of its states, and the epoch of that."""
+    """The rows of a follower's first append in each epoch, and that."""
     traces, states = process.traces, process.rows("q.state")
     appends = process.rows("q.append")
     appends = appends[traces.has("state", "follower", appends)]
     at = np.searchsorted(states, appends) - 1
-    epochs = traces.column("epoch")[states]
-    seen: set[int] = set()
-    for row, which in zip(appends.tolist(), at.tolist(), strict=True):
-        if which >= 0 and int(epochs[which]) not in seen:
-            seen.add(int(epochs[which]))
-            yield row, int(epochs[which])
+    appends, epochs = appends[at >= 0], traces.column("epoch")[states[at[at >= 0]]]
+    first, _ = first_of(epochs)
+    yield from zip(appends[first].tolist(), epochs[first].tolist(), strict=True)
 
 
 def _unasked(line: NodeEvent, epoch: int) -> Violation:

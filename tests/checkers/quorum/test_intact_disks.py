@@ -90,3 +90,15 @@ def test_who_was_in_an_epoch_knows_it() -> None:
     trace = NodeTrace(1).start().state("unattached", 4, at=MS)
     told = make_run(disks=[disk(1) | unknown], traces=[trace])
     assert "in epoch 4" in quorum_state_is_kept(told).message
+
+
+@pytest.mark.parametrize(
+    ("state", "verdict"),
+    [({}, VALID), ({"voted": -1}, INVALID), ({"voted": 3}, INVALID), ({"epoch": 3}, INVALID)],
+)
+def test_who_stopped_left_its_vote(state: Row, verdict: Verdict) -> None:
+    trace = NodeTrace(1).start().state("unattached", 4, voted=2, at=MS)
+    left = disk(1, epoch=4, voted=2) | state
+    stopped = make_run(disks=[left], traces=[trace], endings=STOPPED)
+    assert quorum_state_is_kept(stopped).verdict is verdict
+    assert quorum_state_is_kept(make_run(disks=[left], traces=[trace])).verdict is VALID

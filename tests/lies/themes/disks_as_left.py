@@ -118,6 +118,13 @@ def an_election_state_is_gone(run: Collected, rng: random.Random) -> None:
     path.unlink()
 
 
+@lie("quorum-state-is-kept", of=(QUORUM, "kill-leader"))
+def a_vote_that_is_forgotten(run: Altered, rng: random.Random) -> None:
+    """The quorum-state of a node says nothing of its vote in that epoch, or of another one."""
+    row = rng.choice(run.where("disks"))
+    row["voted"] = -1 if row["voted"] > 0 else row["node"]
+
+
 @legal("quorum-state-is-kept", of=QUORUM, target=BOTH, on_disk=True)
 def an_election_state_in_another_order(run: Collected, rng: random.Random) -> None:
     """A quorum-state has its fields in another order."""
