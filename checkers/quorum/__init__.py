@@ -22,6 +22,7 @@ voter_sets.py          V1, V5, V7: voters that change, by disks, as asked for an
 voter_answers.py       what leaders say of voters to whoever asks, and what was asked of them
 voters_told.py         voters that change, by what leaders say of them to whoever asks
 voters_undone.py       of that, what later leaders undo
+voters_were.py         of that, what no log ever had
 new_disks.py           V8: a new disk elects nobody until it is added
 held_by_majority.py    Q9: a majority had what is committed
 without_majority.py    no majority of the voters' disks is left: the quorum stops

@@ -121,7 +121,7 @@ def an_elr_stands_beside_a_whole_isr(run: Altered, rng: random.Random) -> None:
 
 
 @lie("E3-eligible-are-kept", of=ELIGIBLE, target=BOTH)
-def an_eligible_replica_is_dropped(run: Altered, rng: random.Random) -> None:
+def an_eligible_replica_goes_missing(run: Altered, rng: random.Random) -> None:
     """A replica that leaves an ISR below min ISR does not become eligible."""
     row, _, _, _ = chosen(run, rng, lambda c: len(eligible(c.after)) > len(eligible(c.before)))
     run.change_record(row["offset"], row["type"], eligibleLeaderReplicas=[])
