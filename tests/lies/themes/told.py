@@ -222,7 +222,7 @@ def another_node_tells_who_votes(run: Altered, rng: random.Random) -> None:
 def a_leader_leads_an_earlier_epoch_again(run: Altered, _: random.Random) -> None:
     """It tells of the epoch that it led first, after it has told of a later one."""
     by_node: dict[int, list[Row]] = {}
-    for _, row, _ in _told_voters(run):
+    for row in (told[1] for told in _told_voters(run)):
         by_node.setdefault(row["node"], []).append(row)
     for rows in by_node.values():
         column = "epoch" if "detail" in rows[0] else "value"
