@@ -203,10 +203,6 @@ class Timeline:
         leaders = [change.after.leader for change in self.history(key) if change.after is not None]
         return next((node for node in reversed(leaders) if node != NO_LEADER), NO_LEADER)
 
-    def elected_outside(self) -> frozenset[str]:
-        """Partitions of which somebody led who was neither in the ISR nor in the ELR."""
-        return frozenset(c.partition.key for _, c in self.changes() if c.elected_outside)
-
 
 def partition_of(key: str, detail: Detail) -> Partition:
     """What a Partition record says."""

@@ -14,7 +14,15 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import BROKER, FEATURE, TOPIC, MadeTopic, Partition, Setting, Timeline
 from checkers.evidence.metadata_replay import ELR_FEATURE
 from checkers.evidence.planned import Kind
-from checkers.evidence.promised import CREATE, DELETE, INTERNAL, UNCLEAN, AskedFor, topic_of
+from checkers.evidence.promised import (
+    CREATE,
+    DELETE,
+    INTERNAL,
+    UNCLEAN,
+    AskedFor,
+    InForce,
+    topic_of,
+)
 from checkers.history.asked_topics import CONFIG_OF_ALL_BROKERS, MIN_ISR
 from checkers.partitions.leaders import NEED, names
 from checkers.verdict import CheckResult
@@ -263,19 +271,21 @@ def features_as_asked_for(evidence: Evidence) -> CheckResult:
         (offset for batch in found.batches for offset, _, _ in batch.broker_records), default=0
     )
     violations: list[Violation] = []
-    level, is_set = 0, False
+    level: dict[str, int] = {}  # by name
     for one in chosen:
+        name, before, now = one.of[2], level.get(one.of[2], 0), int(one.value or 0)
         is_late = not one.is_state and one.offset > registered
-        if one.of[2] != ELR_FEATURE:
-            violations += [_unasked_level(one)] if is_late else []
-            continue
-        if levels is not None and not _may_be(one, level, is_late=is_late, levels=levels.values):
+        may: frozenset[int] = frozenset({before} if is_late else {before, now})
+        if name == ELR_FEATURE and levels is not None:
+            may = _elr_levels(levels, before, is_late=is_late or one.is_state)
+        if now not in may:
             violations.append(_unasked_level(one))
-        level, is_set = int(one.value or 0), True
-    if levels is not None and level not in levels.last and not violations:
-        may = " or ".join(map(str, sorted(levels.last)))
-        text = f"{ELR_FEATURE} is {level if is_set else 'not set'} at the end, and level {may} was "
-        violations.append(Violation(f"{text}asked for", [{"what": ELR_FEATURE, "value": level}]))
+        level[name] = now
+    if levels is not None and level.get(ELR_FEATURE, 0) not in levels.last and not violations:
+        wanted = " or ".join(map(str, sorted(levels.last)))
+        has = level.get(ELR_FEATURE, "not set")
+        text = f"{ELR_FEATURE} is {has} at the end, and level {wanted} was asked for"
+        violations.append(Violation(text, [{"what": ELR_FEATURE, "value": str(has)}]))
     return conclude(
         looked_at=len(chosen) + (levels is not None),
         unit="levels of features",
@@ -286,12 +296,11 @@ def features_as_asked_for(evidence: Evidence) -> CheckResult:
     )
 
 
-def _may_be(one: Setting, before: int, *, is_late: bool, levels: Sequence[frozenset[int]]) -> bool:
-    """As it was formatted, or, later, as somebody asked for meanwhile."""
-    level = int(one.value or 0)
-    if not is_late and not one.is_state:
-        return level in levels[0]
-    return level == before or level in frozenset[int]().union(*levels)
+def _elr_levels(levels: InForce, before: int, *, is_late: bool) -> frozenset[int]:
+    """Those that may be set: as it was formatted, or, later, as somebody asked for meanwhile."""
+    if not is_late:
+        return levels.values[0]
+    return frozenset({before}).union(*levels.values)
 
 
 def _unasked_level(one: Setting) -> Violation:

@@ -50,13 +50,13 @@ class SortedOut(NamedTuple):
 
 
 def sorted_out(evidence: Evidence, breaches: Sequence[Breach]) -> SortedOut:
-    """What was lost beyond the budget, or with a leader from outside ISR and ELR, is allowed."""
-    outside = evidence.timeline.elected_outside() if evidence.timeline else frozenset()
+    """What was lost beyond the budget, or by an unclean election that was asked for, is allowed."""
+    outside = evidence.once(_elected_uncleanly)
     budget = evidence.once(loss_budget)
     found = SortedOut([], [], [])
     for key, since_ns, violation in breaches:
         since = np.zeros(1, np.int32), np.array([since_ns]), np.array([FOREVER_NS])
-        why = "a leader was elected from outside ISR and ELR" if key in outside else ""
+        why = "a leader was elected uncleanly, as was asked for" if key in outside else ""
         if not why and budget.allows([key], *since)[0]:
             why = "min ISR of its replicas or more were shut down uncleanly, and bytes lost"
         if why:
@@ -66,6 +66,16 @@ def sorted_out(evidence: Evidence, breaches: Sequence[Breach]) -> SortedOut:
         else:
             found.accused.append(violation)
     return found
+
+
+def _elected_uncleanly(evidence: Evidence) -> frozenset[str]:
+    """Partitions of which somebody led who was neither in the ISR nor in the ELR, as was asked for.
+
+    What the last known leader lost is for the budget to allow: it may lead where no other replica
+    is eligible any more (KIP-966, part one).
+    """
+    changes = evidence.timeline.changes() if evidence.timeline else ()
+    return frozenset(c.partition.key for _, c in changes if c.elected_outside and c.unclean)
 
 
 def replicas_by_key(evidence: Evidence) -> Mapping[str, list[ReplicaRow]]:
@@ -95,8 +105,8 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
     was asked for (`evidence.log_starts`). High watermarks are those of the checkpoints that the
     nodes left behind; of a member of the ISR or ELR that runs (P9) it is the highest that any
     leader is known to have had, whatever its checkpoint says. Topics that were to be compacted are
-    left out: each replica cleans for itself. After an election from outside, or more losses than
-    the ISR can bear, breaches are allowed. (KIP-966 LogMatching)
+    left out: each replica cleans for itself. After an unclean election that was asked for, or more
+    losses than the ISR can bear, breaches are allowed. (KIP-966 LogMatching)
     """
     asked = evidence.once(AskedStarts)
     tables = split(evidence.tables["replica_batches"].select(_BATCH), "node", "directory", "key")

@@ -81,8 +81,8 @@ def no_committed_record_cut(evidence: Evidence) -> CheckResult:
 
     By the epoch of the first record that is cut off, and the highest high watermark that was
     published in it: up to there that log was its leader's. Nor does it cut anything below the high
-    watermark that it goes by itself. After an election from outside, or more losses than the ISR
-    can bear, it is allowed. (KIP-101, KIP-279; KAFKA-14704)
+    watermark that it goes by itself. After an unclean election that was asked for, or more losses
+    than the ISR can bear, it is allowed. (KIP-101, KIP-279; KAFKA-14704)
     """
     found, unit = evidence.timeline, "cuts of followers' logs"
     if found is None:

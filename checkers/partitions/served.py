@@ -34,8 +34,9 @@ def leaders_hold_acknowledged(evidence: Evidence) -> CheckResult:
     """P10: who leads at the end holds every record that was acknowledged to acks=all.
 
     At its offset, value for value, but for what was asked to be deleted (`evidence.log_starts`).
-    After an election from outside ISR and ELR, or more losses than the ISR can bear, breaches are
-    allowed. (KIP-966 LeaderCompleteness)
+    After an unclean election that was asked for, or more losses than the ISR can bear, breaches are
+    allowed. What lies before the beginning of a log is given to nobody. (KIP-966
+    LeaderCompleteness)
     """
     return _against_disks(
         evidence,
@@ -79,7 +80,7 @@ def acknowledged_everywhere(evidence: Evidence) -> CheckResult:
 def reads_are_stored(evidence: Evidence) -> CheckResult:
     """P13: what a consumer was given at an offset stands there on the disk of the last leader.
 
-    It neither changes nor vanishes while nobody is elected from outside ISR and ELR. (KIP-966
+    It neither changes nor vanishes while nobody is elected uncleanly, as was asked for. (KIP-966
     ConsistentRead)
     """
     return _against_disks(
@@ -130,7 +131,8 @@ def _against_disks(
             left = records - before
             looked_at += int(left.sum())
             log = logs.get((row["node"], key), _NOTHING)
-            missing = (left > 0) & ~log.holds(offset + before, value + before, left)
+            held = log.holds(offset + before, value + before, left)
+            missing = (left > 0) & ~(held & (offset + before >= row["log_start"]))
             for at in np.flatnonzero(missing).tolist():
                 span = part.slice(at, 1).to_pylist()[0]
                 absent = _absent(span, row, what, keepers)

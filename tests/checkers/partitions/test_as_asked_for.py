@@ -245,6 +245,9 @@ def test_what_clients_ask_of_a_topic() -> None:
 # --- features ---
 
 
+METADATA = feature("metadata.version", 30)
+
+
 def downgraded(bit: bool | None) -> Cluster:
     row = fault(0, "set-elr-level", 10, 20, bit=bit) | {"params": '{"level": "0"}'}
     return made().add("faults", row)
@@ -264,6 +267,7 @@ def downgraded(bit: bool | None) -> Cluster:
         (formatted(feature("metadata.version", 30)).commit(elr(1)), {"elr": "off"}, INVALID),
         (formatted(elr(1), feature("share.version", 1)), {}, VALID),
         (made().commit(feature("metadata.version", 29)), {}, INVALID),
+        (formatted(elr(1), METADATA).commit(METADATA), {}, VALID),
         (downgraded(bit=True).commit(elr(0)), {}, VALID),
         (downgraded(bit=True), {}, INVALID),
         (downgraded(bit=None), {}, VALID),

@@ -41,6 +41,7 @@ CHECKS = (
     reads_are_stored,
     acknowledged_with_min_isr,
 )
+UNCLEAN = {"min_isr": "2", "unclean": "on"}
 TEN = [(0, 100, 4, 0), (4, 200, 6, 0)]  # spans: offset, value, records, epoch
 
 
@@ -149,9 +150,10 @@ def test_topics_that_are_to_be_compacted_differ() -> None:
 
 def test_after_an_unclean_election_replicas_may_differ() -> None:
     cluster = unclean(started()).replica(1, "t-0", TEN).replica(3, "t-0", [(0, 999, 10, 0)])
-    result = judged(replicas_agree, cluster)
+    assert judged(replicas_agree, cluster).verdict is INVALID, "nobody had asked for it"
+    result = judged(replicas_agree, cluster, settings=UNCLEAN)
     assert (result.verdict, result.facts["allowed"]) == (VALID, 1)
-    assert "a leader was elected from outside ISR and ELR" in result.message
+    assert "a leader was elected uncleanly, as was asked for" in result.message
 
 
 # --- where logs begin ---
@@ -269,7 +271,8 @@ def test_topics_that_were_deleted_or_made_anew_are_left_out() -> None:
 
 def test_loss_after_an_unclean_election_is_allowed() -> None:
     cluster = unclean(replicated(lagging=3)).sent("t-0", 4, 200, 6)
-    result = judged(leaders_hold_acknowledged, cluster)
+    assert judged(leaders_hold_acknowledged, cluster).verdict is INVALID
+    result = judged(leaders_hold_acknowledged, cluster, settings=UNCLEAN)
     assert (result.verdict, result.facts["allowed"]) == (VALID, 1)
 
 
