@@ -35,11 +35,15 @@ _NEVER_NS = int(np.iinfo(np.int64).min)
 _USUAL_REPLICATION = 3
 _COMPACTED = ("__consumer_offsets", "__transaction_state")
 _POLICIES = ("cleanup.policy", "log.cleanup.policy")  # a topic's own, and the brokers'
-# What a topic of their own has for replicas, if they were told.
+# What a topic of their own is to have, if they were told.
 _OWN_REPLICATION = {
     "__consumer_offsets": "offsets.topic.replication.factor",
     "__transaction_state": "transaction.state.log.replication.factor",
     "__share_group_state": "share.coordinator.state.topic.replication.factor",
+}
+_OWN_MIN_ISR = {
+    "__transaction_state": "transaction.state.log.min.isr",
+    "__share_group_state": "share.coordinator.state.topic.min.isr",
 }
 
 _Operation = dict[str, Any]
@@ -186,6 +190,8 @@ class AskedFor:
         return _in_force(int(word == "on"), asked)
 
     def _own(self, topic: str, name: str) -> str | None:
+        if topic.startswith(INTERNAL) and name == MIN_ISR:
+            return self._info.settings.get(_OWN_MIN_ISR.get(topic, ""))
         shape = self.shape(topic)
         return None if shape is None else shape.configs.get(name)
 

@@ -73,6 +73,9 @@ def test_a_topic_has_what_it_was_asked_for_with() -> None:
     assert few.min_isr("append-0").last == {1}, "no more than there are replicas"
     assert promised(settings={"min.insync.replicas": "3"}).min_isr("append-admin-3").last == {3}
     assert promised(settings={}).min_isr("append-admin-3").last == {1}
+    own = {"min_isr": "3", "transaction.state.log.min.isr": "2"}
+    assert promised(settings=own).min_isr("__transaction_state").last == {2}
+    assert promised(settings=own).min_isr("__consumer_offsets").last == {3}
 
 
 def test_shapes_of_topics() -> None:

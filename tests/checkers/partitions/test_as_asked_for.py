@@ -225,6 +225,7 @@ def changed(*values: str, asks: tuple[tuple[int, str], ...]) -> CheckResult:
         (("2",), ((2, "fail"),), INVALID),
         (("2", "1", "2"), ((2, "ok"), (1, "info")), INVALID),
         (("2", "1", "2"), ((2, "ok"), (1, "info"), (2, "info")), VALID),
+        (("2", "1", "2"), ((2, "info"), (1, "ok")), VALID),
         (("2", "2"), ((2, "ok"),), VALID),
     ],
 )
