@@ -45,7 +45,7 @@ def behead(run: Altered, key: str, start: int, *nodes: int) -> None:
 def boundary(run: Altered, key: str, rng: random.Random) -> int:
     """Where a span and a batch begin on every disk, somewhere in the middle."""
     spans = run.where("replica_spans", key=key)
-    starts = {(row["node"], row["offset"]) for row in spans}
+    starts = {(row["node"], int(row["offset"])) for row in spans}
     batches = {(row["node"], row["base_offset"]) for row in run.where("replica_batches", key=key)}
     nodes = {node for node, _ in batches}
     common = [
@@ -65,7 +65,7 @@ def a_follower_holds_no_record(run: Altered, rng: random.Random) -> None:
     key = largest(run)
     leader = last_leader(run, key)
     node = rng.choice([node for node in run.nodes if node not in (leader, 4)])
-    end = first(run.where("replicas", key=key, node=node), "no replica")["log_end"]
+    end = int(first(run.where("replicas", key=key, node=node), "no replica")["log_end"])
     behead(run, key, end, node)
 
 

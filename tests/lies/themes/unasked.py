@@ -16,8 +16,7 @@ def configure(
     run: Altered, offset: int, kind: int, resource: str, name: str, value: str | None
 ) -> None:
     """A Config record in the place of a NoOp."""
-    columns = {"resource_type": kind, "resource": resource, "name": name, "value": value}
-    run.put_record(offset, "Config", **columns)
+    run.put_record(offset, "Config", resource_type=kind, resource=resource, name=name, value=value)
 
 
 def some_noop(run: Altered, rng: random.Random) -> int:
