@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Byte code is kept, whatever the shell says: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help chaos test lint unit integration night swarm bench soak soak-node soak-found soak-chance fuzz differential bare setup clean
+.PHONY: help chaos test lint unit integration night swarm lies bench soak soak-node soak-found soak-chance fuzz differential bare setup clean
 
 help:
 	@echo "make chaos    set up what is missing, split a leader off, judge what happened"
@@ -12,6 +12,7 @@ help:
 	@echo "make night    what make test leaves out: every planted bug hunted from seed 1 on, the correct node"
 	@echo "              in every such scenario, and cases that repeat others"
 	@echo "make swarm    165 seeds of a few seconds in virtual time; nobody may accuse the node"
+	@echo "make lies     alter sound runs so that they lie, in some hundred ways; the judge has to see each"
 	@echo "make bench    measure the bars; prints a table and writes bench.json"
 	@echo "make soak     20 runs of each scenario with different seeds (SOAK='--runs 5' for fewer),"
 	@echo "              and 20 of each side of what was found in Apache Kafka (some hours);"
@@ -81,6 +82,9 @@ test: .venv/test.stamp
 swarm: .venv/run.stamp
 	@$(BIN)/kraft-chaos campaign --seeds 0..149 --duration 4 --out runs/swarm
 	@$(BIN)/kraft-chaos campaign --scenario swarm-brokers --seeds 0..14 --duration 12 --out runs/swarm-brokers
+
+lies: .venv/warm.stamp
+	@$(BIN)/python -m tests.lies
 
 bench: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup

@@ -8,6 +8,7 @@ from chaos.selftest.trying import KEPT as KEPT_SELFTEST
 from checkers.interval import in_words
 from tests.bench.row import Row
 from tests.damage.campaign import KEPT as DAMAGE
+from tests.lies.judging import KEPT as LIES
 from tests.soak import KEPT
 
 RUNS = Path("runs")
@@ -19,6 +20,7 @@ def measure() -> Iterator[Row]:
     yield from sides()
     yield from selftest()
     yield from damage()
+    yield from lies()
     yield from test_run()
 
 
@@ -44,6 +46,21 @@ def damage() -> Iterator[Row]:
         verdicts = ", ".join(f"{n} {word}" for word, n in sorted(kept[what]["verdicts"].items()))
         note = f"of {kept[what]['count']}: {verdicts}"
         yield Row(name=name, value=kept[what]["wrong"], unit="runs", bar=0, note=note)
+
+
+def lies() -> Iterator[Row]:
+    """Every check sees what breaks its promise, and minds nothing that is near to it."""
+    if not LIES.exists():
+        yield Row(name="lies: not seen", value=None, unit="runs", bar=0, note="run make lies")
+        return
+    kept = json.loads(LIES.read_text())
+    of_runs = f"{kept['alterations']} alterations of {kept['runs']} runs"
+    for what, number, note in (
+        ("lies: not seen", "lies_not_seen", f"of {kept['lies']}; {of_runs}"),
+        ("lies: legal ones accused", "legal_accused", f"of {kept['legal']}"),
+        ("lies: checks that lack some", "checks_lacking", "of two lies and two legal ones each"),
+    ):
+        yield Row(name=what, value=kept[number], unit="runs", bar=0, note=note)
 
 
 def sides() -> Iterator[Row]:

@@ -14,9 +14,7 @@ from pathlib import Path
 from tests.lies.alteration import Alteration, alterations
 from tests.lies.bases import recorded
 from tests.lies.coverage import uncovered
-from tests.lies.judging import Outcome, figures, outcomes_of
-
-KEPT = Path("runs/lies.json")  # the figures of the last time
+from tests.lies.judging import KEPT, Outcome, figures, outcomes_of
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.lies.alteration import Alteration, Target, alterations
 from tests.lies.altered import Altered, Collected, NotHere
 
+KEPT = Path("runs/lies.json")  # the figures of the last `python -m tests.lies`
 _SHOWN = 160  # of a message
 
 
