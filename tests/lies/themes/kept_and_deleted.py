@@ -132,7 +132,7 @@ def told_start(run: Altered) -> Row:
 
 
 @lie("deleted-records-stay-deleted", of=DELETING, target=BOTH)
-def deleted_records_are_back(run: Altered, rng: random.Random) -> None:
+def a_log_begins_before_its_deletions(run: Altered, rng: random.Random) -> None:
     """The log begins before where its records were deleted."""
     told_start(run)["value"] = rng.randrange(10)
 
@@ -173,7 +173,7 @@ def told(run: Altered) -> list[Row]:
 
 
 @lie(KEPT, of=COMMITTING, target=BOTH)
-def a_committed_offset_goes_back(run: Altered, rng: random.Random) -> None:
+def an_offset_that_was_acknowledged_is_forgotten(run: Altered, rng: random.Random) -> None:
     """A group is told an offset that was acknowledged long before."""
     rng.choice(told(run)[20:])["value"] -= 5
 
