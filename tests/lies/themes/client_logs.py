@@ -4,7 +4,7 @@ import random
 from itertools import pairwise
 
 from tests.lies.alteration import BOTH, NOT_GREEN, UNTRACED, legal, lie
-from tests.lies.altered import Altered, NotHere, Row, first
+from tests.lies.altered import Altered, NotHere, Row
 
 STANDING = "last-replica-standing"
 LOGS = ("last-replica-standing", "stranded-leader")
@@ -207,56 +207,3 @@ def offsets_have_a_gap(run: Altered, rng: random.Random) -> None:
     for row in run.where("replicas", key=key):
         row["log_end"] += 1
         row["high_watermark"] += 1
-
-
-# --- chores ---
-
-
-@lie("committed-offsets-are-kept", of="stranded-coordinator", target=BOTH)
-def a_committed_offset_goes_back(run: Altered, _: random.Random) -> None:
-    """A group is told less than it had committed last."""
-    run.ops(f="committed-offset", outcome="ok")[-1]["value"] -= 5
-
-
-@lie("committed-offsets-are-kept", of="stranded-coordinator", target=BOTH)
-def nothing_is_committed_any_more(run: Altered, _: random.Random) -> None:
-    """From the middle on a group is told that it never committed anything."""
-    for row in run.ops(f="committed-offset", outcome="ok")[-20:]:
-        row["value"] = -1
-
-
-@legal("committed-offsets-are-kept", of="stranded-coordinator", target=BOTH)
-def a_commit_timed_out_and_is_told(run: Altered, _: random.Random) -> None:
-    """The last commit timed out, and the group is told of it."""
-    run.ops(f="commit-offset", outcome="ok")[-1].update(outcome="info", error="timed-out")
-
-
-@legal("committed-offsets-are-kept", of="stranded-coordinator", target=BOTH)
-def an_answer_never_came(run: Altered, rng: random.Random) -> None:
-    """One question what a group committed got no answer."""
-    asked = rng.choice(run.ops(f="committed-offset", outcome="ok", phase="main"))
-    asked.update(outcome="fail", value=None, error="timed-out")
-
-
-@lie("deleted-records-stay-deleted", of="undeleted-records", target=BOTH)
-def deleted_records_are_back(run: Altered, _: random.Random) -> None:
-    """A log begins at 0 although its head was acknowledged as deleted."""
-    first(run.ops(f="log-start", outcome="ok"), "nobody asked for a log start")["value"] = 0
-
-
-@lie("deleted-records-stay-deleted", of="undeleted-records", target=BOTH)
-def one_deleted_record_is_back(run: Altered, _: random.Random) -> None:
-    """A log begins one record before the end of what was deleted."""
-    first(run.ops(f="log-start", outcome="ok"), "nobody asked for a log start")["value"] -= 1
-
-
-@legal("deleted-records-stay-deleted", of="undeleted-records", target=BOTH)
-def records_were_deleted_a_little_later(run: Altered, _: random.Random) -> None:
-    """The answer to the deletion came a millisecond later."""
-    first(run.ops(f="delete-records", outcome="ok"), "nothing was deleted")["t1"] += 1_000_000
-
-
-@legal("deleted-records-stay-deleted", of="undeleted-records", target=BOTH)
-def a_log_start_was_asked_for_later(run: Altered, _: random.Random) -> None:
-    """The log's start was told a millisecond later."""
-    first(run.ops(f="log-start", outcome="ok"), "nobody asked for a log start")["t1"] += 1_000_000
