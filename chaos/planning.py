@@ -17,7 +17,7 @@ from chaos.cluster.targets.named import (
     layout,
     left_to_no_seed,
 )
-from chaos.cluster.targets.own_brokers import COMBINED, ROLES
+from chaos.cluster.targets.own_brokers import COMBINED, CONTROLLERS, ROLES
 from chaos.combined_roles import why_not_combined
 from chaos.controls import CONTROLS
 from chaos.nemesis.abilities import Ability
@@ -91,6 +91,7 @@ def plan_of(choices: Choices) -> RunPlan:
     if plan.runtime != SIM:
         _require_quorum(plan.target, plan.nodes, plan.target_settings)
     _require_made(plan.target, plan.nodes, plan.target_settings, plan.mutation)
+    _require_taken(plan)
     _require_apart(plan)
     return plan
 
@@ -250,6 +251,24 @@ def _require_made(target: str, nodes: int, settings: Mapping[str, str], mutation
         layout(target, nodes, settings, mutation=mutation)
     except SettingError as error:
         raise UsageError(f"{error}\n  try: kraft-chaos run --help") from error
+
+
+def _require_taken(plan: RunPlan) -> None:
+    """Raises UsageError for a cluster of which the scenario tells nothing."""
+    made, count = layout(plan.target, plan.nodes, plan.target_settings)
+    takes = plan.scenario.takes
+    roles = [made.roles(NodeId(number)) for number in range(1, count + 1)]
+    why = takes.why_not(roles, made.settings)
+    if not why:
+        return
+    alone = plan.target == NODE and not any(each.is_broker for each in roles)
+    voters = _NODES if _NODES in takes.voters else takes.voters[0]
+    steps = {
+        "voter": f"--nodes {voters}" if alone else f"--set {CONTROLLERS}={voters}",
+        "broker": f"--set {BROKERS}={takes.brokers[0]}",
+    }
+    step = next((step for what, step in steps.items() if f" {what}" in why), "without that setting")
+    raise UsageError(f"{plan.scenario.name}: {why}\n  try: {step}")
 
 
 def _require_apart(plan: RunPlan) -> None:

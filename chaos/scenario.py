@@ -1,7 +1,7 @@
 """A scenario: what a cluster is put through, as a value."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -12,6 +12,7 @@ from chaos.cluster.interface import (
     MovedReplica,
     PowerCutMode,
     Removal,
+    Roles,
     StoppedDisk,
     Voted,
 )
@@ -26,6 +27,7 @@ from chaos.nemesis.schedule import Schedule
 from chaos.nemesis.script import Script
 from chaos.nemesis.victims import FollowerThatVoted
 from chaos.trial import Trial
+from checkers.counted import counted
 from checkers.run.expectation import Expectation
 from workloads.append_options import AppendOptions
 from workloads.connection import Driver
@@ -85,6 +87,40 @@ class OnKafka:
     duration_s: float | None = None  # None: as anywhere
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Takes:
+    """The clusters of which a scenario tells something: how many voters and brokers, and the values
+    of settings. Others are refused before anything starts."""
+
+    voters: range = range(1, 8)
+    brokers: range = range(6)
+    settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def why_not(self, roles: Sequence[Roles], settings: Mapping[str, str]) -> str:
+        """What such a cluster has that the scenario does not take; "" where it takes all. The
+        settings are all that there are, those that nobody asked for too."""
+        counts = (
+            ("voter", self.voters, sum(each.is_controller for each in roles)),
+            ("broker", self.brokers, sum(each.is_broker for each in roles)),
+        )
+        for what, taken, found in counts:
+            if found not in taken:
+                return f"it takes {in_words(taken)} {what}s, and there {_is(found, what)}"
+        for name, values in self.settings.items():
+            if name in settings and settings[name] not in values:
+                return f"it takes {name}={' or '.join(values)}, and that is {settings[name]}"
+        return ""
+
+
+def in_words(counts: range) -> str:
+    """`3`, or `1 to 7`."""
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def _is(found: int, what: str) -> str:
+    return f"{'is' if found == 1 else 'are'} {counted(found, what)}"
+
+
 # A quorum alone, in which every controller knows the others: nobody waits for brokers to start.
 CONTROLLERS_ALONE = {"brokers": "0", "bootstrap": "3"}
 
@@ -122,6 +158,7 @@ class Scenario:
     settings: Mapping[str, str] = field(default_factory=dict)  # unless told others
     on_kafka: OnKafka = field(default_factory=OnKafka)
     sides: tuple[Side, ...] = ()
+    takes: Takes = field(default_factory=Takes)
     # Trace events that some node has to tell of, or what else has to come about
     # (`RunInfo.to_show`); if not, nothing was shown and the run is void.
     to_show: tuple[str, ...] = ()

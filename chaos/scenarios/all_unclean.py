@@ -3,7 +3,7 @@
 from chaos.nemesis.kinds.processes import Kill
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.last_in_isr import SECOND, THIRD, last_loses_power
-from chaos.scenarios.loads import LOSES_AS_ALLOWED, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_AS_ALLOWED, PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 _SCRIPT = last_loses_power(third=Kill(victim=THIRD), second=Kill(victim=SECOND))
 
@@ -18,6 +18,7 @@ ALL_UNCLEAN = Scenario(
         "its page cache: more unclean shutdowns than min ISR - 1, so the loss is allowed and "
         "counted apart. Comparing logs would have saved them (KIP-966 part two)."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

@@ -9,7 +9,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until, UntilNoVoter
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import PROMISED
+from chaos.scenarios.loads import PROMISED, THREE_OF_BOTH
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
@@ -51,6 +51,7 @@ AUTO_JOIN = Scenario(
         "seconds. Where it does not, one of three voters is lost and one has no power, and nobody "
         "leads until that one is back."
     ),
+    takes=THREE_OF_BOTH,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=50.0,

@@ -7,7 +7,13 @@ from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
 from chaos.nemesis.victims import OneNode, RandomFollower
 from chaos.scenario import OnKafka, Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, ONE_BROKER, PROMISED, ends_by_itself
+from chaos.scenarios.loads import (
+    AS_PROMISED,
+    ONE_BROKER,
+    PROMISED,
+    THREE_VOTERS_ONE_BROKER,
+    ends_by_itself,
+)
 
 _COMING_UP = Script(
     steps=(
@@ -44,6 +50,7 @@ BOOTSTRAP_RACE = Scenario(
         "though it had replayed some. Releases that ask whether anything was ever replayed write "
         "no metadata.version then (KAFKA-20839), and every node that reads that log ends."
     ),
+    takes=THREE_VOTERS_ONE_BROKER,
     faults=_COMING_UP.faults,
     coming_up=_COMING_UP,
     script=_SCRIPT,

@@ -9,7 +9,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import ControllerLeader
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 from workloads.membership import MembershipOptions
 
 _SLOT_S = 10.0
@@ -40,6 +40,7 @@ CHANGING_VOTERS = Scenario(
         "acknowledged is told by all later leaders, and of what one leader told another undoes one "
         "change at most."
     ),
+    takes=Takes(voters=range(3, 8), settings={"quorum": ("dynamic",)}),
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=30.0,

@@ -13,6 +13,7 @@ from chaos.scenarios.loads import (
     PROMISED,
     SEE_LOST_REPLICAS,
     TWO_IN_SYNC,
+    TWO_OF_THREE,
     loses_records,
 )
 
@@ -94,6 +95,7 @@ CLEAN_STOP_POWER_OFF = Scenario(
         "of few records. The other side syncs the disks between the end of the processes and that "
         "of the power."
     ),
+    takes=TWO_OF_THREE,
     faults=_ALL.faults,
     script=_ALL,
     default_duration_s=30.0,
@@ -115,6 +117,7 @@ CLEAN_STOP_THEN_LEAD = Scenario(
         "leader of the partitions that prefer it. The others, which hold every record, take over "
         "where its log begins."
     ),
+    takes=TWO_OF_THREE,
     faults=_ONE.faults,
     script=_ONE,
     default_duration_s=30.0,

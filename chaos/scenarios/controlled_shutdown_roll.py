@@ -10,7 +10,7 @@ from chaos.nemesis.kinds.processes import Terminate
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import MIXED, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import MIXED, PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 _BROKERS = 3
 
@@ -42,6 +42,7 @@ CONTROLLED_SHUTDOWN_ROLL = Scenario(
         "brought back into an ISR while it shuts down (KIP-841), and writes down that it ended "
         "well; nothing is lost, and every partition goes on."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,
@@ -68,6 +69,7 @@ SLOW_ROLL = Scenario(
         "has records that its successor lacks, and goes on for as long as it takes to hear of it. "
         "They are cut from its log by leader epoch before the successor counts on it (KIP-101)."
     ),
+    takes=TWO_OF_THREE,
     faults=_OVER_SLOW_LINKS.faults,
     script=_OVER_SLOW_LINKS,
     default_duration_s=40.0,

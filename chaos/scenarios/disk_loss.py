@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.voters import LoseDisk
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
-from chaos.scenario import CONTROLLERS_ALONE, OnKafka, Scenario
+from chaos.scenario import CONTROLLERS_ALONE, OnKafka, Scenario, Takes
 
 _SLOT_S = 10.0
 _LOSSES: tuple[Fault, ...] = (
@@ -40,6 +40,7 @@ DISK_LOSS = Scenario(
         "without the one that is new. Nothing that was committed is lost, and the lost disks are "
         "kept for the judge."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(*_LOSSES, _DEATH),
     draw=_draw,
     default_duration_s=40.0,

@@ -8,7 +8,7 @@ import random
 from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
-from chaos.scenario import CONTROLLERS_ALONE, OnKafka, Scenario
+from chaos.scenario import CONTROLLERS_ALONE, OnKafka, Scenario, Takes
 
 _LEADERS, _FOLLOWERS = Wipe(victim=ControllerLeader()), Wipe(victim=RandomFollower())
 _FIRST_AT, _SECOND_AT = (0.1, 0.2), (0.55, 0.65)  # of all the time
@@ -40,6 +40,7 @@ DISK_LOSS_MAJORITY = Scenario(
         "acknowledged (KIP-856). The run is valid if the quorum stops, and the verdict says since "
         "when."
     ),
+    takes=Takes(voters=range(3, 4)),
     faults=(_LEADERS, _FOLLOWERS),
     draw=_draw,
     settings={"bootstrap": "3"},

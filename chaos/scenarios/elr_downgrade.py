@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.upkeep import SetElrLevel
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import ELR_LEVEL, Scenario, Side
 from chaos.scenarios.last_in_isr import LAST, SECOND, THIRD
-from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 _SCRIPT = Script(
     steps=(
@@ -39,6 +39,7 @@ ELR_DOWNGRADE = Scenario(
         "and what broker 2 still has is thrown away. On the other side the level stays as it is, "
         "and nothing is lost."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

@@ -9,7 +9,7 @@ from chaos.nemesis.kinds.upkeep import MoveReplicas
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 
@@ -48,6 +48,7 @@ ELR_WIPED = Scenario(
         "(AssignReplicasToDirs). Releases before 4.3.0 empty the ELR in the record that notes the "
         "directory. When the power of 1 fails, 2 may not be elected, although it holds everything."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=45.0,

@@ -5,7 +5,7 @@ import random
 from chaos.nemesis.kinds.cuts import PartialPartition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import LeaderAnd
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 12.0  # after it, the others have heard their leader for long enough to refuse anybody
 _CUT = PartialPartition(victim=LeaderAnd(1))
@@ -26,6 +26,7 @@ ESTRANGED_FOLLOWER = Scenario(
         "and must refuse, else each of the two deposes the other for as long as the link is cut "
         "(KIP-996, pre-vote)."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(_CUT,),
     draw=_draw,
 )

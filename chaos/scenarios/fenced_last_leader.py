@@ -6,7 +6,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -39,6 +39,7 @@ FENCED_LAST_LEADER = Scenario(
         "it is unfenced. Releases before 4.1.0 elect it at once (KAFKA-19522). A kill loses no "
         "bytes, so nothing is lost on either side."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

@@ -6,7 +6,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 _FENCED = OneNode(NodeId(3))
 
@@ -30,6 +30,7 @@ FENCED_REJOIN = Scenario(
         "fetching and is caught up; its leader may not bring it back while it is fenced, for what "
         "is fenced cannot be elected (KIP-841)."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

@@ -7,7 +7,7 @@ from chaos.nemesis.grudges import Ways
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import RandomFollower
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 6.0  # longer than a fetch time-out: it despairs of its leader each time
 _CUTS: tuple[Fault, ...] = tuple(
@@ -32,6 +32,7 @@ FLAPPING_FOLLOWER = Scenario(
         "behind the leader that all others hear: one bad link must not cost the cluster its "
         "leader (KIP-996, pre-vote)."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=_CUTS,
     draw=_draw,
 )

@@ -5,7 +5,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllBrokers
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC, ends_by_itself
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, THREE_BROKERS, TWO_IN_SYNC, ends_by_itself
 
 _SCRIPT = Script(
     steps=(
@@ -27,6 +27,7 @@ FORMAT_POWER_OFF = Scenario(
         "the kernel keeps such data to itself leaves it empty, and the node never starts again. "
         "Other scenarios sync the disks after the format (synced_format=on)."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=15.0,

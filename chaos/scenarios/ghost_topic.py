@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.processes import Pause
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_OF_THREE
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -58,6 +58,7 @@ GHOST_TOPIC = Scenario(
         "and fails: the broker drops the whole change, and goes on without it (KAFKA-19497, fixed "
         "in 4.2.0). At the end every broker is asked for all topics."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=20.0,

@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import AllBrokers
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, THREE_BROKERS, TWO_IN_SYNC
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -86,6 +86,7 @@ HANGING_TRANSACTION = Scenario(
         "each message is synced (log.flush.interval.messages=1) the coordinator remembers, and "
         "the new producer ends it."
     ),
+    takes=THREE_BROKERS,
     faults=_WHILE_OPEN.faults,
     script=_WHILE_OPEN,
     default_duration_s=30.0,
@@ -112,6 +113,7 @@ REMEMBERED_COMMIT = Scenario(
         "commits in that partition again. Where each message is synced everywhere "
         "(log.flush.interval.messages=1) the marker is there."
     ),
+    takes=THREE_BROKERS,
     faults=_ONCE_COMMITTED.faults,
     script=_ONCE_COMMITTED,
     default_duration_s=30.0,

@@ -5,7 +5,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.last_in_isr import SECOND, THIRD
-from chaos.scenarios.loads import LOSES_NOTHING, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_NOTHING, PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -34,6 +34,7 @@ HEARTBEAT_CUT = Scenario(
         "KIP-841 the ISR is broker 1 alone, and nothing is acknowledged. Without it the leader "
         "brings the fenced broker back at once, and counts on one that nobody can elect."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,

@@ -5,7 +5,7 @@ from chaos.nemesis.kinds.processes import Pause
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import PROMISED, THREE_BROKERS, TWO_IN_SYNC
 
 
 def _turn(number: int) -> tuple[ScriptStep, ...]:
@@ -35,6 +35,7 @@ HELD_UP_CONTROLLER = Scenario(
         "them all where they have lain, older than a session: it has to hear them before it asks "
         "who was silent, and fences nobody (KAFKA-15019)."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

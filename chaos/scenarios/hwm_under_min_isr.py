@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.last_in_isr import SECOND, THIRD
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
@@ -41,6 +41,7 @@ HWM_UNDER_MIN_ISR = Scenario(
         "enough again: the high watermark waits (KIP-966, KAFKA-15583), or eligible replicas could "
         "lack what a consumer has read."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,

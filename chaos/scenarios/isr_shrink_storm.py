@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.processes import Pause
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import PartitionLeader, RandomBroker
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
+from chaos.scenarios.loads import MIXED, SOME_BROKERS, TWO_IN_SYNC
 
 _SLOT_S = 8.0
 _FAULTS: tuple[Fault, ...] = (
@@ -36,6 +36,7 @@ ISR_SHRINK_STORM = Scenario(
         "controller decide about the ISR on their own clocks; whatever they agree on, an "
         "acknowledged record must stay where it is (KIP-966, KIP-497)."
     ),
+    takes=SOME_BROKERS,
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=40.0,

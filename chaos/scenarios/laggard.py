@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import AllVoters, RandomFollower
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 10.0  # everybody is up again and follows a leader before the next follower is cut off
 _LEAST_SLOT_S = 7.0
@@ -62,6 +62,7 @@ LAGGARD = Scenario(
         "first; whoever has the acknowledged writes must not vote for it (Raft, election "
         "restriction), and what the majority had was durable before it was acknowledged."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(_CUT, *_DEATHS),
     draw=_draw,
 )

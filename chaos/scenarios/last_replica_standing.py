@@ -3,7 +3,7 @@
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.last_in_isr import SECOND, THIRD, last_loses_power
-from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_NOTHING, LOSES_RECORDS, PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 _SCRIPT = last_loses_power(
     third=NetworkPartition(victim=THIRD), second=NetworkPartition(victim=SECOND)
@@ -21,6 +21,7 @@ LAST_REPLICA_STANDING = Scenario(
         "lost although a single disk forgot anything. With them (elr=on) the controller sees that "
         "it was shut down uncleanly and elects broker 2 (KIP-966)."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

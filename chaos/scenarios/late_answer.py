@@ -9,7 +9,7 @@ from chaos.nemesis.kinds.processes import Pause, Terminate
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 _FIRST = OneNode(NodeId(1))
 
@@ -50,6 +50,7 @@ LATE_ANSWER = Scenario(
         "paused before it answers; another leads, and its followers have gone on when the answer "
         "comes. It says where to cut, and counts for nothing (KAFKA-18991)."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,

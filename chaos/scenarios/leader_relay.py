@@ -5,7 +5,7 @@ import random
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import ControllerLeader
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 from workloads.register_options import RegisterOptions
 
 _SLOT_S = 5.0
@@ -27,6 +27,7 @@ LEADER_RELAY = Scenario(
         "have forgotten what it had decided and was never committed. Many keys and few writes, so "
         "that nothing newer has covered a stale value by then."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(_CUT,),
     draw=_draw,
     # Faster, each key is written anew before a deposed leader leads again.

@@ -3,6 +3,7 @@ sides of the scenarios expect of them."""
 
 from dataclasses import replace
 
+from chaos.scenario import Takes
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 from workloads.append_options import AppendOptions
@@ -29,6 +30,16 @@ MIXED = AppendOptions(topics=2, partitions=3, producers=20, consumers=3, rate=30
 # its disk does not start again (see observer-power-off): scenarios about other things name
 # the voters.
 TWO_IN_SYNC = {"min_isr": "2", "quorum": "static"}
+
+# Scripts that name brokers 1, 2 and 3, each of which has a replica of every partition.
+THREE_BROKERS = Takes(brokers=range(3, 4), settings={"replication": ("3",)})
+# And count on what two of the three have.
+TWO_OF_THREE = Takes(brokers=range(3, 4), settings={"replication": ("3",), "min_isr": ("2",)})
+# Scripts of a quorum of three beside the only broker, or three of them.
+THREE_VOTERS_ONE_BROKER = Takes(voters=range(3, 4), brokers=range(1, 2))
+THREE_OF_BOTH = replace(THREE_BROKERS, voters=range(3, 4))
+# Those that hurt brokers one at a time, of which others go on.
+SOME_BROKERS = Takes(brokers=range(3, 6), settings={"replication": ("3", "4", "5")})
 
 _DURABILITY = "log-durability"  # named, since its module takes its time to import
 

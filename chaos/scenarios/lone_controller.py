@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED
+from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED, THREE_BROKERS
 
 _SCRIPT = Script(
     steps=(
@@ -32,6 +32,7 @@ LONE_CONTROLLER = Scenario(
         "it is sent after the sync. Syncs take a second here, and the one that waits at the cut is "
         "held back."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

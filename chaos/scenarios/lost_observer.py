@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.processes import Pause
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode, PartitionLeader
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, THREE_OF_BOTH
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -49,6 +49,7 @@ LOST_OBSERVER = Scenario(
         "learns nothing any more. It led a partition; of the broker that does now it never hears, "
         "and does not follow it."
     ),
+    takes=THREE_OF_BOTH,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, THREE_BROKERS
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -31,6 +31,7 @@ LOST_TIMESTAMPS = Scenario(
         "into it first, and answers -1, that there is no such record, although the segments that "
         "follow have some. The other side keeps all records."
     ),
+    takes=THREE_BROKERS,
     faults=(),
     default_duration_s=25.0,
     load=_LOOKED_UP,

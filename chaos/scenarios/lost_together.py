@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import ControllerLeader, PartitionLeader
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import PROMISED, THREE_BROKERS, TWO_IN_SYNC
 
 _SCRIPT = Script(
     steps=(
@@ -34,6 +34,7 @@ LOST_TOGETHER = Scenario(
         "and go meanwhile: what it holds of those that are deleted it removes when it is back "
         "(KAFKA-14616)."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,

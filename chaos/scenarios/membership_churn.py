@@ -11,7 +11,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import ControllerLeader, RandomFollower, SomeNodes
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 15.0
 _CUT = NetworkPartition(victim=ControllerLeader(), ways=Ways.BOTH)
@@ -82,6 +82,7 @@ MEMBERSHIP_CHURN = Scenario(
         "own log, committed or not, and in the end all that was acknowledged is there, of writes "
         "and of changes."
     ),
+    takes=Takes(voters=range(3, 8), settings={"quorum": ("dynamic",)}),
     faults=(_CUT, _SLOW_DEATH, _DEATH, _POWER, _ONE, _TWO, _LOSS),
     draw=_draw,
     default_duration_s=60.0,

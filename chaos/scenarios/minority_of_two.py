@@ -6,7 +6,7 @@ from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import LeaderAnd
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 14.0
 # Check-quorum takes 1.5 fetch time-outs of 2 s, and twice that where its count begins anew just
@@ -35,6 +35,7 @@ MINORITY_OF_TWO = Scenario(
         "them. The other three elect a leader meanwhile. Takes 5 nodes; of fewer, the leader is "
         "cut off alone."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(_cut(0), _cut(1)),
     draw=_draw,
 )

@@ -9,12 +9,13 @@ from chaos.nemesis.kinds.upkeep import MoveReplicas, SyncDisks
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllBrokers
 from chaos.scenario import MOVED_REPLICA as SETTING
-from chaos.scenario import Scenario, Side
+from chaos.scenario import Scenario, Side, Takes
 from chaos.scenarios.loads import (
     AS_PROMISED,
     ONE_BROKER,
     PROMISED,
     SEE_LOST_REPLICAS,
+    THREE_BROKERS,
     TWO_IN_SYNC,
     loses_records,
 )
@@ -69,6 +70,7 @@ MOVED_REPLICAS = Scenario(
     summary="all replicas move to another log directory, and the power of all brokers fails",
     exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=_DESCRIPTION,
+    takes=THREE_BROKERS,
     faults=_ALL.faults,
     script=_ALL,
     default_duration_s=30.0,
@@ -82,6 +84,7 @@ MOVED_REPLICA = Scenario(
     summary="the replicas of one broker move to another log directory, and its power fails",
     exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=f"{_DESCRIPTION} Here there is one broker, and one copy of each record.",
+    takes=Takes(brokers=range(1, 2)),
     faults=_ONE.faults,
     script=_ONE,
     default_duration_s=30.0,

@@ -6,7 +6,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, ends_by_itself
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, THREE_BROKERS, ends_by_itself
 
 _SCRIPT = Script(
     steps=(
@@ -29,6 +29,7 @@ OBSERVER_POWER_OFF = Scenario(
         "Where the voters are named by configuration (quorum=static) it goes on; where they are in "
         "the log alone (quorum=dynamic, KIP-853) it must go on as well."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=15.0,

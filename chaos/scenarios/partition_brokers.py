@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.entrances import ShutOut
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import PartitionLeader
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import MIXED, TWO_IN_SYNC
+from chaos.scenarios.loads import MIXED, SOME_BROKERS, TWO_IN_SYNC
 
 _SLOT_S = 12.0
 _FAULTS: tuple[Fault, ...] = (
@@ -35,6 +35,7 @@ PARTITION_BROKERS = Scenario(
         "off from the controllers, it is replaced and must not go on; cut off from clients, nobody "
         "hears its answers, and what they were is unknown until the end."
     ),
+    takes=SOME_BROKERS,
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=40.0,

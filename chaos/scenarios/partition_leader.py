@@ -7,7 +7,7 @@ from chaos.nemesis.grudges import Ways
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import ControllerLeader
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 10.0  # long enough for a fetch time-out, an election and some life after it
 _CUTS: tuple[Fault, ...] = tuple(
@@ -34,6 +34,7 @@ PARTITION_LEADER = Scenario(
         "must not acknowledge a write or answer a stale read, must resign, and must give up what "
         "was never committed when it is back (KIP-595: check-quorum, truncation)."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=_CUTS,
     draw=_draw,
 )

@@ -7,7 +7,7 @@ from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 7.5
 _FAULTS: tuple[Fault, ...] = (
@@ -39,6 +39,7 @@ POWER_OFF = Scenario(
         "is what fsync before visible is for. Never run as a mere kill: without disks whose power "
         "can be cut, the scenario is refused."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=_FAULTS,
     draw=_draw,
     conditions=Conditions(late_flushes=0.3, late_most_us=100_000),

@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import AllBrokers, PartitionLeader, RandomBroker
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import LOSES_AS_ALLOWED, MIXED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_AS_ALLOWED, MIXED, SOME_BROKERS, TWO_IN_SYNC
 
 _SLOT_S = 15.0  # an election, a recovery, and time to be in sync again
 _FAULTS: tuple[Fault, ...] = (PowerOff(victim=PartitionLeader()), PowerOff(victim=RandomBroker()))
@@ -31,6 +31,7 @@ POWER_OFF_BROKERS = Scenario(
         "are many. With min ISR 2 and one power cut between two full recoveries, nothing that was "
         "acknowledged may be lost, whoever led."
     ),
+    takes=SOME_BROKERS,
     faults=_FAULTS,
     draw=_draw,
     default_duration_s=45.0,
@@ -53,6 +54,7 @@ BLACKOUT_BROKERS = Scenario(
         "was promised. What is left must still be one log: no gaps among what survived, replicas "
         "alike, nothing twice."
     ),
+    takes=SOME_BROKERS,
     faults=(_ALL,),
     draw=_draw_all,
     default_duration_s=20.0,

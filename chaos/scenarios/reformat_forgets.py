@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED
+from chaos.scenarios.loads import AS_PROMISED, FORGETS_TOPICS, PROMISED, THREE_BROKERS
 
 _SCRIPT = Script(
     steps=(
@@ -37,6 +37,7 @@ REFORMAT_FORGETS = Scenario(
         "topics are forgotten. Where a voter is id and directory (quorum=dynamic, KIP-856), "
         "the new disk is no voter, and the quorum stops rather than forgets."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,

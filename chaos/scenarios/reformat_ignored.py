@@ -8,7 +8,7 @@ from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import AllFollowers, ControllerLeader
-from chaos.scenario import Scenario, Side
+from chaos.scenario import Scenario, Side, Takes
 from chaos.scenarios.loads import AS_PROMISED, SEE_FORGOTTEN_LOG
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
@@ -44,6 +44,7 @@ REFORMAT_IGNORED = Scenario(
         "(KIP-856), the two are no voters: the quorum stops rather than forgets. reformat-forgets "
         "tells the same of Apache Kafka's controllers, with brokers beside them."
     ),
+    takes=Takes(voters=range(3, 4)),
     faults=(_WIPED, _AWAY),
     draw=_draw,
     default_duration_s=25.0,

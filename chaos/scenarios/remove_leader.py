@@ -11,7 +11,7 @@ from chaos.nemesis.kinds.voters import LoseDisk, LostVoter, RemoveLeadingDirecto
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.script import Begin, End, Rest, Script, UntilLed
 from chaos.nemesis.victims import ControllerLeader, VotersByOneDisk
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 10.0
 _REMOVAL = RemoveVoter(victim=ControllerLeader())
@@ -37,6 +37,7 @@ REMOVE_LEADER = Scenario(
         "and resigns; another is elected, and the one that was removed follows it as an observer. "
         "Then it is added again, and nobody has lost a write."
     ),
+    takes=Takes(voters=range(2, 8), settings={"quorum": ("dynamic",)}),
     faults=(_REMOVAL,),
     draw=_draw,
     settings={"quorum": "dynamic"},
@@ -74,6 +75,7 @@ REMOVE_LEADER_DIRECTORY = Scenario(
         "another is elected. Then the directory is added again and the lost one removed, and "
         "nobody has lost a write."
     ),
+    takes=Takes(voters=range(3, 4), settings={"quorum": ("listed",)}),
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=20.0,

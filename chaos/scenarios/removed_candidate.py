@@ -7,7 +7,13 @@ from chaos.nemesis.kinds.removals import RestartRemoved
 from chaos.nemesis.script import Begin, End, Rest, Script, StartAll, Until, UntilLed
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import VOTED, Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, ONE_BROKER, PROMISED, ends_by_itself
+from chaos.scenarios.loads import (
+    AS_PROMISED,
+    ONE_BROKER,
+    PROMISED,
+    THREE_VOTERS_ONE_BROKER,
+    ends_by_itself,
+)
 
 _COMING_UP = Script(
     steps=(
@@ -40,6 +46,7 @@ REMOVED_CANDIDATE = Scenario(
         "follow. Apache Kafka starts whoever voted for itself as a candidate, and ends because a "
         "candidate has to be a voter."
     ),
+    takes=THREE_VOTERS_ONE_BROKER,
     faults=(*_COMING_UP.faults, *_SCRIPT.faults),
     coming_up=_COMING_UP,
     script=_SCRIPT,

@@ -9,7 +9,7 @@ from chaos.nemesis.kinds.removals import KillRemoved, RemoveForGood
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
 from chaos.scenario import REMOVAL, Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, ONE_BROKER, PROMISED
+from chaos.scenarios.loads import AS_PROMISED, ONE_BROKER, PROMISED, THREE_VOTERS_ONE_BROKER
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -48,6 +48,7 @@ REMOVED_LEADER = Scenario(
         "until its removal is committed (Raft thesis, 4.2.2). Apache Kafka's does not, and nobody "
         "ever leads again. On the other side nothing is asked, and one of the two leads."
     ),
+    takes=THREE_VOTERS_ONE_BROKER,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=20.0,

@@ -6,7 +6,7 @@ from chaos.nemesis.fault import Fault
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import LeaderAnd
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 8.0
 # Held for about as long as a fetch time-out, less the probing before the cure: the leader is back
@@ -37,6 +37,7 @@ RETURNING_MINORITY = Scenario(
         "still waits in it: it must be answered by what the node is now, or not at all "
         "(KAFKA-15100, KAFKA-18723). Takes 5 nodes; of fewer, the leader is cut off alone."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(_cut(0), _cut(1)),
     draw=_draw,
 )

@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import ControllerLeader
 from chaos.scenario import ExpectedOutcome, Scenario, Side
-from chaos.scenarios.loads import PROMISED
+from chaos.scenarios.loads import PROMISED, THREE_BROKERS
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
@@ -36,6 +36,7 @@ SILENT_CONTROLLER = Scenario(
         "acknowledged all the time. Nothing is lost on either side; the statistics tell for how "
         "long no topic could be created."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=45.0,

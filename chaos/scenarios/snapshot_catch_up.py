@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import AllVoters, RandomFollower
-from chaos.scenario import CONTROLLERS_ALONE, OnKafka, Scenario
+from chaos.scenario import CONTROLLERS_ALONE, OnKafka, Scenario, Takes
 
 _AWAY, _CUT = Kill(victim=RandomFollower()), PowerOff(victim=AllVoters())
 _AWAY_AT = 0.1  # of all the time
@@ -40,6 +40,7 @@ SNAPSHOT_CATCH_UP = Scenario(
         "is nowhere any more; what is the current value must be in it. A run in which nobody "
         "loaded a snapshot is void."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(_AWAY, _CUT),
     draw=_draw,
     default_duration_s=20.0,

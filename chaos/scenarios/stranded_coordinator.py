@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import PartitionLeader
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 
 def _turn(number: int) -> tuple[ScriptStep, ...]:
@@ -39,6 +39,7 @@ STRANDED_COORDINATOR = Scenario(
         "it, the commit is lost: what it says of that may be anything but that it succeeded "
         "(KAFKA-20634)."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,

@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep, Until
 from chaos.nemesis.victims import PartitionLeader
 from chaos.scenario import Scenario
-from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 # Most producers are content with the leader: they stay with one that nobody else hears. The others
 # find the next leader, whose log so grows more slowly.
@@ -37,6 +37,7 @@ STRANDED_LEADER = Scenario(
         "has parted from it. Nothing of it counts before it is cut by leader epoch "
         "(KIP-101, KIP-279)."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

@@ -36,7 +36,7 @@ from chaos.nemesis.victims import (
     RandomBroker,
     Victim,
 )
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 from chaos.scenarios.swarm_windows import at_random, one_window
 from chaos.trial import Trial
 from workloads.append_options import AppendOptions
@@ -240,6 +240,7 @@ SWARM_BROKERS = Scenario(
         "more of them come while others last. Then all is "
         "healed, and every replica has to be in sync again. Made for campaigns in virtual time."
     ),
+    takes=Takes(brokers=range(3, 6)),
     faults=every_fault(),
     draw=_draw,
     default_duration_s=35.0,

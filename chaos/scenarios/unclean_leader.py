@@ -6,7 +6,7 @@ from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import LOSES_AS_ALLOWED, PROMISED
+from chaos.scenarios.loads import LOSES_AS_ALLOWED, PROMISED, THREE_BROKERS
 
 _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 
@@ -36,6 +36,7 @@ UNCLEAN_LEADER = Scenario(
         "nobody else has, and is cut off. Another is elected that never had them. The loss was "
         "asked for: it is counted, not accused."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

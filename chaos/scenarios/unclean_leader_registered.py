@@ -6,7 +6,7 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.scenario import Scenario, Side
 from chaos.scenarios.last_in_isr import LAST, SECOND, THIRD
-from chaos.scenarios.loads import LOSES_NOTHING, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import LOSES_NOTHING, PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
 _SCRIPT = Script(
     steps=(
@@ -33,6 +33,7 @@ UNCLEAN_LEADER_REGISTERED = Scenario(
         '"Controller behaviors" 4): broker 2 leads, and 1 joins again when it has caught up. If '
         "it led on, or was still eligible, the others would throw away what it lost."
     ),
+    takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

@@ -7,7 +7,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllBrokers
 from chaos.scenario import ExpectedOutcome, Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, THREE_BROKERS, TWO_IN_SYNC
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -40,6 +40,7 @@ UNDELETED_RECORDS = Scenario(
         "does so each ten minutes, for a run not to depend on when a minute is over; on the other "
         "side each second."
     ),
+    takes=THREE_BROKERS,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=30.0,

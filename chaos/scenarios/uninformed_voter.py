@@ -5,7 +5,7 @@ from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.voters import RemoveVoter
 from chaos.nemesis.script import Begin, End, Rest, Script
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _REMOVAL = RemoveVoter(victim=RandomFollower())
 _CUT = NetworkPartition(victim=RandomFollower())  # of three nodes, the voter that is left
@@ -36,6 +36,7 @@ UNINFORMED_VOTER = Scenario(
         "the same, for that log is newer than its own, or nobody is ever elected (KIP-856, "
         '"Leader Election").'
     ),
+    takes=Takes(voters=range(3, 4), settings={"quorum": ("dynamic",)}),
     faults=(_REMOVAL, _CUT, _DEATH),
     script=_SCRIPT,
     default_duration_s=25.0,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chaos.scenario import ExpectedOutcome, Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, PROMISED
+from chaos.scenarios.loads import AS_PROMISED, PROMISED, THREE_BROKERS
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
@@ -22,6 +22,7 @@ UNKNOWN_OPERATION = Scenario(
         "own: it answers UNKNOWN_SERVER_ERROR, gives up its leadership, and another election is "
         "held. The other side asks for an operation that there is."
     ),
+    takes=THREE_BROKERS,
     faults=(),
     default_duration_s=20.0,
     load=_ALTERING,

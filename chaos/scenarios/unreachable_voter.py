@@ -9,7 +9,7 @@ from chaos.nemesis.kinds.upkeep import Readdress
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import AllFollowers, AllVoters
 from chaos.scenario import ADVERTISED, Scenario, Side
-from chaos.scenarios.loads import ONE_BROKER, PROMISED
+from chaos.scenarios.loads import ONE_BROKER, PROMISED, THREE_VOTERS_ONE_BROKER
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
 
@@ -42,6 +42,7 @@ UNREACHABLE_VOTER = Scenario(
         "right host again either: who is where stands in the log, and only a leader could change "
         "that (KAFKA-20661). Nobody leads until the third is back, which others do reach."
     ),
+    takes=THREE_VOTERS_ONE_BROKER,
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from chaos.scenario import Scenario, Side
-from chaos.scenarios.loads import AS_PROMISED, MAKES_UP_TOPICS, PROMISED, TWO_IN_SYNC
+from chaos.scenarios.loads import AS_PROMISED, MAKES_UP_TOPICS, PROMISED, THREE_BROKERS, TWO_IN_SYNC
 from workloads.library_clients import UNWAITED
 
 _WAITS = "librdkafka"
@@ -18,6 +18,7 @@ UNWAITED_TOPICS = Scenario(
         "controller of KRaft refuses a request whose time is over, and creates nothing. Nobody is "
         "hurt in this scenario; what is accused is an acknowledgement by the client library."
     ),
+    takes=THREE_BROKERS,
     faults=(),
     default_duration_s=8.0,
     load=replace(PROMISED, rate=50.0, admin_rate=4.0),

@@ -78,7 +78,7 @@ def test_nothing_of_the_line_is_lost() -> None:
         "swarm --seed 9 --runtime sim --nodes 7",
         "swarm --seed 9 --runtime sim --duration 4 --concurrency 4 --rate 7",
         "last-replica-standing --seed 2 --target kafka --set elr=off",
-        "last-replica-standing --seed 2 --nodes 4 --set elr=off --client librdkafka",
+        "power-off-brokers --seed 2 --nodes 4 --set elr=off --client librdkafka",
         "power-off --seed 2 --set brokers=2 --set controllers=3",
         "power-off-brokers --seed 3 --target kafka:4.1.0 --set defaults=stock --rate 50",
         "power-off-brokers --seed 3 --target kafka --client kafka-python",
@@ -170,7 +170,9 @@ def test_a_setting_is_a_parameter_of_its_fault(name: str) -> None:
 @pytest.mark.parametrize("cut", PowerCutMode)
 @pytest.mark.parametrize("name", CUTTING_KAFKA)
 def test_every_power_cut_forgets_what_was_said(name: str, cut: PowerCutMode) -> None:
-    line = f"run {name} --seed 6 --target kafka --set min_isr=1 --runtime docker"
+    line = (
+        f"run {name} --seed 6 --target kafka --set min_isr=1 --set controllers=3 --runtime docker"
+    )
     usual, asked = plan(line), plan(f"{line} --set cut={cut}")
     assert asked.target_settings == usual.target_settings
     assert dict(asked.target_settings)["min_isr"] == "1"

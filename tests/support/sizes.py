@@ -1,0 +1,24 @@
+"""The smallest and the largest cluster that a scenario takes, and how one asks for it."""
+
+from chaos.cluster.targets.mixed import MIXED, SIZE
+from chaos.planning import Choices, takes_kafka
+from chaos.runtimes import DOCKER
+from chaos.scenario import SIM, Scenario
+
+
+def sizes_of(scenario: Scenario) -> tuple[int, ...]:
+    """Voters of a quorum, or brokers."""
+    if scenario.of_both:
+        return (SIZE,)
+    taken = scenario.takes.brokers if scenario.is_of_brokers else scenario.takes.voters
+    sizes = [size for size in taken if size]
+    return tuple(dict.fromkeys((sizes[0], sizes[-1])))
+
+
+def choices_at(scenario: Scenario, size: int) -> Choices:
+    """In virtual time, where the scenario can be run in it."""
+    if scenario.of_both:
+        return Choices(scenario=scenario.name, seed=1, target=MIXED, runtime=DOCKER)
+    if takes_kafka(scenario):
+        return Choices(scenario=scenario.name, seed=1, target="kafka", nodes=size, runtime=DOCKER)
+    return Choices(scenario=scenario.name, seed=1, nodes=size, runtime=SIM)
