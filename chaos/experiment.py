@@ -170,7 +170,10 @@ class Experiment:
         """Raises NeverBackError, StuckError."""
         seconds = self._timeouts.whole_s
         if not await self._probe.wait_until_whole(seconds):
-            await self._stuck(f"the quorum was not whole {seconds:g} s after the last cure")
+            lacks = await self._probe.lacking()
+            await self._stuck(
+                f"the quorum was not whole {seconds:g} s after the last cure: {lacks}"
+            )
         await self._replicas_become_whole()
         if not await self._another_write():
             within = f"{self._timeouts.write_s:g} s"
@@ -181,8 +184,9 @@ class Experiment:
 
     async def _replicas_become_whole(self) -> None:
         seconds = self._timeouts.whole_s
-        if self._watch is not None and not await self._watch.wait_until_whole(seconds):
-            await self._stuck(f"not every replica was in sync {seconds:g} s after the last cure")
+        if self._watch is not None and (lacks := await self._watch.wait_until_whole(seconds)):
+            what = f"not every replica was in sync {seconds:g} s after the last cure: {lacks}"
+            await self._stuck(what)
 
     async def _stuck(self, what: str) -> NoReturn:
         """Whose fault it is depends on whether all processes run; raises NeverBackError for one

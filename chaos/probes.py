@@ -118,5 +118,14 @@ class QuorumProbe:
             await asyncio.sleep(_PAUSE_S)
         return False
 
+    async def lacking(self) -> str:
+        """What keeps the quorum from being whole, as it is asked once more."""
+        claims = await self._finder.claims()
+        silent = [f"node {node}" for node in self._nodes if node not in claims]
+        if silent:
+            return f"{' and '.join(silent)} did not answer"
+        leader = newest_leader(claims, self._nodes)
+        return "no node led" if leader is None else f"node {leader.node} led by then"
+
     async def close(self) -> None:
         await self._finder.close()

@@ -28,7 +28,7 @@ from chaos.experiment import Experiment, RunFailedError, StuckError, Timeouts, p
 from chaos.interrupt import Interrupt
 from chaos.judging import judge_directory, log_crash
 from chaos.last_words import last_words
-from chaos.nemesis.nemesis import NeverBackError, SilentError, VotersStuckError
+from chaos.nemesis.nemesis import LeaderlessError, NeverBackError, SilentError, VotersStuckError
 from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.plan_json import plan_as_json
@@ -41,6 +41,8 @@ from chaos.versions import made_of, made_of_images
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
 
+# What does not come about though nodes run; whether a slow machine excuses it, the judge says.
+_STUCK = (LeaderlessError, NeverReadyError, SilentError, StuckError, VotersStuckError)
 _STOP_S = 15.0
 _COLLECT_S = 60.0
 _DESTROY_S = 120.0
@@ -230,7 +232,7 @@ class Runner:
         except* (DiedAtStartError, NeverBackError, StepError) as dead:
             self._note_stuck(_in_a_line(_first(dead)), for_sure=True)
             raise
-        except* (NeverReadyError, SilentError, StuckError, VotersStuckError) as stuck:
+        except* _STUCK as stuck:
             self._note_stuck(_in_a_line(_first(stuck)), for_sure=self._plan.runtime == SIM)
             raise
 

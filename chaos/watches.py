@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chaos.clock import Clock
 from chaos.cluster.interface import Cluster, NodeId
-from chaos.nemesis.awaited import Condition, Sight, Whole
+from chaos.nemesis.awaited import Condition, Sight, Whole, lacking
 from chaos.probes import driver_for
 from chaos.recorder import EventFields, Recorder
 from workloads.connection import Driver
@@ -103,7 +103,7 @@ class PartitionWatch:
             describe_topic_partitions(),
             read_partitions,
         )
-        self._brokers = len(brokers)
+        self._brokers = tuple(map(int, brokers))
         self._topics = frozenset(topics)
         self._asking = asyncio.Lock()
         self._workload = workload
@@ -137,9 +137,12 @@ class PartitionWatch:
             await self.look()
             await asyncio.sleep(_SAMPLE_S)
 
-    async def wait_until_whole(self, within_s: float) -> bool:
-        """Every broker says that every replica is in sync; whether that came true in time."""
-        return await self.wait_for(Whole(self._brokers), within_s)
+    async def wait_until_whole(self, within_s: float) -> str:
+        """Until every broker says that every replica is in sync: "", or what was lacking when the
+        time was over."""
+        if await self.wait_for(Whole(len(self._brokers)), within_s):
+            return ""
+        return lacking(await self.look(), self._brokers)
 
     async def wait_for(self, condition: Condition, within_s: float) -> bool:
         loop = asyncio.get_running_loop()

@@ -6,7 +6,7 @@ asked, and a condition that can only come true holds as soon as one of them says
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -157,6 +157,44 @@ class ClusterView(Protocol):
 
     async def wait_for(self, condition: Condition, within_s: float) -> bool:
         """Whether it came true in time."""
+
+
+def lacking(sight: Sight, brokers: Collection[int]) -> str:
+    """What keeps all of it from being whole: which broker, and which partition."""
+    silent = [
+        f"broker {broker} does not answer" for broker in brokers if broker not in sight.claims
+    ]
+    told = [
+        f"broker {broker} says that {_not_whole(claim)}"
+        for broker, claims in sight.claims.items()
+        for claim in claims
+        if not _is_whole(claim)
+    ]
+    of_none = [f"broker {broker} knows no topic" for broker, of in sight.claims.items() if not of]
+    found = [*silent, *of_none, *told]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{found[0]}{more}" if found else "brokers name different leaders"
+
+
+def unled(sight: Sight, running: Collection[int]) -> str:
+    """A partition that has no leader, though one of these brokers may lead it, as every broker that
+    answers says; "" where there is none."""
+    told = [{claim.key: claim for claim in claims} for claims in sight.claims.values()]
+    for key in sorted(set.intersection(*map(set, told)) if told else ()):
+        claims = [each[key] for each in told]
+        may = set.intersection(*({*each.isr} or {*each.elr} for each in claims)) & set(running)
+        if may and all(each.leader < 0 for each in claims):
+            whom = ", ".join(f"broker {broker}" for broker in sorted(may))
+            return f"{_not_whole(claims[0])}, though nothing is done to {whom}"
+    return ""
+
+
+def _not_whole(claim: PartitionClaim) -> str:
+    led = f"is led by {claim.leader}" if claim.leader >= 0 else "has no leader"
+    elr = f" and ELR {sorted(claim.elr)}" if claim.elr else ""
+    absent = sorted(set(claim.replicas) - set(claim.isr))
+    lacks = f", without {', '.join(map(str, absent))}" if absent else ""
+    return f"{claim.key} {led}, with ISR {sorted(claim.isr)}{elr}{lacks}"
 
 
 def _in_short(claims: Claims) -> str:

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from chaos.cluster.cluster_errors import DiedAtStartError, NeverReadyError
 from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
+from chaos.cluster.roles import controllers_of
 from chaos.nemesis.aim import NobodyToHitError, resolve
-from chaos.nemesis.awaited import ClusterView
+from chaos.nemesis.awaited import ClusterView, Led, Sight, unled
 from chaos.nemesis.book import FaultBook, ScheduleContent
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
 from chaos.nemesis.holds import Held
@@ -61,6 +62,11 @@ class NeverBackError(ClusterBrokenError):
 
 class SilentError(ClusterBrokenError):
     """A node runs again after a fault, and does not answer."""
+
+
+class LeaderlessError(ClusterBrokenError):
+    """Nobody is elected, of the quorum or for a partition, although nodes that nothing is done to
+    would be enough."""
 
 
 class VotersStuckError(ClusterBrokenError):
@@ -204,9 +210,11 @@ class Nemesis:
         began = loop.time()
         if not await self._lookout.wait_for(step.condition, step.within_s):
             await refuse_dead(self._cluster, _hurt(self._held.hits))
+            sight = await self._lookout.look()
+            await self._refuse_unled(sight)
             raise NeverSoError(
                 f"within {step.within_s:g} s it did not come true that {step.condition}; "
-                f"the last look: {await self._lookout.look()}"
+                f"the last look: {sight}"
             )
         self._tell(f"after {loop.time() - began:.1f} s {step.condition}")
 
@@ -216,6 +224,7 @@ class Nemesis:
             leader = await self._probe.leader_after(after, step.within_s)
         except NoLeaderError as error:
             await refuse_dead(self._cluster, _hurt(self._held.hits))
+            await self._refuse_leaderless(error)
             raise NeverSoError(str(error)) from error
         self._last_epoch = leader.epoch
         self._tell(f"node {leader.node} leads the quorum in epoch {leader.epoch}")
@@ -270,16 +279,10 @@ class Nemesis:
     async def _aim(
         self, fault: Fault, *, alone: bool, hurt: Collection[NodeId] = ()
     ) -> tuple[tuple[NodeId, ...], tuple[Link, ...]]:
-        """Whom to hit, of those that are free and not `hurt`. Raises NobodyToHitError."""
+        """Whom to hit, of those that are free and not `hurt`. Raises NobodyToHitError, and
+        LeaderlessError where no node leads that could."""
         if alone:
-            nodes = await resolve(
-                fault.victim,
-                self._cluster,
-                self._probe,
-                self._rng,
-                held=hurt,
-                lookout=self._lookout,
-            )
+            nodes = await self._aimed_alone(fault, hurt)
             return nodes, links_of(fault, nodes, self._cluster)
         found = await resolve(
             fault.victim,
@@ -297,6 +300,66 @@ class Nemesis:
         if not nodes or (all_links and not links) or self._held.is_impossible(fault):
             raise NobodyToHitError("another fault has it in its hands")
         return nodes, links
+
+    async def _aimed_alone(self, fault: Fault, hurt: Collection[NodeId]) -> tuple[NodeId, ...]:
+        async def aimed() -> tuple[NodeId, ...]:
+            return await resolve(
+                fault.victim,
+                self._cluster,
+                self._probe,
+                self._rng,
+                held=hurt,
+                lookout=self._lookout,
+            )
+
+        try:
+            return await aimed()
+        except NobodyToHitError as error:
+            if not isinstance(error.__cause__, NoLeaderError):
+                raise
+            await self._refuse_leaderless(error.__cause__)
+            return await aimed()  # one leads by now, or may not be there
+
+    async def _refuse_leaderless(self, error: NoLeaderError) -> None:
+        """Raises LeaderlessError if no voter is elected for as long as all may take to be whole,
+        although nothing is done to a majority of them."""
+        voters = controllers_of(self._cluster)
+        free = [node for node in await self._untouched() if node in voters]
+        if 2 * len(free) <= len(voters) or await self._is_led():
+            return
+        told = ", ".join(f"node {node}" for node in free)
+        raise LeaderlessError(
+            f"{error}, nor {_WHOLE_S:g} s later, although nothing is done to {told}, which are "
+            f"{len(free)} of {len(voters)} controllers"
+        ) from error
+
+    async def _refuse_unled(self, sight: Sight) -> None:
+        """Raises LeaderlessError if a partition stays without a leader for as long, although the
+        quorum is led, and brokers run that may lead it."""
+        if self._lookout is None or not unled(sight, await self._untouched()):
+            return
+        if not await self._is_led() or await self._lookout.wait_for(Led(), _WHOLE_S):
+            return
+        if why := unled(await self._lookout.look(), await self._untouched()):
+            raise LeaderlessError(f"for {_WHOLE_S:g} s {why}")
+
+    async def _is_led(self) -> bool:
+        try:
+            await self._probe.leader(_WHOLE_S)
+        except NoLeaderError:
+            return False
+        return True
+
+    async def _untouched(self) -> list[NodeId]:
+        """The nodes that run, and of which no fault has anything in its hands; none at all while
+        links are slow."""
+        if any(hit.fault.aspect is Aspect.LATENCY for hit in self._held.hits):
+            return []
+        hurt = {node for hit in self._held.hits for node in hit.nodes}
+        hurt |= {end for hit in self._held.hits for link in hit.links for end in _ends(link)}
+        nodes = [node for node in self._cluster.nodes if node not in hurt]
+        statuses = [(node, await self._cluster.status(node)) for node in nodes]
+        return [node for node, status in statuses if status is NodeStatus.RUNNING]
 
     async def _inject(self, number: int, hit: Hit) -> Hit:
         try:
@@ -344,6 +407,10 @@ def _hurt(hits: Iterable[Hit]) -> list[NodeId]:
     """Nodes that a fault has in its hands; one that slows all links has none of them."""
     machines = [hit for hit in hits if hit.fault.aspect is not Aspect.LATENCY]
     return [node for hit in machines for node in hit.nodes]
+
+
+def _ends(link: Link) -> tuple[NodeId, NodeId]:
+    return link.source, link.destination
 
 
 def _what(hit: Hit) -> str:

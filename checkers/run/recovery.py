@@ -26,6 +26,8 @@ def recovers_when_healed(evidence: Evidence) -> CheckResult:
     """Once everything is healed and all processes run, all is whole and writes are acknowledged
     within a bounded time, unless the machine had no time for the nodes.
 
+    Before that, nodes that nothing is done to elect a leader where they are a majority of a quorum,
+    and one of them leads each partition in whose ISR, or ELR where that is empty, they are.
     That it had is shown by figures: how late the harness' own timers were, and for how long
     processes waited for CPU, disk and memory. Nothing excuses a node that ends by itself whenever
     it is started. In a simulated run time is virtual, and no machine is slow. Where no majority of

@@ -166,7 +166,8 @@ async def failover(cluster: DockerCluster) -> Row:
             took = []
             for _ in range(_FAILOVERS):
                 await _acknowledged(workload)
-                assert await watch.wait_until_whole(_FAILED_OVER_WITHIN_S), "in sync before a cut"
+                lacks = await watch.wait_until_whole(_FAILED_OVER_WITHIN_S)
+                assert not lacks, f"not in sync before a cut: {lacks}"
                 took.append(await _failed_over(cluster, workload))
             workload.stop()
             await load

@@ -8,10 +8,12 @@ import pytest
 
 from chaos.clock import MachineClock
 from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.interface import NodeId
+from chaos.cluster.interface import FaultEvidence, NodeId
 from chaos.experiment import Timeouts
 from chaos.interrupt import Interrupt
-from chaos.nemesis.script import Script, StartAll, UntilLed
+from chaos.nemesis.kinds.processes import Kill
+from chaos.nemesis.script import Begin, End, Script, StartAll, UntilLed
+from chaos.nemesis.victims import OneNode
 from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
 from chaos.runner import Runner
@@ -71,6 +73,12 @@ class NeverReady(FakeCluster):
         raise ClusterError("node 2 does not tell of brokers 1, 2 within 120 s")
 
 
+@pytest.fixture(autouse=True)
+def _short_of_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chaos.nemesis.aim.LEADER_WITHIN_S", 0.2)
+    monkeypatch.setattr("chaos.nemesis.nemesis._WHOLE_S", 0.3)
+
+
 def run(
     directory: Path, cluster: FakeCluster, scenario: Scenario = CONTROLLER_SCENARIOS["kill-leader"]
 ) -> Judgement:
@@ -110,7 +118,10 @@ def test_on_a_machine_that_had_time_the_cluster_is_to_blame(
     told(monkeypatch, QUIET)
     judgement = run(tmp_path, Leaderless())
     assert judgement.verdict is Verdict.INVALID
-    assert "was not whole 0.5 s after the last cure" in row(judgement).message
+    assert row(judgement).message.startswith(
+        "no node led the quorum within 0.2 s, nor 0.3 s later, although nothing is done to node 1, "
+        "node 2, node 3, which are 3 of 3 controllers"
+    )
     said = [event["what"] for event in row(judgement).witness]
     assert "node 1 said last: node 1: nobody votes for me" in said
     info = read_run_info(tmp_path)
@@ -156,6 +167,37 @@ def test_a_paused_process_is_nobody_s_fault(
     judgement = run(tmp_path, Paused())
     assert judgement.verdict is Verdict.ERROR
     assert "node 2 is paused" in judgement.sentence
+
+
+WAITS = Script(
+    steps=(
+        Begin(name="away", fault=Kill(victim=OneNode(NodeId(3)))),
+        UntilLed(anew=True, within_s=0.2),
+        End(name="away"),
+    )
+)
+
+
+class LosesItsLeader(Leaderless):
+    """As soon as the first of its nodes is killed, or asked for."""
+
+    async def kill(self, node: NodeId) -> FaultEvidence:
+        evidence = await super().kill(node)
+        self._forget()
+        return evidence
+
+
+def test_a_majority_that_elects_nobody_while_a_script_waits_is_to_blame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(monkeypatch, QUIET)
+    scenario = replace(CONTROLLER_SCENARIOS["kill-leader"], script=WAITS)
+    judgement = run(tmp_path, LosesItsLeader(), scenario)
+    assert judgement.verdict is Verdict.INVALID
+    assert row(judgement).message.startswith(
+        "no node led the quorum within 0.2 s, nor 0.3 s later, although nothing is done to node 1, "
+        "node 2, which are 2 of 3 controllers"
+    )
 
 
 COMES_UP = replace(

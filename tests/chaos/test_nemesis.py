@@ -17,7 +17,7 @@ from chaos.nemesis.grudges import Ways, among, grudge
 from chaos.nemesis.kinds.cuts import NetworkPartition, PartialPartition
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
-from chaos.nemesis.nemesis import ClusterBrokenError, Nemesis
+from chaos.nemesis.nemesis import ClusterBrokenError, LeaderlessError, Nemesis
 from chaos.nemesis.proof import of_links, of_nodes
 from chaos.nemesis.schedule import Schedule, Window, spread
 from chaos.nemesis.victims import (
@@ -285,11 +285,29 @@ def test_where_nobody_leads_there_is_nobody_to_hit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chaos.nemesis.aim.LEADER_WITHIN_S", 0.1)
-    cluster = FakeCluster()
+
+    class Alone(FakeCluster):
+        """A voter that runs, and is no majority."""
+
+        async def status(self, node: NodeId) -> NodeStatus:
+            return NodeStatus.RUNNING if node == 1 else NodeStatus.PAUSED
+
+    cluster = Alone()
     cluster.registers.leader = 99  # nobody has that id
     (row,) = hurt(tmp_path, cluster, Kill(victim=ControllerLeader()))
     assert (row["bit"], row["nodes"]) == (False, [])
     assert "no node led" in str(row["evidence"])
+
+
+def test_where_a_majority_elects_nobody_it_is_to_blame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chaos.nemesis.aim.LEADER_WITHIN_S", 0.1)
+    monkeypatch.setattr("chaos.nemesis.nemesis._WHOLE_S", 0.1)
+    cluster = FakeCluster()
+    cluster.registers.leader = 99
+    with pytest.raises(LeaderlessError, match="node 1, node 2, node 3, which are 3 of 3"):
+        hurt(tmp_path, cluster, Kill(victim=ControllerLeader()))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ from chaos.nemesis.awaited import (
     Sight,
     TransactionsCommitted,
     Whole,
+    lacking,
+    unled,
 )
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill, Pause
@@ -71,6 +73,48 @@ def sight(*claims: PartitionClaim, acknowledged: int = 0, committed: int = 0) ->
 
 
 ALL = claim((1, 2, 3))
+LED_BY_NOBODY = claim((2,), leader=-1)
+
+
+@pytest.mark.parametrize(
+    ("seen", "lacks"),
+    [
+        (sight(ALL, ALL), "broker 3 does not answer"),
+        (
+            sight(ALL, claim((1, 3)), ALL),
+            "broker 2 says that t-0 is led by 1, with ISR [1, 3], without 2",
+        ),
+        (
+            sight(LED_BY_NOBODY, LED_BY_NOBODY, ALL),
+            "broker 1 says that t-0 has no leader, with ISR [2], without 1, 3 (and 1 more)",
+        ),
+        (Sight(claims={1: (), 2: (), 3: ()}, acknowledged=0), "broker 1 knows no topic (and 2"),
+        (sight(ALL, claim((1, 2, 3), leader=2), ALL), "brokers name different leaders"),
+    ],
+)
+def test_what_lacks_is_told_by_broker_and_partition(seen: Sight, lacks: str) -> None:
+    assert lacking(seen, (1, 2, 3)).startswith(lacks)
+
+
+@pytest.mark.parametrize(
+    ("seen", "running", "is_unled"),
+    [
+        (sight(LED_BY_NOBODY, LED_BY_NOBODY), (1, 2), True),
+        (sight(LED_BY_NOBODY, LED_BY_NOBODY), (1, 3), False),  # nobody of its ISR runs
+        (sight(LED_BY_NOBODY, claim((2,), leader=2)), (1, 2), False),  # one knows better
+        (sight(replace(LED_BY_NOBODY, isr=(), elr=(3,))), (3,), True),
+        (sight(replace(LED_BY_NOBODY, isr=(2,), elr=(3,))), (3,), False),  # the ELR comes later
+        (sight(ALL), (1, 2, 3), False),
+        (sight(), (1, 2, 3), False),
+    ],
+)
+def test_a_partition_that_could_be_led_and_is_not(
+    seen: Sight, running: tuple[int, ...], is_unled: bool
+) -> None:
+    told = unled(seen, running)
+    assert bool(told) is is_unled
+    if is_unled:
+        assert "though nothing is done to broker " in told
 
 
 @pytest.mark.parametrize(
