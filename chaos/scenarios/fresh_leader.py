@@ -5,7 +5,7 @@ from chaos.nemesis.kinds.links import SlowLinks
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, ScriptStep
 from chaos.nemesis.victims import ControllerLeader
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _ROUNDS = 3
 # Four trips lie between an election and the commit of its LeaderChange: time enough to find the new
@@ -37,6 +37,7 @@ FRESH_LEADER = Scenario(
         "back it must truncate its whole epoch, not only a tail of it: its log ends in an epoch "
         "that nobody else has (KIP-595, truncation by epoch and offset)."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(_SLOW, _KILL, _CUT),
     script=Script(steps=_STEPS * _ROUNDS),
     default_duration_s=45.0,

@@ -5,7 +5,7 @@ import random
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import ControllerLeader
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 from workloads.register_options import RegisterOptions
 
 _SLOT_S = 20.0  # long enough to tell an election that is slow from one that never ends
@@ -27,6 +27,7 @@ SLOW_ELECTION = Scenario(
         "for itself before it hears of the others. Waits drawn at random part them within a few "
         "rounds; without that they would collide for ever (Raft 3.4). Best seen with 5 nodes."
     ),
+    takes=Takes(voters=range(3, 8)),
     faults=(_KILL,),
     draw=_draw,
     # So that nothing is in flight: of two logs, only the longer one's owner is elected.
