@@ -23,6 +23,7 @@ class Cell(NamedTuple):
         return "|".join(self)
 
 
+_INVARIANT = "invariant:"
 _IMPOSSIBLE = {(Role.LEADER, Quorum.ELECTING)}
 COLUMNS: tuple[tuple[Quorum, Role], ...] = tuple(
     (quorum, role)
@@ -45,20 +46,24 @@ def struck(run: Run) -> Counter[Cell]:
     return found
 
 
-def looked_at(judgement: Judgement) -> Counter[str]:
-    """By check that judged a run, at how many things it looked."""
+def looked_at(judgement: Judgement, run: Run | None) -> Counter[str]:
+    """By check that judged a run, and by invariant of the simulator that watched it, at how many
+    things it looked."""
     found: Counter[str] = Counter()
     for row in judgement.results:
-        found[row.check] += row.looked_at
+        if not row.check.startswith(_INVARIANT):
+            found[row.check] += row.looked_at
+    for name, count in run.info.looked_at.items() if run is not None else ():
+        found[f"{_INVARIANT}{name}"] += count
     return found
 
 
 def as_rules(counts: Mapping[str, int], runs: int) -> str:
-    """How much each check looked at in all runs; and which of them looked at nothing."""
+    """How much each rule looked at in all runs; and which of them looked at nothing."""
     width = max(map(len, counts), default=0)
     lines = [f"  {name.ljust(width)}  {counts[name]:,}" for name in sorted(counts) if counts[name]]
     nothing = sorted(name for name, count in counts.items() if not count)
-    lines.insert(0, f"looked at in {runs:,} runs, by check:")
+    lines.insert(0, f"looked at in {runs:,} runs, by check and invariant:")
     if nothing:
         lines.append(f"looked at nothing, {len(nothing)} of {len(counts)}: {', '.join(nothing)}")
     return "\n".join(lines)

@@ -85,7 +85,7 @@ def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
         faults=int(judgement.statistics.get("faults_bit") or 0),
         struck=struck(run) if run is not None else Counter(),
         command=command_of(plan, ran.directory.name),
-        looked_at=looked_at(judgement),
+        looked_at=looked_at(judgement, run),
     )
 
 

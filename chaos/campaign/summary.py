@@ -79,7 +79,7 @@ class Summary:
 
     @property
     def idle(self) -> list[str]:
-        """The checks that had nothing to judge in so many runs that this is an error of the
+        """The rules that had nothing to judge in so many runs that this is an error of the
         tests."""
         if not self.is_to_judge_all:
             return []
@@ -95,7 +95,7 @@ class Summary:
         if self.verdicts[Verdict.VOID] > self.tolerated_void:
             return _void(self)
         if idle := self.idle:
-            return f"in {_MANY:,} runs and more these checks looked at nothing: {', '.join(idle)}"
+            return f"in {_MANY:,} runs and more these rules looked at nothing: {', '.join(idle)}"
         if not self.operations:
             return "no operation succeeded"
         if self.kinds and not self.faults:

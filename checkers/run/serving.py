@@ -68,11 +68,11 @@ def serves_in_calm(evidence: Evidence) -> CheckResult:
                 pc.less(pc.coalesce(main["t1"], main["t0"]), calm.end),
             )
         )
-        for row in inside["f"].value_counts().to_pylist():
-            if row["counts"] >= ENOUGH:
-                looked_at += row["counts"]
-                of_kind = inside.filter(pc.equal(inside["f"], row["values"]))
-                found += list(_unserved(evidence, str(row["values"]), of_kind, calm))
+        for kind in sorted(inside["f"].unique().to_pylist()):
+            of_kind = inside.filter(pc.equal(inside["f"], kind))
+            if of_kind.num_rows >= ENOUGH:
+                looked_at += of_kind.num_rows
+                found += list(_unserved(evidence, kind, of_kind, calm))
     real = evidence.info.runtime != "sim"
     starved = why_in_doubt(evidence.info.pressure) if found and real else ""
     return conclude(

@@ -87,6 +87,26 @@ def test_an_empty_campaign_is_void(rows: tuple[SeedRow, ...], why: str) -> None:
     assert f"too little happened: {why}" in as_text(summary, 1.0)
 
 
+def test_what_rules_looked_at_is_summed_and_nothing_is_named() -> None:
+    row = replace(VALID, looked_at=Counter({"durability": 40, "Q22": 0, "invariant:Q9": 7}))
+    assert row_from(json.loads(json.dumps(row.as_json()))) == row
+    summary = of(row, row)
+    text = as_text(summary, 1.0)
+    assert "looked at in 2 runs, by check and invariant:\n  durability    80\n" in text
+    assert "looked at nothing, 1 of 3: Q22" in text
+    assert as_json(summary, 1.0)["looked_at"] == {"Q22": 0, "durability": 80, "invariant:Q9": 14}
+
+
+@pytest.mark.parametrize(("runs", "judges_all", "void"), [(1000, 1, 1), (999, 1, 0), (1000, 0, 0)])
+def test_a_rule_that_looked_at_nothing_in_a_thousand_seeds_is_an_error(
+    runs: int, judges_all: int, void: int
+) -> None:
+    summary = of(*[replace(VALID, looked_at=Counter({"durability": 1, "Q22": 0}))] * runs)
+    summary.is_to_judge_all = bool(judges_all)
+    assert summary.verdict is (Verdict.VOID if void else Verdict.VALID)
+    assert ("these rules looked at nothing: Q22" in summary.lacking) == bool(void)
+
+
 def test_runs_that_fail_alike_are_one_finding_with_the_line_that_shows_it() -> None:
     other = Fingerprint(check="durability", anomaly="N writes are lost")
     summary = of(VALID, bad(9), bad(4), bad(5, other), SeedRow(seed=8, verdict=Verdict.VALID))
