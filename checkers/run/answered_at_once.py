@@ -21,7 +21,7 @@ from checkers.evidence.lives import NEED, gaps
 from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
-from checkers.partitions.traced_replicas import PartitionId, histories, traced_partitions
+from checkers.partitions.traced_replicas import PartitionId, ids_by_name, traced_partitions
 from checkers.run.calm import LEAST_S, slowest_answer_s
 from checkers.verdict import CheckResult
 
@@ -58,19 +58,19 @@ class _Waits:
     rests_on=(Kind.FAULTS, Kind.OPERATIONS, Kind.TRACES),
 )
 def answered_when_committed(evidence: Evidence) -> CheckResult:
-    """A write that waits to be committed is answered as soon as it is, and not when a time-out is
-    over: in virtual time, within what an operation may take in calm.
+    """What waits for something to be committed is answered as soon as it is, and not when a
+    time-out is over: in virtual time, within what an operation may take in calm.
 
     Also while others are hurt. From when its leader called it committed (p.hwm, q.hwm): what was
-    sent with acks=all, in a transaction or not, and what was written to registers. Left out is what
-    was answered by a later leader, or where a fault hit this one, or all links, before the answer
-    was due.
+    sent with acks=all, what was written to registers, and polls of what no transaction holds back,
+    by the first record that they were given. Left out is what was answered by a later leader, or
+    where a fault hit this one, or all links, before the answer was due.
     """
     limit = int(max(LEAST_S["sim"], slowest_answer_s(evidence.info)) * _SECOND)
     looked_at, violations = 0, list[Violation]()
     ops = evidence.tables["ops"]
     t0, t1 = ops["t0"].to_numpy(), ops["t1"].fill_null(evidence.info.duration_ns).to_numpy()
-    for waits in (*_of_partitions(evidence), *_of_registers(evidence)):
+    for waits in (*_of_partitions(evidence), *_of_polls(evidence), *_of_registers(evidence)):
         since = np.maximum(waits.at, t0[waits.ops])
         waited = (since <= t1[waits.ops]) & (since + limit < waits.until)
         looked_at += int(waited.sum())
@@ -81,13 +81,13 @@ def answered_when_committed(evidence: Evidence) -> CheckResult:
                 violations.append(_late(ops, waits, place, begin, limit))
     return conclude(
         looked_at=looked_at,
-        unit="writes that waited to be committed",
+        unit="operations that waited for something to be committed",
         violations=violations,
         needs=NEED,
         holds=f"each was answered within {limit / _SECOND:.3g} s",
-        algorithm="the leader's high watermark above each write, against when it was answered",
+        algorithm="the leader's high watermark above each record, against when it was answered",
         gaps=gaps(evidence.lives),
-        nothing="nothing that clients wrote had to wait" if evidence.lives else "",
+        nothing="nothing that clients asked for had to wait" if evidence.lives else "",
     )
 
 
@@ -111,8 +111,8 @@ def _of_partitions(evidence: Evidence) -> Iterator[_Waits]:
     nobody knows who was to answer."""
     if evidence.timeline is None:
         return
-    reigns = _reigns(evidence)
-    ids = {changes[0].partition.key: at for at, changes in histories(evidence.timeline).items()}
+    reigns = evidence.once(_reigns)
+    ids = ids_by_name(evidence.timeline)
     spans = evidence.tables["spans"]
     sent = spans.filter(
         pc.fill_null(pc.and_kleene(spans["sent"], pc.equal(spans["acks"], _ALL)), False)
@@ -143,6 +143,30 @@ def _stood(stored: pa.Table, value: Ints, records: Ints) -> tuple[Ints, Ints]:
     epoch = np.where(inside, epochs[place], -1)
     end = np.where(inside, offsets[place] + value - first[place] + records, -1)
     return epoch, end
+
+
+def _of_polls(evidence: Evidence) -> Iterator[_Waits]:
+    """Of who asked the leader itself, and first: of the reign in which it was answered."""
+    if evidence.timeline is None or evidence.info.load.get("transactional", False):
+        return
+    ids = ids_by_name(evidence.timeline)
+    reigns: dict[PartitionId, list[_Reign]] = {}
+    for (at, _), reign in evidence.once(_reigns).items():
+        reigns.setdefault(at, []).append(reign)
+    spans = evidence.tables["spans"]
+    firsts = spans.filter(pc.invert(spans["sent"])).group_by(["op_id", "key"])
+    polled = firsts.aggregate([("offset", "min")])
+    ops = evidence.tables["ops"]
+    for (name,), part in sorted(split(polled, "key").items()):
+        op, offset = columns(part, "op_id", "offset_min")
+        rows = ops.take(pa.array(op)).select(["node", "t0", "t1"])
+        succeeded = pc.fill_null(pc.equal(ops.take(pa.array(op))["outcome"], "ok"), False)
+        node, t0, t1 = (rows[each].fill_null(-1).to_numpy() for each in ("node", "t0", "t1"))
+        ok = succeeded.to_numpy(zero_copy_only=False)
+        for reign in reigns.get(ids.get(str(name), ("", -1)), ()):
+            inside = ok & (node == reign.leader) & (reign.times[0] <= t0) & (t1 <= reign.until)
+            if inside.any():
+                yield reign.waits(str(name), op[inside], offset[inside] + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

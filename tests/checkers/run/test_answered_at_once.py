@@ -99,6 +99,37 @@ def test_the_next_leader_answers_for_itself() -> None:
     assert saw_nothing(judged(cluster, leads(1, 0, (50, 1)), later))
 
 
+def polled(asked: int, answered: int, *, node: int = 1, **info: object) -> CheckResult:
+    """Of the record that is committed at 50 ms; node 1 leads from 20 ms on."""
+    cluster = started().polled("t-0", 0, 100)
+    cluster.rows["ops"][0] |= {"t0": asked * MS, "t1": answered * MS, "node": node}
+    run = cluster.run(target="node test", runtime="sim", duration_ns=20_000 * MS, **info)
+    led = NodeTrace(1).start()
+    led.emit("p.role", 20 * MS, role="leader", epoch=0, end=0, hwm=0, **AT)
+    ids = [{"id": each} for each in (1, 2, 3)]
+    led.emit("p.isr", partition_epoch=0, epoch=0, isr=ids, maximal=ids, **AT)
+    led.emit("p.hwm", 50 * MS, epoch=0, hwm=1, end=1, ends=[], **AT)
+    led.emit("n.stop", 10_000 * MS, code=0, reason="told to")
+    return answered_when_committed(
+        replace(run, tables={**run.tables, "node_events": node_events([led])})
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "verdict"),
+    [(30, 140, VALID), (30, 160, INVALID), (400, 490, VALID), (400, 510, INVALID)],
+)
+def test_who_polls_is_given_what_is_committed(asked: int, answered: int, verdict: Verdict) -> None:
+    result = polled(asked, answered)
+    assert (result.verdict, result.looked_at) == (verdict, 1)
+
+
+def test_polls_that_may_have_waited_for_something_else() -> None:
+    assert saw_nothing(polled(30, 500, node=2))
+    assert saw_nothing(polled(10, 500))  # before it led
+    assert saw_nothing(polled(30, 500, load={"transactional": True}))
+
+
 def written(answered: int, *traces: NodeTrace) -> Run:
     asked = write(7, 0, 1) | {"t0": 10 * MS, "t1": answered * MS}
     led = NodeTrace(1).start().state("leader", 1, leader=1, at=20 * MS)

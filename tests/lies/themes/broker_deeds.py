@@ -339,6 +339,16 @@ def a_send_is_answered_by_a_time_out(run: Altered, rng: random.Random) -> None:
     _in_calm(run, rng, f="send")["t1"] += _SECOND
 
 
+@lie("answered-when-committed", of=(_LRS, "partition-brokers"))
+def a_poll_is_answered_by_a_time_out(run: Altered, rng: random.Random) -> None:
+    """A consumer is given half a second later what was there when it asked, or came meanwhile."""
+    given = {span["op_id"] for span in run.where("spans", sent=False)}
+    found = [row for row in run.ops(f="poll", outcome="ok", phase="main") if row["op_id"] in given]
+    begin = min(row["t1"] for row in found) + _SECOND
+    end = min(row["t_start"] for row in run.rows("faults")) - _SECOND
+    rng.choice([row for row in found if begin < row["t0"] < end])["t1"] += _SECOND // 2
+
+
 @legal("answered-when-committed", of=("baseline", "disk-loss"))
 def a_register_is_answered_a_little_late(run: Altered, rng: random.Random) -> None:
     """By a tenth of a second."""
