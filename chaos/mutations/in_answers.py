@@ -50,7 +50,7 @@ IN_ANSWERS = (
     _planted(
         "A-DENY-LEAD",
         "slow-roll",
-        "a-leader-does-not-deny-it",
+        "leaders-do-not-deny-it",
         wrong="a leader says that it does not lead while a change of its ISR is under way",
         real="any refusal that stands for 'not now'",
     ),

@@ -26,7 +26,7 @@ NEVER_NS = int(np.iinfo(np.int64).min)
 # Brokers that are well and connected learn of what is committed within milliseconds.
 LAG_NS = 2_000_000_000
 # The image of a broker's metadata is put in place a moment before its partitions follow it.
-_SETTLED_NS = 100_000_000
+SETTLED_NS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class IsrHistory:
         if told is None:
             return np.zeros(len(t0), np.int64)
         answered = np.maximum.accumulate(told.t1)
-        place = np.searchsorted(answered, t0 - _SETTLED_NS, side="left") - 1
+        place = np.searchsorted(answered, t0 - SETTLED_NS, side="left") - 1
         return np.where(place >= 0, told.low[place], 0)
 
     def last_by(self, t1: Ints) -> Ints:

@@ -11,6 +11,7 @@ eligible.py              E1-E4, E7-E9 and E11: who may lead
 reassigned.py            replicas that are moved are in sync before others go; P18: they are moved
 registrations.py         E5, E6: who comes back after it may have lost something
 min_isr.py               P17: nothing is acknowledged by too few
+refusals.py              what leaders refuse, they have to
 shown.py                 P8: nothing is shown that too few have
 served.py                P10, P13, P18: what clients were told, against the disks
 held.py                  P9, P11: replicas against one another

@@ -5,6 +5,7 @@ votes.py               Q3: one vote an epoch
 ballots.py             Q4: a majority elected
 origins.py             an epoch has a candidate, which asked first; a leader that is heard is kept
 read_confirmation.py   who answers a read leads
+denials.py             who says that it is no active controller is none
 keeping_up.py          followers get what the leader appends
 append_order.py        what a node appends begins where its log ends
 reigns_begin.py        the first record of an epoch is its LeaderChange

@@ -21,7 +21,7 @@ ANSWER_RULES: Mapping[str, str] = {
     "out-of-range-is-outside": "OFFSET_OUT_OF_RANGE is said of offsets that are not in the log.",
     "out-of-order-does-not-follow": "OUT_OF_ORDER_SEQUENCE_NUMBER and INVALID_PRODUCER_EPOCH are "
     "said of batches that may not follow what the log has of their producer.",
-    "a-leader-does-not-deny-it": "NOT_LEADER_OR_FOLLOWER is not said by who leads.",
+    "leaders-do-not-deny-it": "NOT_LEADER_OR_FOLLOWER is not said by who leads.",
     "refused-epochs-are-others": "FENCED_LEADER_EPOCH is said of older epochs, and "
     "UNKNOWN_LEADER_EPOCH of newer ones.",
     "too-few-replicas-are-too-few": "NOT_ENOUGH_REPLICAS is said while the ISR is below min ISR.",
@@ -33,7 +33,7 @@ ANSWER_RULES: Mapping[str, str] = {
     "told-metadata-is-so": "Metadata tells of partitions as the metadata log has them.",
     # --- groups ---
     "told-coordinators-lead": "FindCoordinator names who leads the partition of that group.",
-    "a-coordinator-does-not-deny-it": "NOT_COORDINATOR is not said by who coordinates, nor "
+    "coordinators-do-not-deny-it": "NOT_COORDINATOR is not said by who coordinates, nor "
     "COORDINATOR_LOAD_IN_PROGRESS by who has answered already.",
     "members-are-not-disowned": "ILLEGAL_GENERATION and UNKNOWN_MEMBER_ID are not said to a member "
     "of that generation that was heard of in time.",
@@ -42,7 +42,7 @@ ANSWER_RULES: Mapping[str, str] = {
     "told-commits-were-committed": "An offset that a group is told to have committed was "
     "committed, and is no older than what was acknowledged.",
     # --- controllers ---
-    "a-controller-does-not-deny-it": "NOT_CONTROLLER, or NOT_LEADER_OR_FOLLOWER of the metadata "
+    "controllers-do-not-deny-it": "NOT_CONTROLLER, or NOT_LEADER_OR_FOLLOWER of the metadata "
     "log, is not said by who leads the quorum, and is active.",
     "acknowledged-writes-are-committed": "What a controller acknowledges stands in the log that is "
     "committed.",

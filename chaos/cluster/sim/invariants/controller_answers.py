@@ -141,7 +141,7 @@ class ControllerAnswers:
 
     def _check_denied(self, response: object, heard: _Heard, since: int) -> None:
         """It was active before it was asked, and is so still."""
-        rule = "a-controller-does-not-deny-it"
+        rule = "controllers-do-not-deny-it"
         if since >= heard[1] or isinstance(response, AlterPartitionResponse):
             return
         self._looked[rule] += 1
@@ -153,7 +153,7 @@ class ControllerAnswers:
         if error is ErrorCode.NONE:
             return
         request, step, _ = heard
-        rule, since = "a-controller-does-not-deny-it", self._leads_since
+        rule, since = "controllers-do-not-deny-it", self._leads_since
         if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and since is not None and since < step:
             self._fail(rule, f"says that it does not lead the quorum, and does since step {since}")
         if isinstance(request, _InEpoch) and self._before is not None:

@@ -127,7 +127,7 @@ class ToldGroups:
 
     def _check_denied(self, group: str, error: ErrorCode, asked: Heard) -> bool:
         """Was it answered by who coordinates that group, since before it was asked?"""
-        rule, held, key = "a-coordinator-does-not-deny-it", self._held, self._key(group)
+        rule, held, key = "coordinators-do-not-deny-it", self._held, self._key(group)
         if key is None or held.has_news or held.is_damaged:
             return False
         reign = self._reign(key)

@@ -28,7 +28,7 @@ class TruthOfLeaders:
 
     def check_denied(self, key: Key, asked: Heard) -> None:
         """It says that it does not lead, to who asked when it had begun to, or later."""
-        rule, held = "a-leader-does-not-deny-it", self._held
+        rule, held = "leaders-do-not-deny-it", self._held
         begun, state = held.begun.get(key), held.image.topics.partition(*key)
         if begun is None or state is None or held.has_news:
             return

@@ -178,7 +178,7 @@ def test_of_what_was_before_it_led_nothing_is_judged(broker: AnsweringBroker) ->
 
 
 def test_a_leader_does_not_say_that_it_does_not_lead(broker: AnsweringBroker) -> None:
-    with accused("a-leader-does-not-deny-it"):
+    with accused("leaders-do-not-deny-it"):
         produced(broker, -1, Error.NOT_LEADER_OR_FOLLOWER)
 
 
@@ -245,7 +245,7 @@ LIES: list[tuple[str, Lie]] = [
     ("told-offsets-are-the-logs", lambda it: fetched(it, 0, start=1)),
     ("out-of-range-is-outside", lambda it: fetched(it, 3, Error.OFFSET_OUT_OF_RANGE)),
     ("out-of-range-is-outside", lambda it: fetched(it, 0, Error.OFFSET_OUT_OF_RANGE)),
-    ("a-leader-does-not-deny-it", lambda it: fetched(it, 0, Error.NOT_LEADER_OR_FOLLOWER)),
+    ("leaders-do-not-deny-it", lambda it: fetched(it, 0, Error.NOT_LEADER_OR_FOLLOWER)),
     (
         "refused-epochs-are-others",
         lambda it: fetched(it, 0, Error.FENCED_LEADER_EPOCH, epoch=LEADER_EPOCH),
@@ -258,7 +258,7 @@ LIES: list[tuple[str, Lie]] = [
     ("told-offsets-are-the-logs", lambda it: listed(it, EARLIEST, 1)),
     ("told-offsets-are-the-logs", lambda it: listed(it, 1234, 2)),
     ("told-offsets-are-the-logs", lambda it: listed(it, LATEST, -1, Error.OFFSET_NOT_AVAILABLE)),
-    ("a-leader-does-not-deny-it", lambda it: listed(it, LATEST, -1, Error.NOT_LEADER_OR_FOLLOWER)),
+    ("leaders-do-not-deny-it", lambda it: listed(it, LATEST, -1, Error.NOT_LEADER_OR_FOLLOWER)),
 ]
 
 

@@ -121,7 +121,7 @@ def altered(error: Error = Error.NONE) -> AlterConfigsResponse:
 
 def test_an_active_controller_does_not_deny_it(controller: Answering) -> None:
     controller.hear(altering("5"))
-    with accused("a-controller-does-not-deny-it"):
+    with accused("controllers-do-not-deny-it"):
         controller.say(altered(Error.NOT_CONTROLLER))
 
 
@@ -174,7 +174,7 @@ def test_the_leader_of_the_quorum_does_not_deny_it(controller: Answering) -> Non
     controller.hear(fetch(EPOCH + 2))
     controller.say(refusal, role=leader(1, EPOCH + 2))  # it was elected in that step
     controller.hear(fetch(EPOCH + 2))
-    with accused("a-controller-does-not-deny-it"):
+    with accused("controllers-do-not-deny-it"):
         controller.say(refusal)
 
 

@@ -200,14 +200,14 @@ def test_who_is_named_coordinates(broker: AnsweringBroker, node: NodeId, is_so: 
 
 
 def test_who_coordinates_does_not_deny_it(broker: AnsweringBroker) -> None:
-    with accused("a-coordinator-does-not-deny-it"):
+    with accused("coordinators-do-not-deny-it"):
         look_up(broker, -1, Error.NOT_COORDINATOR)
 
 
 def test_what_was_loaded_stays_so(broker: AnsweringBroker) -> None:
     look_up(broker, -1, Error.COORDINATOR_LOAD_IN_PROGRESS)
     look_up(broker, -1)
-    with accused("a-coordinator-does-not-deny-it"):
+    with accused("coordinators-do-not-deny-it"):
         look_up(broker, -1, Error.COORDINATOR_LOAD_IN_PROGRESS)
 
 
