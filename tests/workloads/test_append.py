@@ -13,6 +13,7 @@ from checkers.history.payload import NOBODYS
 from tests.support.fake_log import FINE, Ending, Fate
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory, Operation
+from tests.support.virtual_brokers import VirtualBrokers
 from workloads.administering import NoTopicsError
 from workloads.append import AppendWorkload
 from workloads.append_options import AppendOptions
@@ -30,7 +31,7 @@ FAST = AppendOptions(
     record_bytes=64,
     rate=400,
     admin_rate=0,
-    timeout_s=30.0,  # a busy machine is not silence
+    timeout_s=30.0,
     delivery_s=30.0,
 )
 IMPATIENT = replace(FAST, timeout_s=0.2, delivery_s=0.6)
@@ -53,7 +54,7 @@ def load(
 ) -> tuple[ListedHistory, FakeBrokers, tuple[str, ...]]:
     """Run the workload against fake brokers while `act` goes on; stop it, and read all."""
     history = ListedHistory()
-    brokers = FakeBrokers()
+    brokers = VirtualBrokers()
 
     async def main() -> tuple[str, ...]:
         async with brokers:
@@ -68,7 +69,7 @@ def load(
                 running.cancel()
                 await workload.close()
 
-    return history, brokers, asyncio.run(main())
+    return history, brokers, brokers.run(main())
 
 
 def held(brokers: FakeBrokers) -> dict[tuple[str, int], int]:
