@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from chaos.clock import Clock
-from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
+from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError, FailedPart, MachineryError
 from chaos.cluster.interface import Cluster, Guarded, NodeStatus
 from chaos.cluster.roles import brokers_of, controllers_of
 from chaos.cluster.topology import controller_port, host_name
@@ -18,7 +18,7 @@ from chaos.nemesis.nemesis import Nemesis, NeverBackError, refuse_dead
 from chaos.phases import Phases
 from chaos.plan import RunPlan
 from chaos.probes import QuorumProbe, advertised, driver_for
-from chaos.recorder import Recorder
+from chaos.recorder import Recorder, RecordingError
 from chaos.scenario import WHOLE_S
 from chaos.watches import PartitionWatch, QuorumAnswers, QuorumWatch
 from checkers.counted import counted
@@ -26,7 +26,7 @@ from checkers.evidence.planned import Kind
 from checkers.history.events import EventType
 from workloads.connection import ClientEntry
 from workloads.operator import Operator
-from workloads.workload import Access, Servers, Workload
+from workloads.workload import Access, ClientError, Servers, Workload
 
 _POLL_S = 0.02
 _DEAD_S = 0.5
@@ -46,6 +46,7 @@ class Timeouts:
     """How long each may take."""
 
     write_s: float = 30.0
+    clients_s: float = 300.0  # to end what they do, when they are told to
     whole_s: float = WHOLE_S
     final_reads_s: float = 20.0
 
@@ -106,10 +107,10 @@ class Experiment:
                 if isinstance(self._cluster, Guarded):
                     beside.append(group.create_task(self._cluster.until_machinery_fails()))
                 await self._come_up()
-                load = group.create_task(self._workload.run())
+                load = group.create_task(self._load())
                 await self._hurt()
                 self._workload.stop()
-                await load
+                await self._ended(load)
                 await self._final_reads()
                 for task in beside:
                     task.cancel()
@@ -121,6 +122,31 @@ class Experiment:
                 self._watch.close()
             if self._quorum_watch is not None:
                 await self._quorum_watch.close()
+
+    async def _load(self) -> None:
+        """Raises MachineryError where a client of ours, or the record of them, is no more."""
+        try:
+            await self._workload.run()
+        except* ClientError as died:
+            error = _first_of(died)
+            assert isinstance(error, ClientError)
+            raise self._failed(error.name, error.what) from error
+        except* RecordingError as unwritten:
+            raise self._failed("the recorder", f"broke off: {_first_of(unwritten)}") from None
+
+    async def _ended(self, load: "asyncio.Task[None]") -> None:
+        """A client that hangs is not waited for without end."""
+        await asyncio.wait({load}, timeout=self._timeouts.clients_s)
+        if not load.done():
+            seconds = f"{self._timeouts.clients_s:g} s"
+            raise self._failed("the load", f"does not end within {seconds} of being told to")
+        await load
+
+    def _failed(self, part: str, what: str) -> MachineryError:
+        clock = self._phases.clock
+        since_ns = clock.started_mono_ns + clock.now_ns()
+        mend = "its traceback is in harness.log"
+        return MachineryError(FailedPart(part=part, what=what, since_ns=since_ns, mend=mend))
 
     async def _come_up(self) -> None:
         """Hurt on its way, where the scenario says so. Raises NeverBackError, StuckError."""
@@ -233,6 +259,13 @@ class Experiment:
                 f"{self._nemesis.current or self._phases.current}"
             )
             before = done
+
+
+def _first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = errors
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def planned_evidence(cluster: Cluster, plan: RunPlan) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import zstandard
 from chaos.clock import Clock
 from checkers.history.events import EventType, FaultStage
 from workloads.connection import MalformedResponse
-from workloads.operation_history import SEND, Span
+from workloads.operation_history import SEND, HistoryError, Span
 
 EVENTS_A_FRAME = 5_000
 FRAME_NS = 1_000_000_000
@@ -30,7 +30,7 @@ EventFields = dict[
 ]
 
 
-class RecordingError(Exception):
+class RecordingError(HistoryError):
     """The history cannot be written (a full disk, as a rule); what was written before is whole."""
 
 

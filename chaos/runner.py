@@ -36,7 +36,7 @@ from chaos.plan_line import command_of
 from chaos.progress import Progress
 from chaos.recorder import Recorder
 from chaos.scenario import SIM
-from chaos.starvation import MachineWatch
+from chaos.starvation import HELD_UP_S, MachineWatch
 from chaos.versions import made_of, made_of_images
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
@@ -96,6 +96,8 @@ class Runner:
         finished = await self._record()
         if not finished:
             await self._note_machinery()
+        elif (held_up := self._held_up()) is not None:
+            self._note_failed(held_up)
         self._info = replace(self._info, finished=finished, duration_ns=self._clock.now_ns())
         await self._collect()
         self._note_broken_invariant()
@@ -105,11 +107,25 @@ class Runner:
     async def _note_machinery(self) -> None:
         """What broke the run off may have come of what had died beside the nodes: then that is
         why, whatever was said first."""
-        failed = self._failed_part
+        failed = self._failed_part or self._held_up()
         if failed is None and isinstance(self._cluster, Guarded):
             failed = await self._cluster.failed_part()
-        if failed is None:
-            return
+        if failed is not None:
+            self._note_failed(failed)
+
+    def _held_up(self) -> FailedPart | None:
+        """Clients and recorder live in this process: whether it was not let run for long."""
+        late_s, due_s = self._machine.longest_late()
+        if late_s < HELD_UP_S:
+            return None
+        return FailedPart(
+            part="the harness, with its clients and its recorder,",
+            what=f"was stopped, or not let run, for {late_s:.1f} s",
+            since_ns=int(due_s * 1e9),
+            mend="run it again, on a machine that has time for it",
+        )
+
+    def _note_failed(self, failed: FailedPart) -> None:
         since_ns = failed.since_ns - self._info.started_mono_ns
         told: dict[str, str | int] = {"part": failed.part, "what": failed.what, "t_ns": since_ns}
         if str(failed) not in "".join(self._troubles):

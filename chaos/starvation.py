@@ -12,6 +12,7 @@ from pathlib import Path
 
 TICK_S = 0.1
 LATE_S = 0.1  # a timer that is later than this was kept waiting
+HELD_UP_S = 10.0  # a process that is not let run for so long has lost sight of its nodes
 RESOURCES = ("cpu", "io", "memory")
 _PRESSURE = Path("/proc/pressure")
 
@@ -72,6 +73,10 @@ class MachineWatch:
             stalled_s = (last[resource] - first[resource]) / 1e6
             found[f"{resource}_share"] = round(stalled_s / seconds, 3)
         return found
+
+    def longest_late(self) -> tuple[float, float]:
+        """How late the latest timer was, in s, and when it was due, by the loop's clock."""
+        return max(((tick.late_s, tick.at_s) for tick in self._ticks), default=(0.0, 0.0))
 
     def _last(self, within_s: float) -> list[_Tick]:
         if not self._ticks:

@@ -45,7 +45,7 @@ from workloads.raw_topics import RawTopicClient
 from workloads.tally import Tally
 from workloads.topic_driver import TopicClient
 from workloads.transaction_calls import TransactionCalls
-from workloads.workload import Access, Servers, WorkloadKind
+from workloads.workload import Access, Servers, WorkloadKind, client
 
 _TOPICS_WITHIN_S = 60.0
 ADMIN_TIMEOUT_S = 5.0
@@ -119,17 +119,23 @@ class AppendWorkload:
         self._stopping = True
 
     async def run(self) -> None:
-        """All processes, until `stop`. Raises NoTopicsError."""
+        """All processes, until `stop`. Raises NoTopicsError, ClientError."""
         await self._have_topics()
         async with asyncio.TaskGroup() as group:
             for number, sending in enumerate(self._options.sendings()):
-                group.create_task(self._produce(number, sending))
+                # One that commits after so much has done all that it is for.
+                until = self._may_end if sending.transactional_id is None else lambda: True
+                group.create_task(
+                    client(f"producer {number}", self._produce(number, sending), until)
+                )
             for number in range(self._options.consumers):
-                group.create_task(self._consume(number))
+                group.create_task(
+                    client(f"consumer {number}", self._consume(number), self._may_end)
+                )
             if self._options.admin_rate:
-                group.create_task(self._administer())
-            for chore in self._chores:
-                group.create_task(chore.run(lambda: self._goes_on))
+                group.create_task(client("the administrator", self._administer(), self._may_end))
+            for name, chore in zip(self._options.chores, self._chores, strict=True):
+                group.create_task(client(f"the chore {name}", chore.run(lambda: self._goes_on)))
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
         """Read every partition by fresh clients; in words, what could not be within the time."""
@@ -155,6 +161,9 @@ class AppendWorkload:
     @property
     def _goes_on(self) -> bool:
         return not (self._stopping or self.is_over)
+
+    def _may_end(self) -> bool:
+        return not self._goes_on
 
     def _may_send(self) -> bool:
         """Counts the send that follows."""

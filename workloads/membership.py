@@ -26,7 +26,7 @@ from workloads.tally import Tally
 from workloads.voter_requests import Changed, Voter, VoterRequests, holds_committed, voters_of
 from workloads.wire.describe_quorum import LeaderClaim
 from workloads.wire.error_codes import ErrorCode
-from workloads.workload import Access, Servers, WorkloadKind
+from workloads.workload import Access, Servers, WorkloadKind, client
 
 _SEARCH_S = 1.0
 _FINAL_PAUSE_S = 0.2
@@ -126,9 +126,11 @@ class MembershipWorkload:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._registers.run())
             for number in range(self._options.changers):
-                group.create_task(self._change(random.Random(f"{self._seed}:changer:{number}")))
+                changing = self._change(random.Random(f"{self._seed}:changer:{number}"))
+                group.create_task(client(f"changer {number}", changing))
             for number in range(self._options.describers):
-                group.create_task(self._describe(random.Random(f"{self._seed}:describer:{number}")))
+                describing = self._describe(random.Random(f"{self._seed}:describer:{number}"))
+                group.create_task(client(f"describer {number}", describing))
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
         """Every register, and who votes."""

@@ -6,6 +6,11 @@ from typing import Protocol
 
 from checkers.history.events import EventType
 
+
+class HistoryError(Exception):
+    """The history cannot be written any more; no client is to blame for that."""
+
+
 READ = "read"
 WRITE = "write"
 DELETE = "delete"

@@ -30,7 +30,7 @@ from workloads.register_keys import RegisterKeys
 from workloads.register_options import RegisterOptions
 from workloads.register_requests import Operation, read
 from workloads.tally import Tally
-from workloads.workload import Servers, WorkloadKind
+from workloads.workload import Servers, WorkloadKind, client
 
 _WANDER_S = 0.05
 _READ_TOGETHER = 16  # keys in one of the final requests
@@ -84,11 +84,11 @@ class RegisterWorkload:
         self._stopping = True
 
     async def run(self) -> None:
-        """All processes, until `stop`."""
+        """All processes, until `stop`. Raises ClientError."""
         async with asyncio.TaskGroup() as group:
             for number in range(self._options.concurrency - 1):
-                group.create_task(self._follow(number))
-            group.create_task(self._wander())
+                group.create_task(client(f"client {number}", self._follow(number), self._may_end))
+            group.create_task(client("the wanderer", self._wander(), self._may_end))
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
         """Read every key by fresh clients; the keys that none could read within the time."""
@@ -133,6 +133,9 @@ class RegisterWorkload:
         doubtful = EventType.INFO in written
         share = self._options.retry_share if doubtful else self._options.repeat_share
         return tuple(request) if rng.random() < share else ()
+
+    def _may_end(self) -> bool:
+        return self._stopping or self.is_over
 
     async def _wander(self) -> None:
         rng = random.Random(f"{self._seed}:wanderer")

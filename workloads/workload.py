@@ -4,7 +4,7 @@ A workload is one module that ends in its `WorkloadKind`, and one line in
 `workloads.workload_kinds`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -13,8 +13,36 @@ from checkers.history.history_kinds import HistoryKind
 from workloads.connection import ClientEntry, Driver
 from workloads.library_clients import RAW
 from workloads.log_driver import LogClients
-from workloads.operation_history import LogHistory
+from workloads.operation_history import HistoryError, LogHistory
 from workloads.tally import Tally
+
+
+class ClientError(Exception):
+    """A client of ours died, or ended before it was told to; no node is to blame for that."""
+
+    def __init__(self, name: str, what: str) -> None:
+        super().__init__(f"{name} {what}")
+        self.name = name
+        self.what = what
+
+
+def _may_end() -> bool:
+    return True
+
+
+async def client(
+    name: str, work: Coroutine[Any, Any, None], may_end: Callable[[], bool] = _may_end
+) -> None:
+    """All that one client does. Raises ClientError where it dies of it, or is done before it may
+    end; what a history raises that cannot be written goes on."""
+    try:
+        await work
+    except HistoryError:
+        raise
+    except Exception as error:
+        raise ClientError(name, f"died: {type(error).__name__}: {error}") from error
+    if not may_end():
+        raise ClientError(name, "ended, and nobody had told it to")
 
 
 class Workload(Protocol):
@@ -39,7 +67,7 @@ class Workload(Protocol):
         """Whom the processes follow now; None where they follow nobody or many."""
 
     async def run(self) -> None:
-        """All processes, until `stop`."""
+        """All processes, until `stop`. Raises ClientError, among others."""
 
     def stop(self) -> None:
         """Let every process finish its operation; `run` returns within one time-out."""
