@@ -8,6 +8,7 @@ default, 7 days. Compaction that was asked for leaves no record sure to be there
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -40,9 +41,17 @@ class AskedStarts:
         may_be_done = pc.not_equal(ops["outcome"], "fail")
         self._deletions = split(_of(ops, DELETE_RECORDS, may_be_done), "key")
         self._puts = split(_of(ops, PUT, may_be_done), "key")
-        self._sent = split(evidence.acknowledged, "key")
-        self._batches = split(evidence.tables["replica_batches"], "key")
         self._at_the_end: dict[str, int] = {}
+
+    # Most runs are over long before a record is too old, and keep logs of any size.
+
+    @cached_property
+    def _sent(self) -> Mapping[tuple[int | str, ...], pa.Table]:
+        return split(self._evidence.acknowledged, "key")
+
+    @cached_property
+    def _batches(self) -> Mapping[tuple[int | str, ...], pa.Table]:
+        return split(self._evidence.tables["replica_batches"], "key")
 
     def at_the_end(self, key: str) -> int:
         """The last offset at which a log of this partition may begin after the run; `ANYWHERE`
@@ -99,13 +108,10 @@ class AskedStarts:
     def _by_size(self, key: str, told: Mapping[str, str]) -> int:
         """The last batch from which on some replica has as much as is to be kept."""
         kept = int(next((told[name] for name in _SIZES if name in told), "-1"))
-        batches = self._batches.get((key,))
-        if kept == 0:
-            return ANYWHERE
-        if kept < 0 or batches is None:
-            return 0
-        found = 0
-        for replica in split(batches, "node").values():
+        if kept <= 0:
+            return ANYWHERE if kept == 0 else 0
+        batches, found = self._batches.get((key,)), 0
+        for replica in split(batches, "node").values() if batches is not None else ():
             base, size = columns(replica, "base_offset", "size")
             order = np.argsort(base, kind="stable")
             left = np.cumsum(size[order][::-1])[::-1]

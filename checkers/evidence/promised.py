@@ -9,6 +9,7 @@ nothing older is any more. One of which nobody knows may be in force from then o
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ _OWN_MIN_ISR = {
 _Operation = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class InForce:
     """What may have been in force over time: from each moment on one of `values`, in ns.
 
@@ -59,7 +60,7 @@ class InForce:
     since_ns: Ints
     values: tuple[frozenset[int], ...]
 
-    @property
+    @cached_property
     def lowest(self) -> int:
         """The lowest that was ever asked for."""
         return min(map(min, self.values))
@@ -108,6 +109,7 @@ class AskedFor:
         self._levels = [
             fault for fault in faults if _ELR_LEVEL in fault.params and fault.may_have_bitten
         ]
+        self._min_isr: dict[str, InForce] = {}
         self._of_all_brokers = _in_force(self._default_min_isr(), self.asked("set-min-isr"))
 
     def asked(self, f: str, key: str | None = None) -> list[_Operation]:
@@ -136,9 +138,11 @@ class AskedFor:
 
     def min_isr(self, topic: str) -> InForce:
         """The effective min.insync.replicas: never more than a partition is to have replicas."""
-        own = self._own(topic, MIN_ISR)
-        found = self._of_all_brokers if own is None else always(int(own))
-        return found.at_most(self.replication(topic))
+        if topic not in self._min_isr:
+            own = self._own(topic, MIN_ISR)
+            found = self._of_all_brokers if own is None else always(int(own))
+            self._min_isr[topic] = found.at_most(self.replication(topic))
+        return self._min_isr[topic]
 
     @property
     def min_isr_of_all_brokers(self) -> InForce:

@@ -4,14 +4,14 @@ Asked for is what the plan says and what clients and operators requested (`evide
 """
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
 from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.image import BROKER, FEATURE, TOPIC, MadeTopic, Partition, Setting, Timeline
+from checkers.evidence.image import BROKER, FEATURE, TOPIC, MadeTopic, Setting, Timeline
 from checkers.evidence.metadata_replay import ELR_FEATURE
 from checkers.evidence.planned import Kind
 from checkers.evidence.promised import (
@@ -62,7 +62,7 @@ def topics_as_asked_for(evidence: Evidence) -> CheckResult:
         return unread("topics", _NEED)
     violations = [
         *_unasked(promised, found),
-        *(each for made in found.made for each in _shape_of(promised, found, made)),
+        *_shapes(promised, found),
         *_fewer_replicas(promised, found),
     ]
     return conclude(
@@ -90,25 +90,21 @@ def _unasked(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
                 yield Violation(text, [{"what": done, "key": name, "offset": offsets[asked]}])
 
 
-def _shape_of(promised: AskedFor, found: Timeline, made: MadeTopic) -> Iterator[Violation]:
-    """What a topic was made with, by its first records."""
-    shape, first = promised.shape(made.name), _first_of(found, made)
-    numbers = sorted(int(one.key.rpartition("-")[2]) for one in first)
-    wanted = list(range(shape.partitions)) if shape else list(range(max(1, len(numbers))))
-    if numbers != wanted:
-        text = f"topic {made.name} was asked for with {counted(len(wanted), 'partition')}, and has "
-        text += f"those of the numbers [{names(tuple(numbers))}]" if numbers else "none"
-        yield Violation(text, [{"what": "Topic", "key": made.name, "offset": made.offset}])
-
-
-def _first_of(found: Timeline, made: MadeTopic) -> list[Partition]:
-    """The partitions of a topic as they were made, or as a snapshot has them."""
-    return [
-        change.after
-        for batch in found.batches
-        for change in batch.changes
-        if change.before is None and change.after and change.after.topic_id == made.id
-    ]
+def _shapes(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
+    """What topics were made with, by their first records, or as a snapshot has them."""
+    numbers: dict[str, list[int]] = defaultdict(list)  # by the topic's id
+    for batch in found.batches:
+        for change in batch.changes:
+            if change.before is None and change.after is not None:
+                number = int(change.after.key.rpartition("-")[2])
+                numbers[change.after.topic_id].append(number)
+    for made in found.made:
+        shape, has = promised.shape(made.name), sorted(numbers[made.id])
+        wanted = list(range(shape.partitions if shape else max(1, len(has))))
+        if has != wanted:
+            text = f"topic {made.name} was asked for with {counted(len(wanted), 'partition')}, "
+            text += f"and has those of the numbers [{names(has)}]" if has else "and has none"
+            yield Violation(text, [{"what": "Topic", "key": made.name, "offset": made.offset}])
 
 
 def _fewer_replicas(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
