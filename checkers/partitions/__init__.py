@@ -6,7 +6,10 @@ isr_and_cuts.py          P6, P16: the ISR that a leader goes by, and what follow
 joined_isr.py            P4, P5: who joins an ISR, by what it has proved
 vouched.py               E6: who says that it was shut down cleanly had vouched for its logs
 traced_replicas.py       what brokers' traces tell of replicas, for these three
+traced_deeds.py          what shows of brokers is in their traces
+traced_cuts.py           and so is what followers cut off
 leaders.py               P1, P2, P3: who leads, of whom
+leaderless.py            who may lead is elected within a bound
 eligible.py              E1-E4, E7-E9 and E11: who may lead
 reassigned.py            replicas that are moved are in sync before others go; P18: they are moved
 registrations.py         E5, E6: who comes back after it may have lost something
@@ -24,4 +27,5 @@ handed_out.py            M3, M5: broker epochs and producer ids
 acknowledged_topics.py   M6, and that deleted topics are gone
 as_asked_for.py          topics, configurations and features are what was asked for
 known_topics.py          every broker knows the topics that there are, and no others
+told_partitions.py       what brokers tell of partitions is what the metadata log has or had
 """
