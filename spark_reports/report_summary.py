@@ -89,14 +89,17 @@ class ReportSummary:
 
     @property
     def contradicted(self) -> list[tuple[SealedRun, str]]:
-        """The runs whose tables count other losses than their verdicts, and what each says."""
+        """The runs whose tables count other losses than their verdicts, or losses that nobody
+        judged, and what each says."""
         found = ((run, self._contradiction(run)) for run in self.archive.runs)
         return [(run, words) for run, words in found if words]
 
     def _contradiction(self, run: SealedRun) -> str:
         counted = self.lost.get(run.info.run_id)
-        if run.verdict is None or counted is None or counted == (run.told_lost or 0):
+        if counted is None or counted == (run.told_lost or 0):
             return ""
+        if run.verdict is None:
+            return f"it is not judged, and its tables count {counted:,} lost"
         told = "counts no losses" if run.told_lost is None else f"counts {run.told_lost:,} lost"
         return f"its verdict {told}, and its tables {counted:,}"
 

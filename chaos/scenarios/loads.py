@@ -46,12 +46,11 @@ _DURABILITY = "log-durability"  # named, since its module takes its time to impo
 AS_PROMISED = Expectation(verdict=Verdict.VALID)
 
 # What sees the same as that acknowledged records are lost: other records stand at their offsets,
-# clients poll no more what they polled, and leaders and replicas do not hold what was acknowledged,
-# given to consumers, or below a high watermark.
+# and leaders and replicas do not hold what was acknowledged, given to consumers, or below a high
+# watermark.
 SEE_LOST_RECORDS = (
     "log-offsets",
     "log-sends",
-    "log-polls",
     "P9-eligible-hold-all",
     "P10-leaders-hold-acknowledged",
     "P13-reads-are-stored",

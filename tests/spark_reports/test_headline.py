@@ -1,5 +1,6 @@
 """What the report says first; no Spark is needed for it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,30 @@ def summary_of(
 
 OFF = run_of("elr=off", Verdict.INVALID, Verdict.INVALID)
 ON = run_of("elr=on", Verdict.VALID, Verdict.VALID)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "told", "counted", "words"),
+    [
+        (Verdict.VALID, 0, 0, ""),
+        (Verdict.VALID, None, 0, ""),
+        (Verdict.INVALID, 3, 3, ""),
+        (Verdict.VALID, 0, 2, "its verdict counts 0 lost, and its tables 2"),
+        (Verdict.INVALID, 2, 0, "its verdict counts 2 lost, and its tables 0"),
+        (Verdict.VALID, None, 1, "its verdict counts no losses, and its tables 1"),
+        (None, None, 1, "it is not judged, and its tables count 1 lost"),
+        (None, None, 0, ""),
+        (Verdict.VALID, 1, None, ""),  # it could not be counted, which is told elsewhere
+    ],
+)
+def test_tables_that_contradict_the_verdict(
+    verdict: Verdict | None, told: int | None, counted: int | None, words: str
+) -> None:
+    run = replace(run_of("elr=on", Verdict.VALID), verdict=verdict, told_lost=told)
+    lost = {} if counted is None else {run.info.run_id: counted}
+    summary = summary_of(run, lost=lost)
+    assert [each for _, each in summary.contradicted] == [words] * bool(words)
+    assert ("contradict the verdict" in headline(summary)) == bool(words)
 
 
 def test_records_and_register_writes_are_counted_apart() -> None:
