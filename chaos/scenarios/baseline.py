@@ -14,7 +14,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 BASELINE = Scenario(
     name="baseline",
     summary="no faults: load, final reads, judgement",
-    exists_for=("linearizable", "durability", "serves-in-calm"),
+    exists_for=("linearizable", "durability"),
     description=(
         "Runs the load against a healthy quorum. Any accusation here is the harness's own fault or "
         "a bug that needs no failure; the throughput is what faults are compared with."
