@@ -28,7 +28,7 @@ What it leaves:
     versions.py                 of what it was made
     seal.py, spans.py           typed tables of it
     judging.py                  verdict.json, the page, repro.sh
-    checking.py, foreign_files.py   judged again, and histories of others
+    checking.py, foreign_files.py, foreign_disks.py   judged again, and what others left
 
 Many runs:
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from chaos.foreign_disks import judge_disks, show_disks
 from chaos.foreign_files import check_file, refuse
 from chaos.judging import judge_directory
 from chaos.operator_errors import UNREADABLE, OperatorError, UsageError
@@ -12,7 +13,9 @@ from chaos.os_errors import explained
 from chaos.rundir import is_run
 from chaos.seal import UnsealableError
 from chaos.terminal import judgement_json, judgement_text
+from checkers.disk.found_disks import MixedDisksError, find_disks
 from checkers.foreign import Declared
+from checkers.foreign.jepsen_store import history_in
 from checkers.history.store import UnreadableRunError
 from checkers.promises import as_text, listed
 from checkers.verdict import Verdict, worst
@@ -70,12 +73,36 @@ def _check(path: Path, declared: Declared, *, as_json: bool, reseal: bool) -> Ve
     try:
         if is_run(path):
             return _check_run(path, as_json=as_json, reseal=reseal)
-        return check_file(path, declared, as_json=as_json)
+        history = history_in(path) if path.is_dir() else path
+        if history is None:
+            return _check_disks(path, declared, as_json=as_json)
+        return check_file(history, declared, as_json=as_json)
     except BrokenPipeError:
         raise  # nobody reads the verdicts any more
     except OSError as error:
         refuse(path, f"{path}: {explained(error)}", as_json=as_json)
         return None
+
+
+def _check_disks(directory: Path, declared: Declared, *, as_json: bool) -> Verdict | None:
+    """Judge what lies on disks of nodes; None where there are none, or of several clusters."""
+    try:
+        found = find_disks(directory)
+    except MixedDisksError as error:
+        refuse(directory, f"{directory}: expected {error}", as_json=as_json)
+        return None
+    if found is None:
+        expected = "a run (run.json), Jepsen's (history.edn), log directories of nodes, or a file"
+        message = f"{directory}: expected {expected}, found another directory"
+        refuse(directory, message, as_json=as_json)
+        return None
+    if declared != Declared():
+        message = f"{directory}: --model and what files leave open are not for disks of nodes"
+        refuse(directory, message, as_json=as_json)
+        return None
+    judged = judge_disks(directory, found)
+    show_disks(judged, as_json=as_json)
+    return judged.verdict
 
 
 def _each(path: Path) -> list[Path]:

@@ -12,8 +12,10 @@ from checkers.foreign import (
     ForeignHistory,
     Isolation,
     Judged,
+    Lists,
     Log,
     NilReads,
+    Objects,
     Shown,
     UnreadableHistoryError,
     judge,
@@ -111,6 +113,7 @@ def _as_json(history: ForeignHistory, judged: Judged) -> str:
         "format": history.format.value,
         "model": history.calls.model.value,
         "model_why": history.model_why,
+        "left_out": dict(history.left_out),
         "cas_failures": history.policies.cas_failures.value,
         "nil_reads": history.policies.nil_reads.value,
         "isolation": history.policies.isolation.value,
@@ -144,6 +147,7 @@ def _as_text(history: ForeignHistory, judged: Judged) -> str:
         f"{quoted(history.path)}: {judged.verdict.word.upper()}: {judged.message}",
         f"  format      {history.format.value}",
         f"  model       {history.calls.model.value}: {history.model_why}",
+        *_left_out(history),
         *_policies(history),
         f"  algorithm   {judged.algorithm}",
         f"  operations  {judged.operations:,} on {keys}, judged in {seconds}",
@@ -152,11 +156,20 @@ def _as_text(history: ForeignHistory, judged: Judged) -> str:
     return "\n".join(map(printable, rows))
 
 
+def _left_out(history: ForeignHistory) -> list[str]:
+    if not history.left_out:
+        return []
+    counts = ", ".join(f"{count:,} {name}" for name, count in sorted(history.left_out.items()))
+    return [f"  left out    {counts}: judged with the whole run only"]
+
+
 def _policies(history: ForeignHistory) -> list[str]:
     """What was assumed, where it can have mattered."""
     calls, policies = history.calls, history.policies
-    if isinstance(calls, Log):
+    if isinstance(calls, Log | Lists):
         return [f"  isolation   {policies.isolation}: {_ISOLATIONS[policies.isolation]}"]
+    if isinstance(calls, Objects):
+        return []
     lines = []
     if (calls.kind == Step.READ).any():
         lines.append(f"  nil reads   tell: {_NIL_READS[policies.nil_reads]}")

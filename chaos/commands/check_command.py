@@ -7,7 +7,19 @@ from chaos.commands import flags
 from chaos.commands.arguments import Commands, add
 from chaos.operator_errors import UsageError
 
-MODELS = ("register", "cas-register", "multi-register", "kv", "log")
+MODELS = (
+    "register",
+    "cas-register",
+    "multi-register",
+    "kv",
+    "log",
+    "list-append",
+    "set",
+    "counter",
+    "mutex",
+    "queue",
+    "unordered-queue",
+)
 CAS_FAILURES = ("observed", "dropped")
 NIL_READS = ("value", "any")
 ISOLATIONS = ("jepsen", "kafka", "pl-2", "serializable", "strict-serializable")
@@ -16,13 +28,25 @@ _ABOUT = (
     "Judges runs again from what they recorded; needs no Docker. A run that broke off is sealed "
     "from its events first. Where a sealed table is damaged the run is unknown, until --reseal "
     "makes them anew. Writes verdict.json and report.html anew; exits with the worst verdict.\n"
-    "Files are histories: Jepsen's history.edn, JSON (an object a line, or an array), Jepsen's "
-    "text logs, Porcupine's logs of maps, our own events-*.jsonl.zst; .gz and .zst are unpacked. "
-    "Format and model are told by looking, and said. What a file leaves open is decided as the "
-    "tool that wrote it would, and said too. Exits 254 if one could not be read, after judging "
-    "the others.\n"
-    "a line of JSON:\n"
-    '  {"type": "invoke", "process": 1, "f": "cas", "key": "x", "value": [0, 3]}'
+    "Files are histories: Jepsen's history.edn, history.txt, jepsen.log or test.jepsen, or its "
+    "directory of a run or its store (the newest run); JSON (an object a line, or an array); "
+    "Porcupine's operations as JSON, and its logs of maps; our own events-*.jsonl.zst; .gz and "
+    ".zst are unpacked. Format and model are told by looking, and said. What a file leaves open is "
+    "decided as the tool that wrote it would, and said too.\n"
+    "Other directories are disks of nodes, Apache Kafka's or ours: whatever has a meta.properties "
+    "below is judged by the checks of disks alone, and what is missing is said.\n"
+    "Exits 0 valid, 1 invalid, 2 unknown, 3 void; 254 if one could not be read, after judging the "
+    "others.\n"
+    "a line of JSON, and one of Porcupine's:\n"
+    '  {"type": "invoke", "process": 1, "f": "cas", "key": "x", "value": [0, 3]}\n'
+    '  {"clientId": 1, "input": {"op": "put", "key": "x", "value": 3}, "call": 10, "return": 25}\n'
+    "models, by their operations:\n"
+    "  register         read, write, delete        list-append      txn of append and r\n"
+    "  cas-register     and cas                    set              add, read of all\n"
+    "  multi-register   txn of r and w             counter          add, inc, dec, read\n"
+    "  kv               get, put, append           mutex            acquire, release\n"
+    "  log              send, poll, assign, txn    queue            enqueue, dequeue, drain;\n"
+    "                                              unordered-queue  where none comes first"
 )
 
 _EXAMPLES = """\
@@ -31,7 +55,10 @@ _EXAMPLES = """\
     kraft-chaos check --reseal runs/latest
     kraft-chaos check --list
     kraft-chaos check history.edn
+    kraft-chaos check store/latest
     kraft-chaos check --json logs/*.log
+    kraft-chaos check --model unordered-queue history.txt
+    kraft-chaos check kafka
     kraft-chaos check --model kv store.jsonl.gz
     kraft-chaos check --initial 0 --nil-reads any history.edn
     kraft-chaos check --isolation pl-2 kafka.edn"""
@@ -51,7 +78,7 @@ def add_parser(commands: Commands) -> None:
         nargs="*",
         type=Path,
         metavar="RUN|FILE",
-        help="runs, directories of runs, histories",
+        help="runs, directories of runs, histories, Jepsen's directories, disks of nodes",
     )
     command.add_argument(
         "--list",
@@ -81,7 +108,8 @@ def add_parser(commands: Commands) -> None:
         choices=ISOLATIONS,
         help="what transactions on logs are promised: jepsen (every G0 and G1c is told and "
         "allowed), kafka (default; G1c of what was polled alone is not), pl-2 (neither), "
-        "serializable (no G1b, G-single, G2 either), strict-serializable (over real time too)",
+        "serializable (no G1b, G-single, G2 either), strict-serializable (over real time too; "
+        "default of lists)",
     )
     files.add_argument(
         "--initial",

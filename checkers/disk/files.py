@@ -91,12 +91,16 @@ def read_topic_id(path: Path) -> str:
 
 
 def read_clean_shutdown(path: Path) -> int | None:
-    """The broker epoch that a clean shutdown left behind; None: there was none.
+    """The broker epoch that a clean shutdown left behind, -1 if it did not say; None: there was
+    none.
 
-    The file is written last of all and taken away when the broker starts. Raises DamagedError.
+    The file is written last of all and taken away when the broker starts. Until KIP-966 it was
+    empty. Raises DamagedError.
     """
     if not path.exists():
         return None
+    if not path.stat().st_size:
+        return -1
     try:
         return int(json.loads(_text(path))["brokerEpoch"])
     except (ValueError, KeyError, TypeError) as error:

@@ -16,6 +16,8 @@ from checkers.disk.snapshot_files import read_snapshots, snapshots_of, snapshots
 from checkers.history.tables import LOG_BATCHES, LOG_RECORDS
 
 METADATA_LOG = "__cluster_metadata-0"
+# Topics of Kafka's own, which it creates so.
+ALWAYS_COMPACTED = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 @dataclass(slots=True)
@@ -92,6 +94,22 @@ def _begin_with_snapshot(directory: Path, start: int, found: MetadataLog) -> Non
     found.records[:0] = snapshot.records
     found.problems += snapshot.problems
     found.end = max(found.end, end)
+
+
+def compacted_topics(log: MetadataLog | None) -> frozenset[str]:
+    """Topics of which a policy of compaction was ever known to a node: their logs have gaps.
+
+    Of a disk without a metadata log those that always are.
+    """
+    if log is None or not log.records:
+        return ALWAYS_COMPACTED
+    return frozenset(
+        str(row["resource"])
+        for row in log.records
+        if row["type"] == "Config"
+        and row["name"] == "cleanup.policy"
+        and "compact" in str(row["value"])
+    )
 
 
 def batches_table(logs: list[MetadataLog]) -> pa.Table:

@@ -1,7 +1,7 @@
 """All disks of a run as tables."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from checkers.disk.metadata_log import (
     METADATA_LOG,
     MetadataLog,
     batches_table,
+    compacted_topics,
     read_metadata_log,
     records_table,
     snapshot_records_table,
@@ -56,12 +57,23 @@ def read_disks(directory: Path) -> dict[str, pa.Table]:
 
     A disk that cannot be read has a row in DISKS that says why; no directory gives empty tables.
     """
+    copies = {numbers[0]: (copy,) for copy, numbers in _copies(directory, _NODE)}
+    return read_nodes(copies, _copies(directory / "lost", _LOST))
+
+
+def read_nodes(
+    copies: Mapping[int, Sequence[Path]],
+    of_lost: Sequence[tuple[Path, tuple[int, ...]]] = (),
+) -> dict[str, pa.Table]:
+    """The same tables from directories named by node; the metadata log is in the first that has
+    one, or below it."""
     disks, replicas, known = [], Replicas(), DecodedBatches()
-    for copy, numbers in _copies(directory, _NODE):
-        disk = _read_disk(copy, numbers[0], known)
+    for node, directories in copies.items():
+        disk = _read_disk(_with_metadata_log(directories), node, known)
         disks.append(disk)
-        read_replicas(copy, disk.node, replicas)
-    lost = [_read_disk(copy, at[0], known) for copy, at in _copies(directory / "lost", _LOST)]
+        for directory in directories:
+            read_replicas(directory, node, replicas, compacted_topics(disk.log))
+    lost = [_read_disk(copy, at[0], known) for copy, at in of_lost]
     logs = [disk.log for disk in disks if disk.log is not None]
     return {
         "log_batches": batches_table(logs),
@@ -80,6 +92,11 @@ def _copies(directory: Path, named: re.Pattern[str]) -> list[tuple[Path, tuple[i
     found = ((path, named.fullmatch(path.name)) for path in directory.glob("node-*"))
     copies = [(path, tuple(map(int, name.groups()))) for path, name in found if name]
     return sorted(copies, key=lambda copy: copy[1])
+
+
+def _with_metadata_log(directories: Sequence[Path]) -> Path:
+    having = (each for each in directories if next(each.rglob(METADATA_LOG), None) is not None)
+    return next(having, directories[0])
 
 
 def _read_disk(copy: Path, node: int, known: DecodedBatches) -> _Disk:

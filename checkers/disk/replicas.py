@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -53,13 +53,13 @@ class _LogDirectory:
     problems: tuple[str, ...]
 
 
-def read_replicas(copy: Path, node: int, found: Replicas) -> None:
-    """Add all replicas in the copy of a node's disk."""
+def read_replicas(copy: Path, node: int, found: Replicas, compacted: Collection[str] = ()) -> None:
+    """Add all replicas in the copy of a node's disk; logs of `compacted` topics have gaps."""
     for meta in sorted(copy.rglob("meta.properties")):
         home = _log_directory(meta.parent, node)
         for path in sorted(meta.parent.iterdir()):
             if path.is_dir() and path.name != METADATA_LOG and _PARTITION.fullmatch(path.name):
-                _read_replica(path, home, found)
+                _read_replica(path, home, found, path.name.rpartition("-")[0] in compacted)
 
 
 def _log_directory(path: Path, node: int) -> _LogDirectory:
@@ -87,9 +87,10 @@ def _or_problem(read: Callable[[], T], otherwise: T, problems: list[str]) -> T:
         return otherwise
 
 
-def _read_replica(path: Path, home: _LogDirectory, found: Replicas) -> None:
+def _read_replica(path: Path, home: _LogDirectory, found: Replicas, compacted: bool) -> None:
     key = path.name
-    files = LogFiles(path, cut_at=home.log_starts.get(key, 0), problems=list(home.problems))
+    cut_at = home.log_starts.get(key, 0)
+    files = LogFiles(path, cut_at=cut_at, has_gaps=compacted, problems=list(home.problems))
     topic_id = _or_problem(lambda: read_topic_id(path / "partition.metadata"), None, files.problems)
     torn: list[str] = []
     for name, data, scanned in files.segments():

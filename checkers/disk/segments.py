@@ -19,10 +19,13 @@ class LogFiles:
     `start` is the base offset of its first segment, `end` is behind its last intact batch; `whole`
     is false where some bytes could not be read, and may have been records. `cut_at` is where its
     node lets it begin, be that behind the first batch that is left: 0 where it says nothing.
+    `has_gaps`: compaction leaves offsets out, and a batch may then begin above the end of the one
+    before it, and an epoch above where its checkpoint has it.
     """
 
     directory: Path
     cut_at: int = 0
+    has_gaps: bool = False
     start: int = 0
     end: int = 0
     whole: bool = True
@@ -54,7 +57,7 @@ class LogFiles:
         )
         for position, crc_ok, base, last, epoch in rows:
             if crc_ok:
-                if base != self.end:
+                if base < self.end or (base > self.end and not self.has_gaps):
                     self._note(path, position, base, f"the log ended at {self.end} before it")
                 self.end = last + 1
                 self.epochs.setdefault(epoch, base)
@@ -82,6 +85,7 @@ class LogFiles:
             first = self.epochs.get(epoch)
             is_cut = number == 0 and (self.start > 0 or self._begins_at(start))
             is_there = self.start <= start < self.end and (first is not None or self.whole)
+            is_cut |= self.has_gaps and (first is None or first > start)
             if first != start and is_there and not is_cut:
                 says = "the log has nothing of it" if first is None else f"the log says {first}"
                 self.problems.append(f"{path.name}: epoch {epoch} starts at {start}, {says}")

@@ -3,7 +3,7 @@
 Whatever is derived from the tables is derived once and kept here, for as long as the run is judged.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -45,8 +45,10 @@ T = TypeVar("T")
 class Evidence:
     """Of one sealed run; only to be read."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, lacking: Sequence[Missing] = ()) -> None:
+        """`lacking` is what is known to be missing beside what the run itself tells."""
         self.run = run
+        self._lacking = tuple(lacking)
         self._derived: dict[Callable[[Any], object], object] = {}
 
     @property
@@ -70,7 +72,7 @@ class Evidence:
     @cached_property
     def missing(self) -> tuple[Missing, ...]:
         """What the run was planned to leave and is not there."""
-        return missing(self.run)
+        return (*missing(self.run), *self._lacking)
 
     @cached_property
     def voters(self) -> VoterHistory:

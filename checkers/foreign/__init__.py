@@ -7,15 +7,22 @@ Formats, told by how a file begins (`.gz` and `.zst` are unpacked), with an exam
       multi-registers            {:type :ok, :f :txn, :value [[:r :x 1] [:w :y 2]], :process 0}
       Porcupine's logs of maps   {:process 1, :type :invoke, :f :append, :key "3", :value "x 1 4"}
       logs (Kafka workload)      {:type :ok, :f :send, :value [[:send 5 [0 7]]], :process 0}
-    Jepsen's text logs           INFO  jepsen.util - 4	:ok	:cas	[0 3]
+    its history.txt              4	:ok	:cas	[0 3]
+    its jepsen.log               ... INFO [jepsen worker 4] jepsen.util: 4	:ok	:cas	[0 3]
+      older ones                 INFO  jepsen.util - 4	:ok	:cas	[0 3]
+    its test.jepsen              blocks of Fressian (`jepsen_file`)
     JSON, an object a line       {"type": "invoke", "process": 1, "f": "read", "key": "x"}
       or an array of such        [{"type": "ok", "process": 1, "f": "cas", "value": [0, 3]}]
+    Porcupine's operations       {"clientId": 0, "input": {"op": "get"}, "output": 1, "call": 2,
+      in JSON (`porcupine`)       "return": 5}
     our own events-*.jsonl.zst   {"type":"ok","i":9,"p":3,"v":42,"t":456,"e":null}
 
-Operations are read (r, get), write (w, put), delete, cas, append, and txn of reads and writes, or
-those of a log, send and poll (`logs`); the model follows from which of them occur. The order of the
-lines is the order of events: times and indices are not read. Lines of the nemesis are skipped. What
-ends as `info`, or never, may have happened.
+`jepsen_store` finds the best of them in a directory of Jepsen's. Operations are read (r, get),
+write (w, put), delete, cas, append, and txn of reads and writes; those of a log, send and poll
+(`logs`); of lists, txn of appends and reads (`list_append`); of sets, counters, mutexes and queues
+(`keyed_calls`). The model follows from which of them occur. The order of the lines is the order of
+events: times and indices are not read, but for Porcupine's. Lines of the nemesis are skipped.
+What ends as `info`, or never, may have happened. A process may be a name, or be called `client`.
 
 Nothing is guessed about a file that is damaged, cut short or foreign: it is an
 `UnreadableHistoryError` of one line, and never a history.
@@ -25,8 +32,11 @@ from checkers.foreign.detect import Format
 from checkers.foreign.edn import read_one
 from checkers.foreign.foreign_errors import UnreadableHistoryError
 from checkers.foreign.history_file import Declared, ForeignHistory, read_calls, read_history
-from checkers.foreign.judge import Judged, Shown, judge
+from checkers.foreign.judge import judge
+from checkers.foreign.judged import Judged, Shown
+from checkers.foreign.list_append import Lists
 from checkers.foreign.logs import Log
+from checkers.foreign.objects import Objects
 from checkers.foreign.policies import CasFailures, NilReads, Policies
 from checkers.log.allowances import Isolation
 
@@ -37,8 +47,10 @@ __all__ = [
     "Format",
     "Isolation",
     "Judged",
+    "Lists",
     "Log",
     "NilReads",
+    "Objects",
     "Policies",
     "Shown",
     "UnreadableHistoryError",

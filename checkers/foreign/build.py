@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.foreign.entries import process_codes
 from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import ABSENT, EdnSet, Value, plain, render
 from checkers.foreign.operation_lines import (
@@ -149,9 +150,11 @@ def build(pairs: Sequence[Pair], acts: Sequence[Act], guess: Guess, policies: Po
         outcome[row] = builder.add(one)
         step_from[row + 1] = len(builder.rows)
     rows = builder.rows
+    process, names = process_codes([pair.invoke.process for pair in pairs])
     return Calls(
         model=guess.model,
-        process=_int32([pair.invoke.process for pair in pairs]),
+        process=process,
+        processes=names,
         outcome=outcome,
         invoke=np.array([pair.invoked for pair in pairs], np.int64),
         complete=np.array([pair.completed for pair in pairs], np.int64),

@@ -1,14 +1,22 @@
-"""Which format a text is in, told by its beginning."""
+"""Which format a file is in, told by how it begins, and its operations."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from checkers.foreign import etcd_log, jepsen, json_lines
-from checkers.foreign.entries import HistoryLine
+from checkers.foreign import (
+    etcd_log,
+    jepsen,
+    jepsen_file,
+    jepsen_text,
+    json_lines,
+    porcupine,
+)
 from checkers.foreign.foreign_errors import MalformedError, excerpt
+from checkers.foreign.pairs import Pair, pair
 from checkers.foreign.policies import CasFailures, NilReads
+from checkers.foreign.source import decode
 
 _LOG = re.compile(r"INFO\s+jepsen\.util\s+-")
 _JSON = re.compile(r"""\[?\s*\{\s*("|\})|\[\s*\]""")
@@ -19,8 +27,12 @@ class Format(Enum):
     """Names as the command prints them."""
 
     EDN = "Jepsen EDN"
+    HISTORY_TXT = "Jepsen history.txt"
+    JEPSEN_LOG = "jepsen.log"
+    JEPSEN_FILE = "test.jepsen"
     LOG = "Jepsen text log"
     JSON = "JSON"
+    PORCUPINE = "Porcupine operations"
     EVENTS = "kraft-chaos events"
 
 
@@ -28,41 +40,63 @@ class Format(Enum):
 class FormatReader:
     """How a format is read, and what its files leave open unless told otherwise."""
 
-    read: Callable[[str], Iterator[HistoryLine]]
+    read: Callable[[bytes], list[Pair]]
     cas_failures: CasFailures
     nil_reads: NilReads
 
 
+def _knossos(read: Callable[[bytes], list[Pair]]) -> FormatReader:
+    """What is open is as Knossos, which judges Jepsen's histories, has it."""
+    return FormatReader(read=read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.ANY)
+
+
+def _porcupine(read: Callable[[bytes], list[Pair]]) -> FormatReader:
+    """As Porcupine judges them: nil is what nobody has written, a failed cas has looked."""
+    return FormatReader(read=read, cas_failures=CasFailures.OBSERVED, nil_reads=NilReads.VALUE)
+
+
+def _plain(read: Callable[[bytes], list[Pair]]) -> FormatReader:
+    return FormatReader(read=read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.VALUE)
+
+
 READERS = {
-    # As Knossos judges them.
-    Format.EDN: FormatReader(
-        read=jepsen.read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.ANY
-    ),
-    # As Porcupine judges them: nil is what nobody has written, a failed cas has looked.
-    Format.LOG: FormatReader(
-        read=etcd_log.read, cas_failures=CasFailures.OBSERVED, nil_reads=NilReads.VALUE
-    ),
-    Format.JSON: FormatReader(
-        read=json_lines.read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.VALUE
-    ),
-    Format.EVENTS: FormatReader(
-        read=json_lines.read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.VALUE
-    ),
+    Format.EDN: _knossos(lambda data: pair(jepsen.read(decode(data)))),
+    Format.HISTORY_TXT: _knossos(lambda data: pair(jepsen_text.read_history_txt(decode(data)))),
+    Format.JEPSEN_LOG: _knossos(lambda data: pair(jepsen_text.read_jepsen_log(decode(data)))),
+    Format.JEPSEN_FILE: _knossos(lambda data: pair(jepsen_file.read(data))),
+    Format.LOG: _porcupine(lambda data: pair(etcd_log.read(decode(data)))),
+    Format.JSON: _plain(lambda data: pair(json_lines.read(decode(data)))),
+    Format.PORCUPINE: _porcupine(lambda data: porcupine.read_operations(decode(data))),
+    Format.EVENTS: _plain(lambda data: pair(json_lines.read(decode(data)))),
 }
 
 
-def detect(text: str) -> Format:
-    """Raises MalformedError for a text that begins like none of the formats."""
+def detect(data: bytes) -> Format:
+    """Raises MalformedError for what begins like none of the formats."""
+    if data.startswith(jepsen_file.MAGIC):
+        return Format.JEPSEN_FILE
+    text = decode(data)
     begin = text.lstrip()
     if _LOG.match(begin):
         return Format.LOG
+    if jepsen_text.HISTORY_BEGINS.match(begin):
+        return Format.HISTORY_TXT
+    if jepsen_text.LOG_BEGINS.match(begin):
+        return Format.JEPSEN_LOG
     if _JSON.match(begin):
-        return Format.EVENTS if json_lines.is_own(text) else Format.JSON
+        return _of_json(text)
     if _EDN.match(begin):
         return Format.EDN
     line = text.count("\n", 0, len(text) - len(begin)) + 1
     raise MalformedError(
         line,
-        f"a history: Jepsen's EDN, JSON objects, or lines of '{etcd_log.BEGINNING}'",
+        "a history: Jepsen's EDN, JSON objects, history.txt, jepsen.log, or lines of "
+        f"'{etcd_log.BEGINNING}'",
         excerpt(begin),
     )
+
+
+def _of_json(text: str) -> Format:
+    if any(map(porcupine.is_operation, json_lines.first(text))):
+        return Format.PORCUPINE
+    return Format.EVENTS if json_lines.is_own(text) else Format.JSON

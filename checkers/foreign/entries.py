@@ -1,6 +1,11 @@
 """One line of a history, whatever format it was written in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import ABSENT, Map, Value, name_of, render
@@ -8,10 +13,13 @@ from checkers.history.events import EventType
 
 NEMESIS = "nemesis"
 
-# What our own files hold beside operations.
-NO_OPERATIONS = (EventType.FAULT, EventType.NOTE, EventType.PROBE)
+_NUMBERS = 2**31  # processes from here on are numbered anew
 
-_HIGHEST_PROCESS = 2**31 - 1
+# What our own files hold beside operations.
+NO_OPERATIONS = (EventType.FAULT, EventType.MALFORMED, EventType.NOTE, EventType.PROBE)
+
+ClientId: TypeAlias = int | str  # a number, or the name of a client
+
 _TYPES = {kind.value: kind for kind in EventType if kind not in NO_OPERATIONS}
 
 
@@ -20,24 +28,27 @@ class HistoryLine:
     """An invocation or completion of a client. `f` None: the file does not say.
 
     `key`, `value` and `rebalances`, by which partitions changed hands, are ABSENT where the file
-    has none.
+    has none. `own` is what an own run's event says beside.
     """
 
     line: int
     type: EventType
-    process: int
+    process: ClientId
     f: str | None
     key: Value
     value: Value
     rebalances: Value = ABSENT
+    own: Map | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldNames:
-    """What a format calls the fields of an operation: keys of its maps."""
+    """What a format calls the fields of an operation: keys of its maps. `client` is another name
+    of `process`, read where that is not there."""
 
     type: str
     process: str
+    client: str
     f: str
     key: str
     value: str
@@ -65,17 +76,28 @@ def entry_of(line: int, form: Value, fields: FieldNames) -> HistoryLine | None:
     )
 
 
-def _process(line: int, form: Map, fields: FieldNames) -> int | None:
-    if fields.process not in form:
+def _process(line: int, form: Map, fields: FieldNames) -> ClientId | None:
+    field = fields.process if fields.process in form else fields.client
+    if field not in form:
         raise MalformedError(line, f"an operation with {fields.process}", _shown(form))
-    process = form[fields.process]
-    if type(process) is int and 0 <= process <= _HIGHEST_PROCESS:
+    process = form[field]
+    if type(process) is int and process >= 0:
         return process
-    if name_of(process) == NEMESIS:
-        return None
-    raise MalformedError(
-        line, f"{fields.process} to be a number or the nemesis", excerpt(render(process))
-    )
+    name = name_of(process)
+    if not name:
+        raise MalformedError(
+            line, f"{field} to be a number, a name or the nemesis", excerpt(render(process))
+        )
+    return None if name == NEMESIS else name
+
+
+def process_codes(processes: Sequence[ClientId]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Processes as numbers, and by number their names; no names where numbers say it all."""
+    numbers = [one for one in processes if isinstance(one, int) and one < _NUMBERS]
+    if len(numbers) == len(processes):
+        return np.array(numbers, np.int32), ()
+    codes = {one: code for code, one in enumerate(dict.fromkeys(processes))}
+    return np.array([codes[one] for one in processes], np.int32), tuple(map(str, codes))
 
 
 def _type(line: int, form: Map, fields: FieldNames) -> EventType:

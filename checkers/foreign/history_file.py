@@ -1,20 +1,26 @@
 """A file becomes a `ForeignHistory`: unpacked, recognized, read, paired, understood."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.foreign import own_events
 from checkers.foreign.build import build
 from checkers.foreign.detect import READERS, Format, FormatReader, detect
 from checkers.foreign.foreign_errors import MalformedError, UnreadableHistoryError
 from checkers.foreign.foreign_values import Value, name_of
+from checkers.foreign.keyed_calls import model_of
+from checkers.foreign.keyed_reads import with_keys
+from checkers.foreign.list_append import Lists, appends_to_lists, read_lists
 from checkers.foreign.logs import Log, is_log, read_log
+from checkers.foreign.objects import Objects, list_isolation, read_objects
 from checkers.foreign.operations import Act, act_of, guess
-from checkers.foreign.pairs import Pair, pair
+from checkers.foreign.pairs import Pair
 from checkers.foreign.policies import CasFailures, NilReads, Policies
-from checkers.foreign.source import read_text
+from checkers.foreign.source import read_data
 from checkers.history.calls import Calls, Model
 from checkers.log.allowances import Isolation
 
@@ -32,14 +38,18 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignHistory:
-    """A file as it was understood. `completed_line` has the line of each completion, 0: none."""
+    """A file as it was understood. `completed_line` has the line of each completion, 0: none.
+
+    `left_out` has what is in the file and not judged, by name, with how many there are.
+    """
 
     path: Path
     format: Format
     model_why: str
     policies: Policies
-    calls: Calls | Log
+    calls: Calls | Log | Lists | Objects
     completed_line: NDArray[np.int32]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_history(path: Path, declared: Declared) -> ForeignHistory:
@@ -54,30 +64,49 @@ def read_history(path: Path, declared: Declared) -> ForeignHistory:
 def read_calls(path: Path, declared: Declared) -> Calls:
     """The calls alone. Raises UnreadableHistoryError, also for logs, which have none."""
     calls = read_history(path, declared).calls
-    if isinstance(calls, Log):
-        raise UnreadableHistoryError(f"{path}: expected calls of registers or maps, found a log")
+    if not isinstance(calls, Calls):
+        raise UnreadableHistoryError(
+            f"{path}: expected calls of registers or maps, found a {calls.model.value}"
+        )
     return calls
 
 
 def _read(path: Path, declared: Declared) -> ForeignHistory:
-    text = read_text(path)
-    format_ = detect(text)
-    pairs = pair(READERS[format_].read(text))
+    data = read_data(path)
+    format_ = detect(data)
+    everything = READERS[format_].read(data)
+    is_own = format_ is Format.EVENTS
+    pairs, left_out = own_events.chosen(everything) if is_own else (everything, {})
     if not pairs:
         raise MalformedError(0, "at least one operation", f"none in this {format_.value}")
-    completed_line = np.array(
-        [one.complete.line if one.complete is not None else 0 for one in pairs], np.int32
-    )
-    if is_log(pairs) or declared.model is Model.LOG:
+    if declared.model is Model.LIST_APPEND or (declared.model is None and appends_to_lists(pairs)):
         return ForeignHistory(
             path=path,
             format=format_,
-            model_why=_log_why(declared),
-            policies=_policies(READERS[format_], declared, elle=False),
-            calls=read_log(pairs),
-            completed_line=completed_line,
+            model_why="as told" if declared.model else "something is appended in transactions",
+            policies=replace(
+                _policies(READERS[format_], declared, elle=True),
+                isolation=list_isolation(declared.isolation),
+            ),
+            calls=read_lists(pairs),
+            completed_line=_completed_lines(pairs),
         )
-    acts = [act_of(one) for one in pairs]
+    model = model_of(pairs, declared.model)
+    if model is not None:
+        return _of_objects(path, format_, pairs, model, declared)
+    if is_log(pairs) or declared.model is Model.LOG:
+        log_why = _log_why(declared)
+        _require_order(format_, pairs[0])
+        return ForeignHistory(
+            path=path,
+            format=format_,
+            model_why=log_why,
+            policies=_policies(READERS[format_], declared, elle=False),
+            calls=own_events.read_log(pairs, everything) if is_own else read_log(pairs),
+            completed_line=_completed_lines(pairs),
+            left_out=left_out,
+        )
+    pairs, acts = with_keys(pairs, [act_of(one) for one in pairs])
     guessed = guess(pairs, acts, declared.model)
     elle = guessed.model is Model.KV or _speaks_elle(pairs, acts)
     policies = _policies(READERS[format_], declared, elle=elle)
@@ -87,8 +116,37 @@ def _read(path: Path, declared: Declared) -> ForeignHistory:
         model_why=guessed.why,
         policies=policies,
         calls=build(pairs, acts, guessed, policies),
-        completed_line=completed_line,
+        completed_line=_completed_lines(pairs),
+        left_out=left_out,
     )
+
+
+def _of_objects(
+    path: Path, format_: Format, pairs: list[Pair], model: Model, declared: Declared
+) -> ForeignHistory:
+    names = sorted({pair.invoke.f for pair in pairs if pair.invoke.f is not None})
+    told = declared.model is not None
+    return ForeignHistory(
+        path=path,
+        format=format_,
+        model_why="as told" if told else f"its operations are {', '.join(names)}",
+        policies=_policies(READERS[format_], declared, elle=True),
+        calls=read_objects(pairs, model, declared.initial, declared=told),
+        completed_line=_completed_lines(pairs),
+    )
+
+
+def _completed_lines(pairs: list[Pair]) -> NDArray[np.int32]:
+    lines = [one.complete.line if one.complete is not None else 0 for one in pairs]
+    return np.array(lines, np.int32)
+
+
+def _require_order(format_: Format, first: Pair) -> None:
+    """Raises MalformedError where clients do several things at a time: a consumer has a position,
+    which goes on from poll to poll."""
+    if format_ is Format.PORCUPINE:
+        found = f"{first.invoke.f} in {format_.value}"
+        raise MalformedError(first.invoke.line, "a log as Jepsen's Kafka workload has it", found)
 
 
 def _log_why(declared: Declared) -> str:

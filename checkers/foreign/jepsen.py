@@ -3,7 +3,8 @@
     {:type :invoke, :f :cas, :value [0 3], :process 1, :time 4, :index 0}
 
 Histories of several keys (`jepsen.independent`) have the value `[key value]`; Porcupine's logs of
-a map, which are EDN as well, have `:key`. What `:time`, `:index`, `:error` and others say is not
+a map, which are EDN as well, have `:key`. A process may be a name, and be called `:client`.
+ What `:time`, `:index`, `:error` and others say is not
 read: the order of the lines is the order of events.
 """
 
@@ -12,9 +13,10 @@ from collections.abc import Iterator
 from checkers.foreign.edn import forms
 from checkers.foreign.entries import FieldNames, HistoryLine, entry_of
 
-_FIELDS = FieldNames(
+FIELDS = FieldNames(
     type=":type",
     process=":process",
+    client=":client",
     f=":f",
     key=":key",
     value=":value",
@@ -25,6 +27,6 @@ _FIELDS = FieldNames(
 def read(text: str) -> Iterator[HistoryLine]:
     """Raises MalformedError."""
     for line, form in forms(text, unwrap=True):
-        entry = entry_of(line, form, _FIELDS)
+        entry = entry_of(line, form, FIELDS)
         if entry is not None:
             yield entry

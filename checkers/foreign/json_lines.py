@@ -10,6 +10,7 @@ The first is Jepsen's, `key` only where there are several; the second is that of
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 from typing import NoReturn
@@ -20,8 +21,10 @@ from checkers.foreign.foreign_values import Value, float_of
 
 DEEPEST = 64  # nested collections
 
-_JEPSEN = FieldNames(type="type", process="process", f="f", key="key", value="value")
-_EVENTS = FieldNames(type="type", process="p", f="f", key="k", value="v")
+_JEPSEN = FieldNames(
+    type="type", process="process", client="client", f="f", key="key", value="value"
+)
+_EVENTS = FieldNames(type="type", process="p", client="p", f="f", key="k", value="v")
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -29,30 +32,32 @@ def is_own(text: str) -> bool:
     """Whether the first object has our own vocabulary. Raises MalformedError."""
     return any(
         isinstance(form, dict) and (_EVENTS.process in form or _is_no_operation(form))
-        for _line, form in _first(text)
+        for form in first(text)
     )
 
 
 def read(text: str) -> Iterator[HistoryLine]:
     """Raises MalformedError."""
     own = is_own(text)
-    for line, form in _forms(text):
+    for line, form in objects(text):
         if own and _is_no_operation(form):
             continue
         entry = entry_of(line, form, _EVENTS if own else _JEPSEN)
-        if entry is not None:
-            yield entry
+        if entry is None:
+            continue
+        yield replace(entry, own=form) if own and isinstance(form, dict) else entry
 
 
-def _first(text: str) -> list[tuple[int, Value]]:
-    return list(islice(_forms(text), 1))
+def first(text: str) -> list[Value]:
+    """What a text begins with, if it has anything. Raises MalformedError."""
+    return [form for _line, form in islice(objects(text), 1)]
 
 
 def _is_no_operation(form: Value) -> bool:
     return isinstance(form, dict) and form.get("type") in NO_OPERATIONS
 
 
-def _forms(text: str) -> Iterator[tuple[int, Value]]:
+def objects(text: str) -> Iterator[tuple[int, Value]]:
     """What stands at the top, or in the array that is all of the file; with its line."""
     at = _skip_blank(text, 0)
     array = text.startswith("[", at)

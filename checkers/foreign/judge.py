@@ -1,62 +1,48 @@
 """The verdict on a foreign history, with its witness in the words and lines of the file."""
 
 import time
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import replace
 
 from checkers.counted import counted
 from checkers.foreign.history_file import ForeignHistory
+from checkers.foreign.initial_hint import initial_hint
+from checkers.foreign.judged import NOTHING, Judged, Shown
+from checkers.foreign.list_append import Lists
 from checkers.foreign.log_arrays import arrays_of, sent_twice
 from checkers.foreign.logs import Log, LogCall
-from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
+from checkers.foreign.objects import Objects, judge_lists, refuted, valid
+from checkers.history.calls import Calls, Model, Outcome
 from checkers.history.events import EventType
 from checkers.linearizability import Decision, decide, warm
 from checkers.linearizability.call_words import describe
 from checkers.log.allowances import Isolation, held_against
+from checkers.log.anomalies import WHATEVER_IS_LOST
 from checkers.log.case_words import explain
 from checkers.log.sweep import ALGORITHM, sweep
 from checkers.verdict import Verdict
 
-_NOTHING = "no operation succeeded, so there is nothing to judge"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """An operation of the witness. `completed_line` is 0 where the file has no completion."""
-
-    line: int
-    completed_line: int
-    process: int
-    key: str
-    what: str
-    part: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What is said of a file. `context` are the lines that the witness needs beside itself.
-
-    `seconds` is the time to decide, once what `linearizability.warm` loads is loaded;
-    `witness_seconds` is what looking for the witness took beside it.
-    """
-
-    verdict: Verdict
-    algorithm: str
-    message: str
-    operations: int
-    keys: int
-    seconds: float
-    witness_seconds: float = 0.0
-    witness: tuple[Shown, ...] = ()
-    context: tuple[str, ...] = ()
-
 
 def judge(history: ForeignHistory) -> Judged:
     """Decide, within the default budget. A history in which nothing succeeded is unknown."""
-    if isinstance(history.calls, Log):
-        return _judge_log(history.calls, history.policies.isolation)
-    return _judge_calls(history, history.calls)
+    match history.calls:
+        case Log():
+            return _judge_log(history.calls, history.policies.isolation)
+        case Lists():
+            return judge_lists(history.calls, history.policies.isolation)
+        case Objects():
+            return _judge_objects(history, history.calls)
+        case _:
+            return _judge_calls(history, history.calls)
+
+
+def _judge_objects(history: ForeignHistory, objects: Objects) -> Judged:
+    started = time.perf_counter()
+    accused = refuted(objects)
+    if accused is not None:
+        return accused
+    if objects.search is not None:
+        return _judge_calls(history, objects.search)
+    return valid(objects, time.perf_counter() - started)
 
 
 def _judge_log(log: Log, isolation: Isolation) -> Judged:
@@ -64,7 +50,7 @@ def _judge_log(log: Log, isolation: Isolation) -> Judged:
     repeated = sent_twice(log)
     if repeated is not None:
         twice = f"{repeated.value} was sent twice to {repeated.key}"
-        message = _NOTHING if nothing else twice
+        message = NOTHING if nothing else twice
         return _judged_log(log, Verdict.UNKNOWN, message, 0.0)
     started = time.perf_counter()
     arrays = arrays_of(log)
@@ -77,16 +63,22 @@ def _judge_log(log: Log, isolation: Isolation) -> Judged:
         for one, chosen in held
         if not chosen.all()
     )
+    if log.may_lose:
+        bad.sort(key=lambda one: one.anomaly not in WHATEVER_IS_LOST)
     if bad:
         started = time.perf_counter()
         case = explain(arrays, bad[0], 0)
         kinds = ", ".join(f"{len(one):,} {one.anomaly}" for one in bad)
         witness = tuple(_shown(case.key, log.calls[row], part) for row, part in case.operations)
         message = f"{case.message} ({kinds})"
-        judged = _judged_log(log, Verdict.INVALID, message, seconds, witness, context)
+        suspected = log.may_lose and bad[0].anomaly not in WHATEVER_IS_LOST
+        verdict = Verdict.UNKNOWN if suspected else Verdict.INVALID
+        if suspected:
+            message += "; whether its run was planned to lose records only the whole run tells"
+        judged = _judged_log(log, verdict, message, seconds, witness, context)
         return replace(judged, witness_seconds=time.perf_counter() - started)
     if nothing:
-        return _judged_log(log, Verdict.UNKNOWN, _NOTHING, seconds)
+        return _judged_log(log, Verdict.UNKNOWN, NOTHING, seconds)
     message = (
         f"{counted(len(log.calls), 'operation breaks', 'operations break')} no promise of a log"
     )
@@ -134,7 +126,7 @@ def _judge_calls(history: ForeignHistory, calls: Calls) -> Judged:
     return Judged(
         verdict=Verdict.UNKNOWN if silent else decision.verdict,
         algorithm=decision.algorithm,
-        message=_NOTHING if silent else decision.message.removeprefix(": "),
+        message=NOTHING if silent else decision.message.removeprefix(": "),
         operations=decision.operations,
         keys=len(calls.keys),
         seconds=seconds,
@@ -152,7 +144,7 @@ def _witness(history: ForeignHistory, calls: Calls, decision: Decision) -> tuple
         Shown(
             line=int(calls.line[row]),
             completed_line=int(history.completed_line[row]),
-            process=int(calls.process[row]),
+            process=calls.process_name(row) if calls.processes else int(calls.process[row]),
             key=key,
             what=_what(calls, row),
             part=part,
@@ -174,20 +166,9 @@ def _context(decision: Decision) -> tuple[str, ...]:
 
 
 def _unwritten(history: ForeignHistory, calls: Calls, decision: Decision) -> tuple[str, ...]:
-    """A hint where one value was read that no write can have made: it may have been there first."""
     if decision.verdict is not Verdict.INVALID or history.policies.initial is not None:
         return ()
-    reads = calls.kind == Step.READ
-    steps_of_failed = np.repeat(calls.outcome == Outcome.FAIL, np.diff(calls.step_from))
-    read = set(calls.value[reads].tolist())
-    written = set(calls.value[~reads & ~steps_of_failed].tolist())
-    strange = sorted(read - written - {ANY, NIL, calls.initial})
-    if len(strange) != 1 or calls.model is Model.KV:
-        return ()
-    value = calls.values[strange[0]]
-    tried = (calls.value[~reads] == strange[0]).any()
-    what = f"no write of {value} succeeded" if tried else f"{value} was never written"
-    return (f"{what}; if it was there before all writes: --initial '{value}'",)
+    return tuple(initial_hint(calls))
 
 
 def _what(calls: Calls, row: int) -> str:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checkers.array_types import Flags, Ints
+from checkers.array_types import Codes, Flags, Ints
+from checkers.foreign.entries import process_codes
 from checkers.foreign.logs import ASSIGN, SEEK, SUBSCRIBE, Log, LogCall, LogRecord
 from checkers.history.calls import Outcome
 from checkers.history.events import EventType
@@ -111,13 +112,19 @@ def _lasting(log: Log) -> set[tuple[str, str]]:
 
 def _operations(log: Log) -> LogOperations:
     pairs = [call.pair for call in log.calls]
+    process, names = _processes(log)
     return LogOperations(
-        process=np.array([one.invoke.process for one in pairs], np.int32),
+        process=process,
+        processes=names,
         outcome=np.array([_OUTCOMES[call.type] for call in log.calls], np.int8),
         invoke=np.array([one.invoked for one in pairs], np.int64),
         complete=np.array([one.completed for one in pairs], np.int64),
         final=np.zeros(len(pairs), np.bool_),
     )
+
+
+def _processes(log: Log) -> tuple[Codes, tuple[str, ...]]:
+    return process_codes([call.pair.invoke.process for call in log.calls])
 
 
 def _sent(rows: _Rows) -> SentRecords:
@@ -158,7 +165,7 @@ def _silent(log: Log) -> Flags:
         return np.array([row for row, call in enumerate(log.calls) if chosen(call)], np.int64)
 
     return silent_subscriptions(
-        np.array([call.pair.invoke.process for call in log.calls], np.int32),
+        _processes(log)[0],
         subscribed=rows(lambda call: call.f == SUBSCRIBE and call.type is not EventType.FAIL),
         assigned=rows(lambda call: call.f == ASSIGN and call.type is not EventType.FAIL),
         told=rows(lambda call: call.tells),

@@ -63,11 +63,16 @@ class LogCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """A history of logs, in the order of invocation."""
+    """A history of logs, in the order of invocation.
+
+    `may_lose`: records may have been lost that the history does not tell of, as its run was planned
+    to; what that explains is no more than a suspicion.
+    """
 
     model: Model
     calls: tuple[LogCall, ...]
     keys: tuple[str, ...]
+    may_lose: bool = False
 
 
 def is_log(pairs: Sequence[Pair]) -> bool:

@@ -79,7 +79,7 @@ def _has_micro_operations(value: Value) -> bool:
         isinstance(value, tuple)
         and bool(value)
         and all(
-            isinstance(item, tuple) and len(item) == 3 and name_of(item[0]) in _ACTS
+            isinstance(item, tuple) and len(item) in (2, 3) and name_of(item[0]) in _ACTS
             for item in value
         )
     )
@@ -94,11 +94,10 @@ def micro_operations(entry: HistoryLine) -> list[MicroOperation]:
 
 
 def _micro_operation(line: int, item: Value) -> MicroOperation:
-    if isinstance(item, tuple) and len(item) == 3:
+    if isinstance(item, tuple) and len(item) in (2, 3):
         act = _ACTS.get(name_of(item[0]) or "")
-        if act in _MICRO:
-            assert act is not None
-            return MicroOperation(act=act, key=item[1], value=item[2])
+        if act is Act.READ or (act is Act.WRITE and len(item) == 3):
+            return MicroOperation(act=act, key=item[1], value=item[2] if len(item) == 3 else ABSENT)
     raise MalformedError(
         line, "reads and writes of registers, such as [:r :x 1] or [:w :x 1]", excerpt(render(item))
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from checkers.foreign.entries import HistoryLine
+from checkers.foreign.entries import ClientId, HistoryLine
 from checkers.foreign.foreign_errors import MalformedError
 from checkers.history.calls import NEVER
 from checkers.history.events import EventType
@@ -26,7 +26,7 @@ def pair(entries: Iterable[HistoryLine]) -> list[Pair]:
     and end with their first `info`.
     """
     pairs: list[Pair] = []
-    last: dict[int, Pair] = {}  # by process
+    last: dict[ClientId, Pair] = {}  # by process
     for place, entry in enumerate(entries):
         before = last.get(entry.process)
         if entry.type is EventType.INVOKE:

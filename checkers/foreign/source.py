@@ -1,4 +1,4 @@
-"""The text of a file, unpacked where it is packed, or a word why there is none."""
+"""What is in a file, unpacked where it is packed, or a word why there is nothing."""
 
 from pathlib import Path
 
@@ -15,10 +15,10 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 20
 
 
-def read_text(path: Path) -> str:
-    """All of a text file; `.gz` and `.zst` are told by their first bytes, whatever their names.
+def read_data(path: Path) -> bytes:
+    """All of a file; `.gz` and `.zst` are told by their first bytes, whatever their names.
 
-    Raises MalformedError: no such file, empty, too large, a stream cut short, or no text.
+    Raises MalformedError: no such file, empty, too large, or a stream cut short.
     """
     try:
         data = _read_bytes(path)
@@ -30,7 +30,7 @@ def read_text(path: Path) -> str:
         raise MalformedError(0, "a file that can be read", error.strerror or str(error)) from error
     if not data.strip():
         raise MalformedError(0, "a history", "an empty file")
-    return _decode(data)
+    return data
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -64,11 +64,12 @@ def _unpack(packed: bytes, codec: str) -> bytes:
 def _limited(chunks: list[bytes]) -> bytes:
     data = b"".join(chunks)
     if len(data) > LARGEST_BYTES:
-        raise MalformedError(0, f"at most {LARGEST_BYTES >> 20} MiB of text", "more")
+        raise MalformedError(0, f"at most {LARGEST_BYTES >> 20} MiB", "more")
     return data
 
 
-def _decode(data: bytes) -> str:
+def decode(data: bytes) -> str:
+    """The text that it is. Raises MalformedError."""
     if (at := data.find(b"\0")) >= 0:
         raise MalformedError(data.count(b"\n", 0, at) + 1, "text", "binary data (a zero byte)")
     try:

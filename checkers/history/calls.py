@@ -27,6 +27,12 @@ class Model(Enum):
     MULTI_REGISTER = "multi-register"
     KV = "kv"
     LOG = "log"
+    LIST_APPEND = "list-append"
+    SET = "set"
+    COUNTER = "counter"
+    MUTEX = "mutex"
+    QUEUE = "queue"  # first in, first out
+    UNORDERED_QUEUE = "unordered-queue"
 
 
 class Step(IntEnum):
@@ -37,6 +43,7 @@ class Step(IntEnum):
     CAS = 2  # from `expected` to `value`; happened
     CAS_FAILED = 3  # observed that the object was not `expected`
     APPEND = 4  # of KV: `value` was appended to the string that is there
+    ADD = 5  # of COUNTER: the number in `value` was added
 
 
 class Outcome(IntEnum):
@@ -62,7 +69,13 @@ class Calls:
     expected: NDArray[np.int32]  # of CAS and CAS_FAILED; NIL otherwise
     keys: Sequence[str]
     values: Sequence[str]
+    processes: Sequence[str] = ()  # names by `process`; none: processes are numbers
     initial: int = NIL  # what every object holds at first: a code into `values`, or NIL
 
     def __len__(self) -> int:
         return len(self.process)
+
+    def process_name(self, row: int) -> str:
+        """Of the process of a call, as the history calls it."""
+        process = int(self.process[row])
+        return self.processes[process] if self.processes else str(process)

@@ -18,6 +18,8 @@ def _step(calls: Calls, step: int) -> str:
     value = _quoted(calls, int(calls.value[step]))
     expected = _quoted(calls, int(calls.expected[step]))
     at = f"{calls.keys[calls.key[step]]} " if calls.model is Model.MULTI_REGISTER else ""
+    if calls.model is Model.MUTEX:
+        return "acquire" if calls.value[step] != calls.initial else "release"
     match Step(int(calls.kind[step])):
         case Step.READ:
             return f"read {at}{value}"
@@ -29,6 +31,8 @@ def _step(calls: Calls, step: int) -> str:
             return f"cas {at}{expected} to {value}, refused"
         case Step.APPEND:
             return f"append {at}{value}"
+        case Step.ADD:
+            return f"add {value}"
 
 
 def _quoted(calls: Calls, code: int) -> str:

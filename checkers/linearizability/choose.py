@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from checkers.counted import counted
 from checkers.history.calls import NIL, Calls, Model
 from checkers.linearizability.blocks import FINE, REPEATED
+from checkers.linearizability.counters import counter
 from checkers.linearizability.deadlines import EXACT, lives
 from checkers.linearizability.decision import (
     DEFAULT,
@@ -37,7 +38,7 @@ from checkers.verdict import Verdict
 ZONES = "zones"
 LEAST = 10_000  # steps for each key, even where the budget is spent
 FIRST_OF = 4  # the share of the budget for the first short search of all keys
-REGISTERS = (Model.REGISTER, Model.CAS_REGISTER)
+REGISTERS = (Model.REGISTER, Model.CAS_REGISTER, Model.MUTEX)
 
 
 class _Search:
@@ -115,6 +116,9 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
     elif calls.model is Model.KV:
         for key, rows in enumerate(_rows_by_key(calls)):
             judged.settle(cell(calls, key, rows, order.at, budget), len(calls.keys) - key)
+    elif calls.model is Model.COUNTER:
+        for key, rows in enumerate(_rows_by_key(calls)):
+            judged.settle(counter(calls, key, rows, order.at, budget), len(calls.keys) - key)
     elif calls.model is Model.MULTI_REGISTER:
         judged.settle(registers(calls, order.at, budget), 1)
     else:

@@ -1,7 +1,7 @@
 """What each operation of an object makes, and what it looks at: codes of things.
 
 Of registers a thing is a value of a key, of maps it is a text: a read of a text looks at every text
-that was written and is a part of it.
+that was written and is a part of it. Of a counter there is one thing, which each addition makes.
 """
 
 from typing import NamedTuple
@@ -76,7 +76,7 @@ def _of_register(kind: Kinds, start: Codes, to: Codes, states: int) -> Looks:
 
 def looks_of(calls: Calls, rows: Codes, problem: Problem) -> Looks:
     """Of the operations of a problem, which are these calls."""
-    if calls.model in (Model.REGISTER, Model.CAS_REGISTER):
+    if calls.model in (Model.REGISTER, Model.CAS_REGISTER, Model.MUTEX):
         return _of_register(problem.kind, problem.start, problem.to, problem.states)
     return _of_calls(calls, rows)
 
@@ -86,6 +86,8 @@ def _of_calls(calls: Calls, rows: Codes) -> Looks:
     op = np.repeat(np.arange(len(rows), dtype=np.int32), count)
     step = np.arange(len(op)) + np.repeat(begin - (np.cumsum(count) - count), count)
     kind, value = calls.kind[step], calls.value[step]
+    if calls.model is Model.COUNTER:
+        value = np.zeros_like(value)  # every read looks at whatever was added
     makes = kind != Step.READ
     looks = ~makes & (calls.outcome[rows] == Outcome.OK)[op] & (value != ANY)
     # A key and a value as one number; NIL is -1.

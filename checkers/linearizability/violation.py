@@ -101,7 +101,7 @@ def _part(found: SearchedObject, at: int, shrunk: Shrunk) -> str:
 
 def _why(calls: Calls, found: SearchedObject, shrunk: Shrunk) -> str:
     row = int(found.rows[shrunk.dying])
-    said = f"no order explains {describe(calls, row)} by process {calls.process[row]}"
+    said = f"no order explains {describe(calls, row)} by process {calls.process_name(row)}"
     if writer := _refused_writer(calls, row):
         return f"{said}: {writer}"
     ways = len(shrunk.end.state)
@@ -116,7 +116,7 @@ def _refused_writer(calls: Calls, row: int) -> str:
     single = calls.step_from[row + 1] - step == 1
     if not single or calls.kind[step] != Step.READ or calls.value[step] == calls.initial:
         return ""
-    if calls.model is Model.KV:
+    if calls.model in (Model.KV, Model.COUNTER):
         return ""
     steps = np.flatnonzero((calls.key == calls.key[step]) & (calls.value == calls.value[step]))
     kinds = calls.kind[steps]
@@ -127,7 +127,9 @@ def _refused_writer(calls: Calls, row: int) -> str:
         return ""
     if not len(writers):
         return "that was never written"
-    return f"it was written by process {calls.process[writers[0]]} only, and that had failed"
+    return (
+        f"it was written by process {calls.process_name(int(writers[0]))} only, and that had failed"
+    )
 
 
 def _before(

@@ -55,6 +55,16 @@ class Anomaly(StrEnum):
 ALWAYS_ALLOWED = frozenset({Anomaly.INT_SEND_SKIP})
 # Nobody knows the position of a consumer whose group gives and takes without a word.
 UNBOUND_BY_SILENCE = frozenset({Anomaly.POLL_SKIP, Anomaly.NONMONOTONIC_POLL})
+# No loss of records explains these.
+WHATEVER_IS_LOST = frozenset(
+    {
+        Anomaly.CORRUPT,
+        Anomaly.PHANTOM,
+        Anomaly.FUTURE_READ,
+        Anomaly.G1A,
+        Anomaly.PRECOMMITTED_READ,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,9 +35,15 @@ class LogOperations:
     invoke: Ints  # event indices
     complete: Ints  # NEVER where it has not returned
     final: Flags  # of the final reads
+    processes: Sequence[str] = ()  # names by `process`; none: processes are numbers
 
     def __len__(self) -> int:
         return len(self.process)
+
+    def process_name(self, row: int) -> str:
+        """Of the process of an operation, as the history calls it."""
+        process = int(self.process[row])
+        return self.processes[process] if self.processes else str(process)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

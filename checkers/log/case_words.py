@@ -44,7 +44,7 @@ def explain(log: LogArrays, found: Cases, case: int) -> Case:
         other=_value(log, int(found.other_value[case])),
         at_one=_offset(int(found.one_offset[case])),
         at_other=_offset(int(found.other_offset[case])),
-        who=f"process {log.ops.process[found.other[case]]}",
+        who=f"process {log.ops.process_name(int(found.other[case]))}",
     )
     message, one_part, other_part = _said(found.anomaly, words)
     one, other = int(found.one[case]), int(found.other[case])

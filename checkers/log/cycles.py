@@ -28,7 +28,7 @@ import numpy as np
 from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import NEVER, Outcome
 from checkers.log.anomalies import Anomaly, Cases, cases
-from checkers.log.arrays import CORRUPT, LogArrays
+from checkers.log.arrays import CORRUPT, LogArrays, LogOperations
 from checkers.log.circles import Component, Cycle, DependencyStep, Purse
 from checkers.log.components import components
 from checkers.log.dependencies import Dependencies, Dependency, dependencies, happened
@@ -74,14 +74,24 @@ def cycles(log: LogArrays, order: VersionOrder, *, anti: bool) -> Iterator[Cases
     if not (anti or _may_close(log, order)):
         return
     found = dependencies(log, order, anti=anti)
-    search = _Search(log, found)
+    for anomaly, those in named_cycles(log.ops, found, anti=anti).items():
+        yield _cases(anomaly, those)
+
+
+def named_cycles(
+    ops: LogOperations, found: Mapping[Dependency, Dependencies], *, anti: bool
+) -> Mapping[Anomaly, list[Cycle]]:
+    """The cycles of any operations with such dependencies: one of each component, by their names.
+
+    Of those that need rw, only if `anti`.
+    """
+    search = _Search(ops, found)
     by_name: dict[Anomaly, list[Cycle]] = {}
     for layer in _LAYERS:
         if anti or _RW not in layer.kinds:
             for anomaly, cycle in search.layer(layer):
                 by_name.setdefault(anomaly, []).append(cycle)
-    for anomaly, those in by_name.items():
-        yield _cases(anomaly, those)
+    return by_name
 
 
 def _may_close(log: LogArrays, order: VersionOrder) -> bool:
@@ -125,15 +135,15 @@ def _intermediate(log: LogArrays, order: VersionOrder) -> Cases:
 class _Search:
     """Looks through one layer after the other; what an earlier one showed is not said again."""
 
-    def __init__(self, log: LogArrays, found: Mapping[Dependency, Dependencies]) -> None:
+    def __init__(self, ops: LogOperations, found: Mapping[Dependency, Dependencies]) -> None:
         """What is on no cycle of any kind is not looked at again."""
-        self._log = log
-        self._over: Flags = (log.ops.outcome == Outcome.OK) & (log.ops.complete != NEVER)
+        self._ops = ops
+        self._over: Flags = (ops.outcome == Outcome.OK) & (ops.complete != NEVER)
         named = [part for one in found.values() for part in (one.before, one.after)]
         nodes = np.unique(np.concatenate(named)).astype(np.int64)
         ends = self._over[nodes]
-        labels = np.full(len(log.ops), -1, np.int32)
-        labels[nodes] = components(log.ops, nodes, ends, found.values(), real_time=True)
+        labels = np.full(len(ops), -1, np.int32)
+        labels[nodes] = components(ops, nodes, ends, found.values(), real_time=True)
         self._found = {
             kind: one.where((labels[one.before] >= 0) & (labels[one.before] == labels[one.after]))
             for kind, one in found.items()
@@ -148,9 +158,7 @@ class _Search:
         if not len(self._nodes):
             return
         rows = [one for kind, one in self._found.items() if kind in layer.kinds]
-        labels = components(
-            self._log.ops, self._nodes, self._ends, rows, real_time=_RT in layer.kinds
-        )
+        labels = components(self._ops, self._nodes, self._ends, rows, real_time=_RT in layer.kinds)
         known = {int(labels[node]) for kinds, node in self._shown if kinds <= layer.kinds}
         fresh = ~np.isin(labels, [-1, *known])
         steps = self._steps(labels, fresh, rows)
@@ -181,7 +189,7 @@ class _Search:
         )
 
     def _span(self, op: int) -> tuple[int, int | None]:
-        ops = self._log.ops
+        ops = self._ops
         return int(ops.invoke[op]), int(ops.complete[op]) if self._over[op] else None
 
     def _steps(

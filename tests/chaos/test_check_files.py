@@ -117,7 +117,8 @@ def test_what_cannot_be_read_is_said_and_the_rest_judged(
         f"error: {broken}, line 6: expected '}}' for this '{{', found the end of the file "
         "(truncated?)",
         f"error: {missing}: expected a run or a file, found nothing of that name",
-        f"error: {tmp_path}: expected a run (with run.json) or a file, found another directory",
+        f"error: {tmp_path}: expected a run (run.json), Jepsen's (history.edn), log directories of "
+        "nodes, or a file, found another directory",
     ]
 
 

@@ -177,7 +177,7 @@ def test_check_of_no_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["check", str(tmp_path / "nowhere"), str(tmp_path)]) == 254
     nowhere, no_run = capsys.readouterr().err.splitlines()
     assert "nowhere: expected a run or a file, found nothing of that name" in nowhere
-    assert "expected a run (with run.json) or a file, found another directory" in no_run
+    assert "expected a run (run.json), Jepsen's (history.edn), log directories of nodes" in no_run
 
 
 def test_a_broken_cluster_is_255(

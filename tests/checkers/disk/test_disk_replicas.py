@@ -188,7 +188,10 @@ def test_a_clean_shutdown(tmp_path: Path) -> None:
     path = partition(tmp_path).parent / ".kafka_cleanshutdown"
     path.write_text('{"version":0,"brokerEpoch":42}')
     assert read_disks(tmp_path)["disks"]["clean_shutdown"].to_pylist() == [42]
-    path.write_text("")
+    path.write_text("")  # as Apache Kafka left it before it had a broker epoch to write down
+    (row,) = read_disks(tmp_path)["disks"].to_pylist()
+    assert (row["clean_shutdown"], row["problem"]) == (-1, None)
+    path.write_text("{")
     (row,) = read_disks(tmp_path)["disks"].to_pylist()
     assert (row["clean_shutdown"], "JSONDecodeError" in row["problem"]) == (None, True)
 

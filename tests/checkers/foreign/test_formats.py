@@ -13,7 +13,6 @@ from checkers.foreign import (
     Declared,
     ForeignHistory,
     Format,
-    Log,
     NilReads,
     UnreadableHistoryError,
     read_history,
@@ -31,7 +30,7 @@ def read(tmp_path: Path, text: str, declared: Declared | None = None) -> Foreign
 
 
 def calls_of(history: ForeignHistory) -> Calls:
-    assert not isinstance(history.calls, Log)
+    assert isinstance(history.calls, Calls)
     return history.calls
 
 

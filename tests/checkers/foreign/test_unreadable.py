@@ -37,7 +37,7 @@ def of_text(tmp_path: Path, text: str | bytes, declared: Declared | None = None)
         ("", ": expected a history, found an empty file"),
         (" \n\n", ": expected a history, found an empty file"),
         ("[]", ": expected at least one operation, found none in this JSON"),
-        ("hello world\n", ", line 1: expected a history: Jepsen's EDN, JSON objects, or lines of"),
+        ("hello world\n", ", line 1: expected a history: Jepsen's EDN, JSON objects, history.txt"),
         ("\x1b[31mred\n", ", line 1: expected a history: Jepsen's EDN"),
         (b"{:a \xff}", ", line 1: expected text in UTF-8, found the byte 0xff"),
         (b"{:a 1}\n\x00\x01", ", line 2: expected text, found binary data (a zero byte)"),
@@ -48,8 +48,14 @@ def of_text(tmp_path: Path, text: str | bytes, declared: Declared | None = None)
         ("{:f :read}", ", line 1: expected an operation with :process, found '{:f :read}'"),
         ("{:process 0}", ", line 1: expected :type invoke, ok, fail or info, found '{:process 0}'"),
         ("{:process 0 :type :maybe}", ", line 1: expected :type invoke, ok, fail or info"),
-        ("{:process -1 :type :ok}", ", line 1: expected :process to be a number or the nemesis"),
-        ("{:process 1.0 :type :ok}", ", line 1: expected :process to be a number or the nemesis"),
+        (
+            "{:process -1 :type :ok}",
+            ", line 1: expected :process to be a number, a name or the nemesis",
+        ),
+        (
+            "{:process 1.0 :type :ok}",
+            ", line 1: expected :process to be a number, a name or the nemesis",
+        ),
         ("{:process 0 :type :ok :f 3}", ", line 1: expected :f to be a name, found '3'"),
         (OK, ", line 1: expected an invocation by process 0 first, found its ok of nothing"),
         (INVOKE + OK + OK, ", line 3: expected an invocation by process 0 first"),
@@ -66,13 +72,13 @@ def of_text(tmp_path: Path, text: str | bytes, declared: Declared | None = None)
             INVOKE + OK.replace("1}", "2}"),
             ", line 2: expected the value 1 that line 1 invoked, found '2'",
         ),
-        (INVOKE.replace(":write", ":add"), ", line 1: expected an operation (read, r, get, write"),
+        (INVOKE.replace(":write", ":swap"), ", line 1: expected an operation (read, r, get, write"),
         (INVOKE.replace(":f :write, ", ""), ", line 1: expected an operation (read, r, get"),
         (INVOKE.replace(", :value 1", ""), ", line 1: expected a value to write, found none"),
         (INVOKE.replace(":write", ":cas"), ", line 1: expected a cas of [old new], found '1'"),
         (INVOKE.replace("1}", "#{1}}"), ", line 1: expected a number, string, keyword or nil"),
         (
-            "{:type :invoke, :f :txn, :process 0, :value [[:append 1 2]]}",
+            "{:type :invoke, :f :txn, :process 0, :value [[:cas 1 2]]}",
             ", line 1: expected reads and writes of registers, such as [:r :x 1] or [:w :x 1]",
         ),
         (
@@ -138,7 +144,7 @@ def test_a_packed_file_may_not_unpack_to_any_size(
 ) -> None:
     monkeypatch.setattr("checkers.foreign.source.LARGEST_BYTES", 1 << 20)
     said = of_text(tmp_path, gzip.compress(b" " * (3 << 20)))
-    assert said == ": expected at most 1 MiB of text, found more"
+    assert said == ": expected at most 1 MiB, found more"
 
 
 def test_a_declared_model_that_the_operations_are_not_of(tmp_path: Path) -> None:

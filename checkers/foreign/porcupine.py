@@ -1,0 +1,167 @@
+"""Porcupine's operations, which have call and return times, as JSON: an object each, or an array.
+
+    {"clientId": 0, "input": {"op": "put", "key": "x", "value": 1}, "call": 10, "return": 25}
+    {"clientId": 1, "input": {"op": "get", "key": "x"}, "output": 1, "call": 12, "return": 30}
+
+Porcupine itself writes no file; these are the fields of its `Operation` (model.go), in lower or, as
+Go's encoder has them, upper case. Its inputs and outputs are any Go values, so this shape of them
+is ours: `op` is a name as in Jepsen's histories (read or get, write or put, append, cas, add,
+enqueue and so on); there may be a `key`; `value` is what is written, for a cas `[old, new]`, or
+apart as `old` and `new`. `output` is what was read, for a cas whether it took place, or an object
+with `value`, `ok` (false: it surely did not happen; a cas: it saw another value) or `unknown`
+(true: nobody knows). An operation without `return` never returned.
+
+A time is a whole number, and an interval is closed: what is called at the time at which another
+returns ran together with it. The ids of clients are optional, and one client may do several things
+at a time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checkers.foreign.entries import ClientId, HistoryLine
+from checkers.foreign.foreign_errors import MalformedError, excerpt
+from checkers.foreign.foreign_values import ABSENT, Map, Value, name_of, render
+from checkers.foreign.json_lines import objects
+from checkers.foreign.pairs import Pair
+from checkers.history.events import EventType
+
+_CAS = ("cas", "compare-and-set")
+_TXN = "txn"
+_CALL, _RETURN = 0, 1  # at one time, calls come first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Operation:
+    line: int
+    client: ClientId
+    f: str
+    key: Value
+    value: Value
+    called: int
+    returned: int | None
+    type: EventType  # of its completion
+    result: Value
+
+
+def is_operation(form: Value) -> bool:
+    """Whether this is how such a file begins."""
+    return isinstance(form, dict) and {"call", "input"} <= {name.lower() for name in form}
+
+
+def read_operations(text: str) -> list[Pair]:
+    """In the order of their calls. Raises MalformedError."""
+    operations = [_operation(line, form) for line, form in objects(text)]
+    places = _places(operations)
+    pairs = [_pair(each, number, places) for number, each in enumerate(operations)]
+    return sorted(pairs, key=lambda pair: pair.invoked)
+
+
+def _places(operations: Sequence[_Operation]) -> dict[tuple[int, int], int]:
+    """The place of each call and return in one order of all."""
+    events = [(each.called, _CALL, number) for number, each in enumerate(operations)]
+    events += [
+        (each.returned, _RETURN, number)
+        for number, each in enumerate(operations)
+        if each.returned is not None
+    ]
+    return {(kind, number): place for place, (_, kind, number) in enumerate(sorted(events))}
+
+
+def _pair(operation: _Operation, number: int, places: dict[tuple[int, int], int]) -> Pair:
+    def line(type_: EventType, value: Value) -> HistoryLine:
+        return HistoryLine(
+            line=operation.line,
+            type=type_,
+            process=operation.client,
+            f=operation.f,
+            key=operation.key,
+            value=value,
+        )
+
+    pair = Pair(invoke=line(EventType.INVOKE, operation.value), invoked=places[_CALL, number])
+    if operation.returned is not None:
+        pair.complete = line(operation.type, operation.result)
+        if operation.type is not EventType.INFO:
+            pair.completed = places[_RETURN, number]
+    return pair
+
+
+def _operation(line: int, form: Value) -> _Operation:
+    if not isinstance(form, dict):
+        raise MalformedError(line, "an operation, an object with call", excerpt(render(form)))
+    fields = _lower(form)
+    asked = fields.get("input", ABSENT)
+    if not isinstance(asked, dict):
+        raise MalformedError(line, 'an input of {"op": ..., "value": ...}', _shown(asked))
+    asked = _lower(asked)
+    f = name_of(asked.get("op", ABSENT))
+    if not f:
+        raise MalformedError(line, "an op that is a name, such as put", _shown(asked.get("op")))
+    called, returned = _time(line, fields, "call"), None
+    if fields.get("return") is not None:
+        returned = _time(line, fields, "return")
+        if returned < called:
+            raise MalformedError(line, f"a return after the call at {called}", str(returned))
+    assert called is not None
+    value = _asked(f, asked)
+    type_, result = _answered(line, f, value, fields.get("output", ABSENT))
+    return _Operation(
+        line=line,
+        client=_client(line, fields),
+        f="cas" if f in _CAS else f,
+        key=asked.get("key", ABSENT),
+        value=value,
+        called=called,
+        returned=returned,
+        type=type_,
+        result=result,
+    )
+
+
+def _lower(form: Map) -> Map:
+    return {name.lower().replace("_", ""): value for name, value in form.items()}
+
+
+def _time(line: int, fields: Map, name: str) -> int:
+    time = fields[name]
+    if type(time) is not int:
+        raise MalformedError(line, f"a {name} that is a whole number", _shown(time))
+    return time
+
+
+def _client(line: int, fields: Map) -> ClientId:
+    client = fields.get("clientid", fields.get("client", 0))
+    if type(client) is int and client >= 0:
+        return client
+    if isinstance(client, str) and client:
+        return client
+    raise MalformedError(line, "a clientId that is a number or a name", _shown(client))
+
+
+def _asked(f: str, asked: Map) -> Value:
+    if f in _CAS and "value" not in asked and {"old", "new"} <= asked.keys():
+        return (asked["old"], asked["new"])
+    return asked.get("value", None)
+
+
+def _answered(line: int, f: str, value: Value, output: Value) -> tuple[EventType, Value]:
+    """How an operation ended, and what its completion says."""
+    told = output
+    if isinstance(output, dict):
+        fields = _lower(output)
+        if fields.get("unknown") is True:
+            return EventType.INFO, ABSENT
+        if fields.get("ok", True) is False:
+            return EventType.FAIL, ABSENT
+        told = fields.get("value", ABSENT)
+    if f in _CAS:
+        swapped = True if isinstance(output, dict) and told in (ABSENT, None) else told
+        if type(swapped) is not bool:
+            raise MalformedError(line, "an output of a cas that is true or false", _shown(told))
+        return EventType.OK if swapped else EventType.FAIL, value
+    return EventType.OK, told if value is None or f == _TXN else value
+
+
+def _shown(value: Value) -> str:
+    return "none" if value is ABSENT else excerpt(render(value))
