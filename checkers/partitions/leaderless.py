@@ -34,20 +34,22 @@ def eligible_are_elected(evidence: Evidence) -> CheckResult:
     if found is None:
         return unread("partitions without a leader", NEED)
     looked_at, violations = 0, list[Violation]()
-    waiting: dict[str, int] = {}  # for how many batches somebody might have been elected
+    # Partitions without a leader, and for how many batches somebody might have been elected.
+    waiting: dict[str, int] = {}
     last = found.batches[-1] if found.batches else None
     for batch, partitions in found.walk():
-        for key, one in partitions.items():
-            if one.leader != NO_LEADER:
+        for key in {change.partition.key for change in batch.changes}:
+            if key not in partitions or partitions[key].leader != NO_LEADER:
                 waiting.pop(key, None)
-                continue
-            looked_at += any(change.partition.key == key for change in batch.changes)
+            else:
+                looked_at += 1
+                waiting.setdefault(key, 0)
+        for key in sorted(waiting):
+            one = partitions[key]
             able = _able(one, batch.brokers, elr_on=batch.elr_on)
-            waiting[key] = waiting.get(key, 0) + 1 if able else 0
+            waiting[key] = waiting[key] + 1 if able else 0
             if waiting[key] == _BATCHES + 1 or (able and batch is last):
                 violations.append(_left(one, able, batch))
-        for key in waiting.keys() - partitions.keys():
-            del waiting[key]
     return conclude(
         looked_at=looked_at,
         unit="partitions without a leader",
@@ -83,8 +85,9 @@ def _left(one: Partition, able: list[int], batch: MetadataBatch) -> Violation:
 def last_known_leader_led(evidence: Evidence) -> CheckResult:
     """Who is named as the last known leader of a partition is the one that led it last.
 
-    No program that is judged here has the recovery manager of KIP-966's part two, by which the last
-    known ELR would be a set. (KIP-966)
+    Or it is nobody, of a partition that had none already as its ISR emptied. No program that is
+    judged here has the recovery manager of KIP-966's part two, by which the last known ELR would be
+    a set. (KIP-966)
     """
     found = evidence.timeline
     if found is None:
@@ -96,7 +99,7 @@ def last_known_leader_led(evidence: Evidence) -> CheckResult:
         violations=[
             _never_led(change, leader)
             for change, leader in named
-            if change.partition.last_known_elr != (leader,)
+            if change.partition.last_known_elr not in ((leader,), (NO_LEADER,))
         ],
         needs=NEED,
         holds="each had led last",

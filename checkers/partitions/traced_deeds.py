@@ -58,9 +58,10 @@ def brokers_trace_what_they_do(evidence: Evidence) -> CheckResult:
     all that is acknowledged to acks=all, and as high as each that a consumer is told, before it is
     (p.hwm); that it leads, where it replayed that it does; every replica on its disk (p.role); whom
     it proposed for an ISR that is committed (p.join); that it cut what it had acknowledged and no
-    longer has (p.truncate); each registration in which it was unfenced, and what it vouched for
-    (b.life); and each record about brokers and partitions up to what it knew to be committed
-    (c.record). What is committed is left out where a majority of the controllers may have lost it.
+    longer has (p.truncate); each registration in which it was unfenced, none in which it was not,
+    and what it vouched for (b.life); and each record about brokers and partitions up to what it
+    knew to be committed (c.record). What is committed is left out where a majority of the
+    controllers may have lost it.
     """
     found = evidence.timeline
     if found is None:
@@ -283,13 +284,24 @@ def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
 
 
 def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
-    """A broker is unfenced by heartbeats in the epoch of its registration: it knew it."""
+    """A broker is unfenced by heartbeats in the epoch of its registration: it knew it. Nor does one
+    say that it is unfenced that never was, in an epoch whose registration the log has."""
     nodes = _whole_nodes(evidence, whole)
     told_epochs: dict[int, set[int]] = defaultdict(set)
-    for life in whole:
-        told_epochs[life.node] |= {line.epoch for line in life.events("b.life")}
     looked_at, violations = 0, []
-    for node, epoch, offset in _unfenced(found):
+    unfenced = list(_unfenced(found))
+    known = {(node, epoch) for node, epoch, _ in unfenced}
+    registered = {(o.node, o.after.epoch): o for b in found.batches for o in b.registrations}
+    for life in whole:
+        for line in life.events("b.life"):
+            told_epochs[life.node].add(line.epoch)
+            one = registered.get((life.node, line.epoch))
+            is_in = one is None or not one.after.fenced or (one.node, one.after.epoch) in known
+            if not line.more.get("fenced", 1) and not is_in:
+                text = f"node {line.node} traces that it is unfenced in broker epoch {line.epoch}, "
+                text += "and the metadata log has never unfenced it"
+                violations.append(Violation(text, [witness(line, "told")]))
+    for node, epoch, offset in unfenced:
         if node not in nodes:
             continue
         looked_at += 1

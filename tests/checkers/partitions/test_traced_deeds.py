@@ -7,7 +7,7 @@ import pytest
 from checkers.partitions.traced_deeds import brokers_trace_what_they_do
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, NodeTrace, disk, node_events
-from tests.support.kafka_runs import Cluster, change, started, topic_id
+from tests.support.kafka_runs import Cluster, change, register, started, topic_id
 
 VALID, INVALID, UNKNOWN = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN
 AT = {"topic": topic_id("t"), "index": 0}
@@ -211,3 +211,14 @@ def test_a_trace_with_gaps_accuses_nobody_of_silence() -> None:
     told = traces(made)
     told[1].lines = [line for line in told[1].lines if '"ev": "b.life"' not in line]
     assert judged(made, told).verdict is UNKNOWN
+
+
+@pytest.mark.parametrize(("fenced", "verdict"), [(True, VALID), (False, INVALID)])
+def test_nobody_is_unfenced_by_its_own_account_alone(fenced: bool, verdict: Verdict) -> None:
+    made = cluster().commit(register(2, 40))
+    told = traces(made)
+    life = {"epoch": 40, "previous": -1, "fenced": fenced}
+    told[1].emit("b.life", state="running", **life)
+    result = judged(made, told)
+    assert result.verdict is verdict
+    assert fenced or "and the metadata log has never unfenced it" in result.message

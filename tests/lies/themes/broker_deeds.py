@@ -77,6 +77,14 @@ def one_mark_is_not_traced(run: Altered, rng: random.Random) -> None:
     run.drop_events(lambda row: row["event"] == "p.hwm" and begin <= row["t"] <= end)
 
 
+@lie("brokers-trace-what-they-do", of=(_ROLL, _LRS))
+def a_broker_calls_itself_unfenced(run: Altered, rng: random.Random) -> None:
+    """In a broker epoch in which nobody unfenced it: the record of that is another one."""
+    found = [r for r in run.records("BrokerRegistrationChange") if detail(r).get("fenced") == -1]
+    row = rng.choice(found)
+    run.change_record(row["offset"], "BrokerRegistrationChange", fenced=None)
+
+
 @legal("brokers-trace-what-they-do", of=(_ROLL, _LRS))
 def a_client_hears_of_nothing(run: Altered, rng: random.Random) -> None:
     """A send that was acknowledged had no answer, as far as its client knows."""
