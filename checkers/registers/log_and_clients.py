@@ -131,10 +131,10 @@ def _unexplained(evidence: Evidence, times: LogTimes, reads: pa.Table) -> Flags:
     code, state = _coded(reads, times)
     if LINEARIZABLE_READS not in evidence.info.promises:
         # At the end, when all is whole, nobody leads who was deposed long ago.
-        final = reads.select(["phase", "invoke_index", "t0"]).to_pylist()
-        begun = _column(
-            [may_be_of(evidence, row) if row["phase"] == "final" else 0 for row in final]
-        )
+        final = pc.equal(reads["phase"], "final").to_numpy()
+        rows = reads.filter(pa.array(final)).select(["invoke_index", "t0"]).to_pylist()
+        begun = np.zeros(len(begun), np.int64)
+        begun[final] = [may_be_of(evidence, row) for row in rows]
     order = np.argsort(state.code, kind="stable")
     codes, earliest, latest = state.code[order], state.earliest[order], state.latest[order]
     # Of each state, the first stretch that had not ended when the read began.

@@ -10,6 +10,7 @@ has no value that tells whose it is, so only its neighbours tell when it was.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,7 @@ BEFORE_ALL = -1  # an event
 RegisterState = tuple[str, str | None]  # a register and its value; None: it has none
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """A register had one state from an event at the earliest to one at the latest."""
 
     offset: int  # of the record with which it began; -1 of what was before all
