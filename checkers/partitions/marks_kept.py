@@ -1,4 +1,5 @@
-"""What a broker that stops in good order leaves as high watermarks: not less than it knew."""
+"""What a broker leaves that stops in good order: high watermarks not below what it knew, and the
+file that vouches for its logs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.array_types import Ints
-from checkers.check import check, of_partition_logs
+from checkers.check import check, of_brokers, of_partition_logs
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.left_disks import is_damaged_by_fault, stopped_in_good_order
@@ -173,3 +174,53 @@ def _span(sent: pa.Table, at: int, what: str) -> dict[str, EventValue]:
     names = ["op_id", "key", "offset", "records", "node", "t0", "t1"]
     row: dict[str, EventValue] = sent.select(names).slice(at, 1).to_pylist()[0]
     return {"what": what, "t_ns": row.pop("t0"), "t1_ns": row.pop("t1"), **row}
+
+
+# --- the clean-shutdown file ---
+
+
+@check(
+    "clean-stops-are-marked",
+    applies=of_brokers,
+    source="KIP-966, Detection of an unclean shutdown; LogManager.shutdown",
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+)
+def clean_stops_are_marked(evidence: Evidence) -> CheckResult:
+    """A registered broker that stopped in good order leaves a clean-shutdown file in each of its
+    log directories, all of one broker epoch; by its trace that in which it vouched.
+
+    Needs: disks, and the metadata log.
+
+    Without it the broker comes back as one that may have lost something, and is in no ISR or ELR
+    then. Nothing is said of a disk of which a fault damages synced bytes.
+    """
+    known = evidence.timeline.batches[-1].brokers if evidence.timeline else {}
+    vouched = {
+        life.node: max((line.epoch for line in life.processes[-1].events("b.life")), default=None)
+        for life in evidence.lives
+        if life.gap is None
+    }
+    stopped = [
+        row
+        for row in evidence.tables["disks"].to_pylist()
+        if row["node"] in known and _may_be_judged(evidence, row["node"])
+    ]
+    violations = []
+    for row in stopped:
+        node, left = row["node"], row["clean_shutdown"]
+        epoch = vouched.get(node)
+        if left is None or (epoch is not None and left != epoch):
+            what = "no clean-shutdown file" if left is None else f"one of broker epoch {left}"
+            text = f"node {node} stopped in good order, in broker epoch "
+            text += f"{known[node].epoch if epoch is None else epoch}, and its disk has {what}"
+            shown = {name: row[name] for name in ("node", "directory", "clean_shutdown")}
+            violations.append(Violation(text, [{"what": "its disk", **shown}]))
+    return conclude(
+        looked_at=len(stopped),
+        unit="brokers that stopped in good order",
+        violations=violations,
+        needs="the brokers' disks, and the metadata log",
+        holds="each vouched for its logs",
+        algorithm="clean-shutdown files against how each broker's last process ended",
+        nothing="no registered broker stopped in good order" if evidence.timeline else "",
+    )

@@ -1,10 +1,14 @@
 """High watermarks that brokers leave when they stop in good order, by hand."""
 
+from dataclasses import replace
+
 import pytest
 
+from checkers.history.sealed_run import Run
 from checkers.partitions.held import replicas_agree
-from checkers.partitions.marks_kept import high_watermarks_are_saved
+from checkers.partitions.marks_kept import clean_stops_are_marked, high_watermarks_are_saved
 from checkers.verdict import Verdict
+from tests.support.histories import NodeTrace, disk, node_events
 from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import NODES, Cluster, started
 
@@ -55,3 +59,32 @@ def test_of_replicas_without_a_high_watermark_those_agree_that_may_lead() -> Non
         if row["node"] == 2:
             row["crc"] = -1
     assert "nodes 1 and 2 differ" in replicas_agree(cluster.run()).message
+
+
+def marked(*epochs: int | None, traced: bool = False) -> Run:
+    cluster = started().add("disks", *(disk(n, clean_shutdown=e) for n, e in enumerate(epochs, 1)))
+    run = cluster.run(**STOPPED)
+    if not traced:
+        return run
+    life = NodeTrace(2).start().emit("b.life", state="vouching", epoch=12, previous=-1, fenced=True)
+    return replace(run, tables={**run.tables, "node_events": node_events([life])})
+
+
+@pytest.mark.parametrize(
+    ("epochs", "traced", "said"),
+    [
+        ((11, 12, 13), False, ""),
+        ((11, None, 13), False, "node 2 stopped in good order, in broker epoch 12, and its disk"),
+        ((11, 12, 13), True, ""),
+        ((11, 7, 13), True, "one of broker epoch 7"),
+    ],
+)
+def test_clean_shutdown_files(epochs: tuple[int | None, ...], *, traced: bool, said: str) -> None:
+    found = clean_stops_are_marked(marked(*epochs, traced=traced))
+    assert (found.verdict is INVALID) == bool(said), found.message
+    assert said in found.message
+
+
+def test_who_runs_has_no_clean_shutdown_file() -> None:
+    run = replace(marked(None, None, None), info=started().run(endings={"1": "runs"}).info)
+    assert saw_nothing(clean_stops_are_marked(run))

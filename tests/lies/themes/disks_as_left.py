@@ -389,3 +389,29 @@ def a_partition_without_records(run: Altered, rng: random.Random) -> None:
     if not empty:
         raise NotHere("no empty partition")
     rng.choice(empty)["high_watermark"] = None
+
+
+# --- the clean-shutdown file ---
+
+
+@lie("clean-stops-are-marked", of=(BROKERS, "power-off-brokers"), target=BOTH, on_disk=True)
+def a_clean_stop_without_a_mark(run: Collected, rng: random.Random) -> None:
+    """A broker that stopped in good order left no clean-shutdown file."""
+    (path,) = run.files(any_of_three(rng), ".kafka_cleanshutdown")
+    path.unlink()
+
+
+@lie("clean-stops-are-marked", of=(BROKERS, "controlled-shutdown-roll"))
+def a_mark_of_another_life(run: Altered, rng: random.Random) -> None:
+    """The clean-shutdown file of a broker is of another broker epoch than its last."""
+    marked = [row for row in run.rows("disks") if row["clean_shutdown"] is not None]
+    rng.choice(marked)["clean_shutdown"] -= 1
+
+
+@legal("clean-stops-are-marked", of=(BROKERS, "power-off-brokers"), target=BOTH)
+def one_that_was_killed_leaves_no_mark(run: Altered, rng: random.Random) -> None:
+    """A broker that did not stop in time and was killed has no clean-shutdown file."""
+    node = any_of_three(rng)
+    run.inform(endings={**run.info.endings, str(node): "killed"})
+    for row in run.where("disks", node=node):
+        row["clean_shutdown"] = None

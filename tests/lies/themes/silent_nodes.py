@@ -4,7 +4,7 @@ import itertools
 import random
 
 from tests.lies.alteration import BOTH, TRACED, legal, lie
-from tests.lies.altered import NO_RECORD, Altered, NotHere, Row, detail, first
+from tests.lies.altered import NO_RECORD, Altered, NotHere, Row, detail
 
 QUORUM = "partition-leader"
 
@@ -192,10 +192,12 @@ def a_snapshot_that_was_deleted(run: Altered, rng: random.Random) -> None:
     some(deleted, rng, "no snapshot was deleted")
 
 
-@legal("stored-snapshots-are-traced", of=QUORUM)
-def a_disk_as_it_was_formatted(run: Altered, _: random.Random) -> None:
-    """What a disk was formatted with is no snapshot that a process took."""
-    first((row for row in run.rows("snapshot_records") if row["end"] == 0), "nothing of that")
+@legal("stored-snapshots-are-traced", of="snapshot-catch-up")
+def a_snapshot_that_is_told_twice(run: Altered, rng: random.Random) -> None:
+    """A node tells once more of a snapshot that it found."""
+    found = [row for row in run.events("q.snapshot") if detail(row).get("what") == "found"]
+    line = some(found, rng, "no snapshot was found")
+    run.insert_event(dict(line), after=line)
 
 
 # --- fetches ---
@@ -239,7 +241,7 @@ def a_controller_that_never_resigns(run: Altered, _: random.Random) -> None:
         raise NotHere("none resigned")
 
 
-@legal("claims-are-traced", of=(QUORUM, "kill-leader"))
+@legal("claims-are-traced", of=(QUORUM, "power-off"))
 def a_refusal_by_one_that_is_not_active(run: Altered, rng: random.Random) -> None:
     """A node that is not active refused an operation."""
     claiming = {row["node"] for row in run.events("c.active")}
