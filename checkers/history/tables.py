@@ -285,7 +285,9 @@ PROBES = pa.schema(
         ("isr", pa.list_(pa.int16())),
         ("elr", pa.list_(pa.int16())),
         ("last_known_elr", pa.list_(pa.int16())),
-        ("detail", pa.string()),  # JSON, of a quorum: its `voters`, each as "3:<directory>"
+        # JSON, of a quorum: its `voters`, each as "3:<directory>", and by these the `ends` of their
+        # logs, as far as the leader knows them.
+        ("detail", pa.string()),
     ]
 )
 
