@@ -27,7 +27,7 @@ from checkers.partitions.held import NEED, ReplicaRow
 from checkers.verdict import CheckResult, EventValue
 
 _ALONE = "no broker has a replica"
-_RESTS_ON = (Kind.FAULTS, Kind.PARTITION_LOGS)
+_RESTS_ON = (Kind.FAULTS, Kind.OPERATIONS, Kind.PARTITION_LOGS)
 
 
 @check(

@@ -34,7 +34,13 @@ class _Known:
     "high-watermarks-are-saved",
     applies=of_partition_logs,
     source="ReplicaManager.shutdown: checkpointHighWatermarks",
-    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.PARTITION_LOGS),
+    rests_on=(
+        Kind.FAULTS,
+        Kind.METADATA_LOGS,
+        Kind.OPERATIONS,
+        Kind.PARTITION_LOGS,
+        Kind.TRACES,
+    ),
 )
 def high_watermarks_are_saved(evidence: Evidence) -> CheckResult:
     """A broker that stopped in good order leaves, of each replica, a high watermark that is not
@@ -183,7 +189,7 @@ def _span(sent: pa.Table, at: int, what: str) -> dict[str, EventValue]:
     "clean-stops-are-marked",
     applies=of_brokers,
     source="KIP-966, Detection of an unclean shutdown; LogManager.shutdown",
-    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.TRACES),
 )
 def clean_stops_are_marked(evidence: Evidence) -> CheckResult:
     """A registered broker that stopped in good order leaves a clean-shutdown file in each of its

@@ -52,7 +52,7 @@ class _Had:
     "voters-keep-the-committed",
     applies=several_nodes,
     source="Raft thesis 3.8: persisted before it is acknowledged; KIP-595",
-    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.QUORUM_PROBES),
 )
 def voters_keep_the_committed(evidence: Evidence) -> CheckResult:
     """Each voter's disk holds all of the committed log that it had, and all that it must have had.

@@ -56,7 +56,7 @@ def disks_name_their_nodes(evidence: Evidence) -> CheckResult:
     "quorum-state-is-kept",
     applies=everywhere,
     source="KIP-595: durable before visible; Raft thesis 3.8",
-    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.TRACES),
 )
 def quorum_state_is_kept(evidence: Evidence) -> CheckResult:
     """The quorum-state of a node that was in an epoch is on its disk, and can be read; of one that
