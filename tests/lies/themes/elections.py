@@ -289,8 +289,9 @@ def one_that_was_cut_off_forces_an_election(run: Altered, rng: random.Random) ->
 @legal("followers-keep-up", of=("baseline", "baseline-5"))
 def times_are_a_millisecond_later(run: Altered, rng: random.Random) -> None:
     """All nodes' clocks, and the run's, are a millisecond later."""
-    for row in run.rows("node_events"):
-        row["t"] += 1_000_000
+    for table, names in (("node_events", ("t",)), ("ops", ("t0", "t1"))):
+        for row in run.rows(table):
+            row |= {name: row[name] + 1_000_000 for name in names if row[name] is not None}
 
 
 @lie("followers-keep-up", of=("baseline", "baseline-5"))

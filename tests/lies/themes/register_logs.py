@@ -19,12 +19,14 @@ def last_of(run: Altered, key: str) -> Row:
 
 
 def add_operation(run: Altered, f: str, key: str, value: int | None, outcome: str = "ok") -> Row:
-    """An operation of a process of its own, after all others of the main phase."""
+    """An operation of a process of its own, after all others of the main phase, by the node that
+    served last."""
     main = [row for row in run.ops() if row["phase"] == "main"]
+    served = max((row for row in main if row["outcome"] == "ok"), key=lambda row: int(row["t1"]))
     ends = max(max(row["invoke_index"], row["complete_index"] or 0) for row in main)
     at = max(max(row["t0"], row["t1"] or 0) for row in main)
     row = {
-        **main[0],
+        **served,
         "op_id": len(run.ops()),
         "process": max(each["process"] for each in run.ops()) + 1,
         "f": f,
