@@ -96,6 +96,11 @@ class Takes:
     brokers: range = range(6)
     settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        brokers = f", {in_words(self.brokers)} brokers" if self.brokers[0] else ""
+        chosen = "".join(f", {name}={' or '.join(of)}" for name, of in self.settings.items())
+        return f"{in_words(self.voters)} voters{brokers}{chosen}"
+
     def why_not(self, roles: Sequence[Roles], settings: Mapping[str, str]) -> str:
         """What such a cluster has that the scenario does not take; "" where it takes all. The
         settings are all that there are, those that nobody asked for too."""

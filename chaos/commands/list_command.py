@@ -67,6 +67,11 @@ def _row(scenario: Scenario) -> dict[str, object]:
         "default_duration_s": scenario.default_duration_s,
         "needs": sorted(scenario.needs),
         "of_brokers": scenario.is_of_brokers,
+        "takes": {
+            "voters": list(scenario.takes.voters),
+            "brokers": list(scenario.takes.brokers),
+            "settings": {name: list(values) for name, values in scenario.takes.settings.items()},
+        },
         "sides": [side.name for side in scenario.sides],
         "settings": {name: list(SCENARIO_SETTINGS[name].values) for name in _left_open(scenario)},
     }
@@ -93,7 +98,8 @@ def _takes(scenario: Scenario) -> str:
         f"; --set {name}={' or '.join(SCENARIO_SETTINGS[name].values)}"
         for name in _left_open(scenario)
     )
-    return f"{scenario.default_duration_s:g} s by default{what}{brokers}{sides}{settings}"
+    taken = f"; takes {scenario.takes}"
+    return f"{scenario.default_duration_s:g} s by default{what}{brokers}{taken}{sides}{settings}"
 
 
 def _of_whom(scenario: Scenario) -> str:

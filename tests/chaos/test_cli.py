@@ -248,8 +248,10 @@ def test_list_knows_the_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
     assert names[: len(SCENARIOS)] == list(SCENARIOS)
     assert "30 s by default; needs to cut links between nodes" in short
     takes = " ".join(short.split())
-    assert "of brokers; compare elr=off, elr=on" in takes  # last-replica-standing
-    assert "of brokers (--target kafka); compare elr=on" not in takes
+    of_three = "of brokers; takes 1 to 7 voters, 3 brokers, replication=3, min_isr=2"
+    assert f"{of_three}; compare elr=off, elr=on" in takes  # last-replica-standing
+    assert "of brokers (--target kafka); takes 1 to 7 voters, 3 brokers" in takes
+    assert "; takes 2 to 7 voters, quorum=dynamic" in takes  # remove-leader
     assert "of brokers (--target kafka)" in takes  # what only Apache Kafka's brokers have
     main(["list", "-v"])
     assert "lose power at one moment" not in short
@@ -258,6 +260,7 @@ def test_list_knows_the_scenarios(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == list(SCENARIOS)
     assert rows["power-off"]["settings"] == {"cut": ["lose-all", "lose-data", "torn"]}
+    assert rows["remove-leader"]["takes"]["voters"] == [2, 3, 4, 5, 6, 7]
     assert rows["clean-stop-then-lead"]["settings"] == {"stopped_disk": ["unsynced", "synced"]}
     assert rows["fenced-last-leader"]["sides"] == ["kafka 4.0.2", "kafka 4.1.0"]
     assert rows["swarm"]["settings"] == {}

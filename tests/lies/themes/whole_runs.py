@@ -61,6 +61,27 @@ def a_node_ends_by_itself(run: Altered, rng: random.Random) -> None:
     run.inform(unasked_ends=(end,))
 
 
+@lie("nodes-kept-running", of=ANY, target=BOTH)
+def a_step_never_ends(run: Altered, rng: random.Random) -> None:
+    """A node was halted amid a step that did not end."""
+    end = {
+        "node": rng.choice(run.nodes),
+        "t_ns": 2 * SECOND,
+        "exit_code": 137,
+        "words": "",
+        "halted": "does not end a step within 20 s of CPU time (life 1, step 7: start)",
+    }
+    run.inform(unasked_ends=(end,))
+
+
+@lie("nodes-kept-running", of=ANY, target=BOTH)
+def a_node_ends_before_the_proxy_does(run: Altered, rng: random.Random) -> None:
+    """A process of a node ended, and a second later the proxy did: that excuses nothing."""
+    end = {"node": rng.choice(run.nodes), "t_ns": 2 * SECOND, "exit_code": 1, "words": "panic"}
+    failed = {"part": "the proxy", "what": "ended with exit code 137", "t_ns": 3 * SECOND}
+    run.inform(unasked_ends=(end,), machinery=failed)
+
+
 @legal("nodes-kept-running", of=ANY, target=BOTH)
 def a_fault_took_a_little_longer(run: Altered, rng: random.Random) -> None:
     """The cure of the last fault was done a millisecond later."""
