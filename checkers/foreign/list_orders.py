@@ -107,8 +107,10 @@ def _reads(lists: Lists, versions: Sequence[_Versions]) -> tuple[list[_Seen], li
     for row, call in enumerate(lists.calls):
         known: dict[str, Elements] = {}  # what the call knows of a list
         own: dict[str, Elements] = {}  # appended before it had read it
+        ahead = [(one.key, one.appended) for one in call.steps if one.appended is not None]
         for step in call.steps:
             if step.appended is not None:
+                ahead.pop(0)
                 if step.key in known:
                     known[step.key] += (step.appended,)
                 else:
@@ -116,7 +118,7 @@ def _reads(lists: Lists, versions: Sequence[_Versions]) -> tuple[list[_Seen], li
             elif step.held is not None:
                 of = versions[place[step.key]]
                 wrong = _of_one_read(row, step.key, step.held, of) or _internal(
-                    row, step.key, step.held, known.get(step.key), own.get(step.key, ())
+                    row, step.key, step.held, known.get(step.key), own.get(step.key, ()), ahead
                 )
                 if wrong is not None:
                     return [], [wrong]
@@ -127,7 +129,7 @@ def _reads(lists: Lists, versions: Sequence[_Versions]) -> tuple[list[_Seen], li
                     of.order, of.reader = step.held, row
                 known[step.key] = step.held
                 whole.append(_Seen(row, place[step.key], step.held))
-    wrong = _not_in_one_order(lists, versions, whole)
+    wrong = _not_in_one_order(lists, versions, whole) or _out_of_turn(lists, versions)
     return seen, [] if wrong is None else [wrong]
 
 
@@ -151,10 +153,17 @@ def _of_one_read(row: int, key: str, held: Elements, of: _Versions) -> ListAnoma
 
 
 def _internal(
-    row: int, key: str, held: Elements, known: Elements | None, own: Elements
+    row: int,
+    key: str,
+    held: Elements,
+    known: Elements | None,
+    own: Elements,
+    ahead: Sequence[tuple[str, str]],
 ) -> ListAnomaly | None:
-    """A transaction sees what it saw and did before."""
-    if known is not None and held != known:
+    """A transaction sees what it saw and did before, and not what it is yet to append: `ahead`."""
+    if any(each == key and element in held for each, element in ahead):
+        message = f"a transaction read of {key} what it appended only then"
+    elif known is not None and held != known:
         message = f"a transaction read {key}, and again, and that does not go on from the first"
     elif known is None and own and held[len(held) - len(own) :] != own:
         message = f"a transaction appended to {key}, and then read it without that at its end"
@@ -174,6 +183,30 @@ def _not_in_one_order(
             said = [f"read [{' '.join(held[:12])}]" for held in (of.order, one.held)]
             parts = ((of.reader, said[0]), (one.call, said[1]))
             return ListAnomaly(name="incompatible-order", message=message, parts=parts)
+    return None
+
+
+def _out_of_turn(lists: Lists, versions: Sequence[_Versions]) -> ListAnomaly | None:
+    """Of what one transaction appended to a list, a later element without an earlier one ahead."""
+    place = {key: number for number, key in enumerate(lists.keys)}
+    at = [{element: number for number, element in enumerate(of.order)} for of in versions]
+    for row, call in enumerate(lists.calls):
+        before: dict[str, str] = {}  # by key, what it appended last
+        for step in call.steps if call.outcome is not Outcome.FAIL else ():
+            if step.appended is None:
+                continue
+            known, earlier = at[place[step.key]], before.get(step.key)
+            before[step.key] = step.appended
+            if earlier is None or step.appended not in known:
+                continue
+            if known.get(earlier, len(known)) > known[step.appended]:
+                reader = versions[place[step.key]].reader
+                return ListAnomaly(
+                    name="internal",
+                    message=f"{step.appended} is in {step.key} without {earlier} ahead of it, "
+                    "which one transaction had appended before it",
+                    parts=((row, f"appended {earlier} first"), (reader, f"read {step.appended}")),
+                )
     return None
 
 

@@ -124,7 +124,7 @@ def _lower(form: Map) -> Map:
 
 
 def _time(line: int, fields: Map, name: str) -> int:
-    time = fields[name]
+    time = fields.get(name, ABSENT)
     if type(time) is not int:
         raise MalformedError(line, f"a {name} that is a whole number", _shown(time))
     return time

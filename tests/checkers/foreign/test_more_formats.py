@@ -116,6 +116,12 @@ def test_operations_that_are_none(tmp_path: Path, row: dict[str, object], said: 
     assert refusal(tmp_path, text)[: len(said)] == said
 
 
+def test_an_operation_without_a_call(tmp_path: Path) -> None:
+    text = operations({"input": {"op": "get"}, "call": 1}, {"input": {"op": "get"}, "return": 2})
+    said = refusal(tmp_path, text)
+    assert said == ", line 2: expected a call that is a whole number, found none"
+
+
 def test_clients_with_names(tmp_path: Path) -> None:
     named = JEPSEN.replace(":process 0", ':client "n1"').replace(":process 1", ":process :n2")
     named = named.replace(":process 2", f":process {2**40}")
@@ -259,6 +265,7 @@ BAD = [
     (LISTS, "[:r :x [1 2]]", "[:r :x [1 2 9]]", "a read of :x holds 9, which was never appended"),
     (LISTS, "[:r :x [1 2]]", "[:r :x [1 1]]", "a read of :x holds 1 twice"),
     (LISTS, "[:r :y [3]]", "[:r :y nil]", "T"),
+    (LISTS, "[[:append :x 1] [:r :y nil]]", "[[:r :x [1]] [:append :x 1]]", "appended only then"),
     (SET, "#{1}", "#{}", "a read began only when add 1 had ended, and yet it does not hold 1"),
     (SET, "#{1}", "#{1 2}", "a read holds 2, which was never added"),
     (SET, "#{1}", "[1 1]", "a read holds 1 more than once"),
@@ -296,6 +303,15 @@ def test_a_queue_that_keeps_no_order_has_to_be_told(tmp_path: Path) -> None:
     assert (found.verdict, "--model unordered-queue" in found.message) == (UNKNOWN, True)
     assert judged(tmp_path, text, Declared(model=Model.QUEUE)).verdict is INVALID
     assert judged(tmp_path, text, Declared(model=Model.UNORDERED_QUEUE)).verdict is VALID
+
+
+def test_what_one_transaction_appends_stays_in_its_order(tmp_path: Path) -> None:
+    one = LISTS.replace("[:append :y 3]", "[:append :x 3]").replace("[:r :y [3]]", "[:r :y nil]")
+    assert judged(tmp_path, one.replace("[:r :x [1 2]]", "[:r :x [1 2 3]]")).verdict is VALID
+    for held in ("[1 3 2]", "[1 3]"):
+        found = judged(tmp_path, one.replace("[:r :x [1 2]]", f"[:r :x {held}]"))
+        assert found.verdict is INVALID
+        assert "3 is in :x without 2 ahead of it" in found.message
 
 
 def test_isolation_of_lists(tmp_path: Path) -> None:
