@@ -46,8 +46,8 @@ ANSWER_RULES: Mapping[str, str] = {
     "log, is not said by who leads the quorum, and is active.",
     "acknowledged-writes-are-committed": "What a controller acknowledges stands in the log that is "
     "committed.",
-    "told-quorum-is-so": "DescribeQuorum tells of the leader, its epoch, and a high watermark that "
-    "was reached.",
+    "told-quorum-is-so": "DescribeQuorum tells of the leader, its epoch, a high watermark that was "
+    "reached, and who votes by the leader's log.",
     "told-isr-is-committed": "A leader that asks for another ISR is told of the one that is "
     "committed.",
 }

@@ -17,6 +17,7 @@ from node.errors import ErrorCode
 from node.ids import Epoch, Offset, ReplicaKey
 from node.outbox import ResponseTo
 from node.raft.roles import Leader, Role
+from node.wire.describe_quorum import DescribeQuorumResponse
 from node.wire.raft_voters import VoterChangeResponse
 
 # Of each control batch that a leader writes: what may be one of the voters.
@@ -25,6 +26,10 @@ _CHANGED = (
     "V3-epoch-committed-before-change",
     "V10-added-when-caught-up",
 )
+
+
+def _nodes(voters: Iterable[ReplicaKey]) -> str:
+    return ", ".join(f"n{key.id}" for key in sorted(voters))
 
 
 class WatchedVoters:
@@ -36,12 +41,14 @@ class WatchedVoters:
         self._view = view
         self._voters: object = ()  # another one once its belief changes
         self._naming: KnownBatch | None = None
+        self._before = self._log = replica.log  # before the last step, and after it
         self._acknowledged = (Epoch(0), 0)  # how many changes, as the leader of an epoch
 
     def after_step(self) -> None:
         """Its log or its belief may be another one now, and who asked for a change may have waited
         for too long."""
         log, view = self._replica.log, self._view
+        self._before, self._log = self._log, log
         voters = view.voters
         if voters is not self._voters or log.naming is not self._naming:
             self._voters, self._naming = voters, log.naming
@@ -68,6 +75,8 @@ class WatchedVoters:
     def acknowledge(self, answer: ResponseTo, leads: Role | None) -> None:
         """It answers somebody, perhaps about the voters, in a step in which it led, or began to."""
         response = answer.response
+        if isinstance(response, DescribeQuorumResponse):
+            self._describe(response)
         if not isinstance(response, VoterChangeResponse):
             return
         self._ledgers.looked["V11-changes-come-to-an-end"] += 1
@@ -83,8 +92,25 @@ class WatchedVoters:
         log, batches = self._replica.log, self._ledgers.batches
         check_acknowledged(self._replica.key, leads, count, log, self._committed, batches)
 
+    def _describe(self, told: DescribeQuorumResponse) -> None:
+        """As a leader, by its log as this step found it, or leaves it."""
+        is_known = self._replica.log.naming is not None
+        if told.top_error or told.error or not (is_known or self._is_first):
+            return
+        rule, batches = "told-quorum-is-so", self._ledgers.batches
+        self._ledgers.looked[rule] += 1
+        voters = frozenset(each.key for each in told.voters)
+        if voters not in (batches.voting(self._before), batches.voting(self._replica.log)):
+            what = f"n{self._replica.key.id} tells that {_nodes(voters)} vote, and by its log "
+            raise Broken(rule, f"{what}{_nodes(batches.voting(self._replica.log))} do")
+
+    @property
+    def _is_first(self) -> bool:
+        """Of those who vote before any record says who does."""
+        return self._replica.key in self._ledgers.batches.first
+
     def _believe(self, log: KnownBatch, voters: Iterable[ReplicaKey]) -> None:
-        if log.naming is not None or self._replica.key in self._ledgers.batches.first:
+        if log.naming is not None or self._is_first:
             self._ledgers.looked["V4-voters-of-the-log"] += 1
             check_belief(self._replica.key, voters, self._ledgers.batches.voting(log))
 

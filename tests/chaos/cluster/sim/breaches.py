@@ -7,6 +7,7 @@ from node.ids import ConnectionId, Epoch, NodeId, Offset, ReplicaKey
 from node.outbox import ResponseTo
 from node.records.batch import encode_batch
 from node.records.control import LeaderChange, Voter, Voters, encode_control
+from node.wire.describe_quorum import DescribeQuorumResponse, ReplicaStatus
 from node.wire.raft_voters import VoterChangeResponse
 from tests.support.doctored import Doctored, granted, leader, moved, unattached
 from tests.support.rig import NO_OP, batch, key
@@ -78,6 +79,18 @@ def answers_a_read_by_a_fetch_of_another_epoch(three: Three) -> None:
     one.take_read()
     two.fetch(1, epoch=2)
     one.answer_reads(1)
+
+
+def tells_of_others_than_vote(three: Three) -> None:
+    """In the second answer: n3 votes as well."""
+    one, _, _ = elected(three)
+    for nodes in ((1, 2, 3), (1, 2)):
+        voters = tuple(
+            ReplicaStatus(key=key(node), log_end=1, last_fetch_ms=0, last_caught_up_ms=0)
+            for node in nodes
+        )
+        told = DescribeQuorumResponse(leader=NodeId(1), epoch=Epoch(1), voters=voters)
+        one.step(ResponseTo(ConnectionId(1), told))
 
 
 def two_are_taken_for_the_leader(three: Three) -> None:
@@ -372,6 +385,7 @@ BREACHES: list[tuple[str, Callable[[Three], None]]] = [
     ("heard-leader-is-kept", gives_up_a_leader_that_it_hears),
     ("reads-are-confirmed", answers_a_read_by_an_earlier_fetch),
     ("reads-are-confirmed", answers_a_read_by_a_fetch_of_another_epoch),
+    ("told-quorum-is-so", tells_of_others_than_vote),
     ("Q2", two_are_taken_for_the_leader),
     ("Q2", finds_another_leader_on_its_disk),
     ("Q3", votes_twice),
