@@ -25,7 +25,7 @@ def every_size() -> Iterator[object]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("name", "size"), every_size())
+@pytest.mark.parametrize(("name", "size"), list(every_size()))
 def test_a_scenario_tells_something_at_its_smallest_and_its_largest(
     tmp_path: Path, name: str, size: int
 ) -> None:
