@@ -6,6 +6,7 @@ see what it tells of. Nothing is said of a process of whose trace lines are miss
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -145,12 +146,18 @@ def _appended(process: Process, evidence: Evidence) -> Iterator[tuple[int, Voter
     if evidence.disks.get(process.node) != ReplicaKey(process.node, process.directory):
         return
     history = evidence.voters_on(process.node)
+    stored = evidence.metadata_logs.get(process.node, [])
     rows = process.rows("q.append")
-    base, last = (process.traces.column(name)[rows] for name in ("base", "last"))
+    base, epoch, crc = (process.traces.column(name)[rows] for name in ("base", "epoch", "crc"))
     nexts = [*history.offsets[1:], UNLIMITED][1:]
     for offset, after, voters in zip(history.offsets[1:], nexts, history.sets[1:], strict=True):
-        at = np.flatnonzero((base <= offset) & (offset <= last))
-        if len(at) and last[at[-1]] < after:
+        place = bisect_right(stored, offset, key=lambda one: one.base) - 1
+        if place < 0 or not offset <= stored[place].last < after:
+            continue
+        batch = stored[place]
+        # What it appended there before, of another epoch, it has cut off since.
+        at = np.flatnonzero((base == batch.base) & (epoch == batch.epoch) & (crc == batch.crc))
+        if len(at):
             yield offset, voters, process.traces.line(rows[at[-1]])
 
 

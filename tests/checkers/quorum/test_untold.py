@@ -94,10 +94,13 @@ def test_a_process_tells_who_votes() -> None:
 def test_a_process_tells_of_each_change_of_the_voters() -> None:
     def appended() -> NodeTrace:
         trace = told(NodeTrace(1).start()).state("follower", 1)
-        return trace.emit("q.append", base=0, last=5, epoch=1, crc=1, role="follower")
+        return trace.emit("q.append", base=0, last=5, epoch=1, crc=1000, role="follower")
 
     assert "the record of voters at 5" in voters_are_traced(changed(appended())).message
     assert voters_are_traced(changed(told(appended(), 5, 1, 1, 2))).verdict is VALID
+    other = told(NodeTrace(1).start()).state("follower", 1)  # which it cut off since
+    other.emit("q.append", base=0, last=5, epoch=0, crc=7, role="follower")
+    assert voters_are_traced(changed(other)).verdict is VALID
     found = told(NodeTrace(1).start(6), 5, 1, 1, 2).state("follower", 1)  # on its disk
     assert voters_are_traced(changed(found)).verdict is VALID
 
