@@ -20,7 +20,7 @@ wiping.py           a new disk for a node that is off
 lost_disks.py       what was on the old one
 salvage.py          what a node leaves, copied off the engine
 agent.py            the harness's end of the disk agent
-machinery_watch.py   whether engine, proxy and disk agent go on
+machinery_watch.py  whether engine, proxy and disk agent go on
 agent_program.py    the agent itself, with what needs privilege; in its image are this and
                     agent_processes.py (stopped, and looked at) and agent_tracers.py (syncs that
                     go wrong)
