@@ -4,7 +4,9 @@ A replica tells itself where its log begins, and that is no excuse for what is m
 What was asked for is: records that clients deleted (DeleteRecords), and those that retention drops
 by the settings of the brokers or of the topic, as far as it does: a record goes once it is too old,
 and by size only where as much is left as is to be kept. Where nothing is said that is Kafka's
-default, 7 days. Compaction that was asked for leaves no record sure to be there.
+default, 7 days. Compaction that was asked for leaves no record sure to be there. Where requests
+were not recorded, or not all of them are there, nobody knows what was asked for: any beginning will
+do.
 """
 
 from collections.abc import Mapping
@@ -16,6 +18,7 @@ import pyarrow.compute as pc
 
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.partition_logs import columns, split
+from checkers.evidence.planned import Kind
 from checkers.evidence.promised import INTERNAL, topic_of
 
 ANYWHERE = int(np.iinfo(np.int64).max)  # no offset is too late
@@ -62,6 +65,8 @@ class AskedStarts:
 
     def by(self, key: str, now_ns: int | None) -> int:
         """The same at some time of the run; None: after it."""
+        if not self._is_known:
+            return ANYWHERE
         topic, promised = topic_of(key), self._evidence.promised
         if topic.startswith(
             INTERNAL
@@ -72,6 +77,11 @@ class AskedStarts:
         told = promised.told(topic)
         by_time, by_size = self._by_time(key, told, now_ns), self._by_size(key, told)
         return max(self._deleted(key, now_ns), by_time, by_size)
+
+    @cached_property
+    def _is_known(self) -> bool:
+        missing = {each.kind for each in self._evidence.missing}
+        return self._evidence.gives(Kind.OPERATIONS) and Kind.OPERATIONS not in missing
 
     def _deleted(self, key: str, now_ns: int | None) -> int:
         found = self._deletions.get((key,))

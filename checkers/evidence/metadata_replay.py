@@ -32,7 +32,7 @@ from checkers.evidence.image import (
     partition_of,
     without_elr,
 )
-from checkers.evidence.promised import AskedFor, topic_of
+from checkers.evidence.promised import UNCLEAN, AskedFor, topic_of
 from checkers.history.asked_topics import MIN_ISR
 
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -153,6 +153,13 @@ class _Replay:
         found = told.get((TOPIC, topic, MIN_ISR), told.get((BROKER, "", MIN_ISR), ours))
         return min(int(found), len(of.replicas))
 
+    def _is_unclean(self, topic: str) -> bool:
+        """As was asked for; the log's own configurations count where nobody knows what was."""
+        if self.promised.is_known:
+            return self.promised.unclean(topic)
+        told = self.timeline.configs
+        return told.get((TOPIC, topic, UNCLEAN), told.get((BROKER, "", UNCLEAN))) == "true"
+
     def _note(self, offset: int, before: Partition | None, after: Partition | None) -> None:
         found = after or before
         assert found is not None
@@ -168,7 +175,7 @@ class _Replay:
                 after=after,
                 min_isr=self._min_isr(found),
                 asked_min_isr=self.promised.min_isr(topic).lowest,
-                unclean=self.promised.unclean(topic),
+                unclean=self._is_unclean(topic),
                 brokers=self.brokers,
             )
         )

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from checkers.array_types import Ints
 from checkers.evidence.faults import FaultFact
+from checkers.evidence.planned import Kind
 from checkers.history.asked_topics import (
     CONFIG_OF_A_TOPIC,
     CONFIG_OF_ALL_BROKERS,
@@ -115,6 +116,11 @@ class AskedFor:
     def asked(self, f: str, key: str | None = None) -> list[_Operation]:
         """Requests that may have been done, in the order in which they were sent."""
         return [row for row in self._asked if row["f"] == f and key in (None, row["key"])]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether requests were to be recorded at all: of disks alone nobody knows any."""
+        return Kind.OPERATIONS in self._info.gives
 
     # --- topics ---
 

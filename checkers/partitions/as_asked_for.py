@@ -253,7 +253,7 @@ def _not_in_force(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
     "features-as-asked-for",
     applies=of_brokers,
     source="KIP-584: features are finalized as operators ask",
-    rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
+    rests_on=(*_RESTS_ON, Kind.FAULTS),
 )
 def features_as_asked_for(evidence: Evidence) -> CheckResult:
     """The levels of features are those with which the cluster was formatted, until an operator asks

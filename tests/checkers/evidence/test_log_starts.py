@@ -140,3 +140,10 @@ def test_of_a_chores_log_no_offset_is_told() -> None:
 def test_topics_of_the_brokers_own() -> None:
     assert start(sent_at(0), key="__consumer_offsets-3") == 0, "compaction moves no log's start"
     assert start(sent_at(0), key="__share_group_state-3") == ANYWHERE
+
+
+def test_where_requests_were_not_recorded_nobody_knows_what_was_asked_for() -> None:
+    assert start(sent_at(0)) == 0
+    assert start(sent_at(0), gives=("metadata-logs", "partition-logs")) == ANYWHERE
+    two = {"invoked": 2}
+    assert start(sent_at(0), gives=("operations",), recorded=two) == ANYWHERE, "one is missing"

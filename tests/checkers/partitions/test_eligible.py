@@ -211,6 +211,8 @@ def test_somebody_else_is_elected() -> None:
     by_itself = one_by_one().commit(config(2, "t", "unclean.leader.election.enable", "true"))
     by_itself.commit(unfence(3, 13), recovering())
     assert judged(nobody_else_is_elected, by_itself).verdict is INVALID, "nobody asked for that"
+    alone = judged(nobody_else_is_elected, by_itself, gives=("metadata-logs",))
+    assert alone.verdict is VALID, "of disks alone nobody knows who asked for what"
 
 
 def test_the_last_known_leader_is_elected_when_nobody_is_eligible() -> None:
