@@ -1,8 +1,10 @@
 """Choose the algorithm for each key by looking at the history, and decide.
 
-Where the values of a key are unique, zones and blocks in one pass over all such keys; otherwise
-the just-in-time frontier, key by key. Maps are taken apart by keys as well, and searched by a
-table of the states somebody observed; several registers that one call may touch are one object.
+What saw something that there cannot have been is looked at first. Where the values of a key are
+unique, zones and blocks in one pass over all such keys; otherwise the just-in-time frontier, key by
+key. Maps are taken apart by keys as well, and searched by a table of the states somebody observed.
+Of transactions over several registers each register is judged by itself, and those that
+transactions join once more as one object.
 """
 
 import time
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from checkers.counted import counted
 from checkers.history.calls import NIL, Calls, Model
 from checkers.linearizability.blocks import FINE, REPEATED
+from checkers.linearizability.call_words import describe
 from checkers.linearizability.counters import counter
 from checkers.linearizability.deadlines import EXACT, lives
 from checkers.linearizability.decision import (
@@ -25,17 +28,27 @@ from checkers.linearizability.decision import (
     Witness,
 )
 from checkers.linearizability.frontier import DIED, SURVIVED, search
-from checkers.linearizability.ladder import FIRST, WIDE, Settled, settle
+from checkers.linearizability.ladder import FIRST, WIDE, Settled, not_decided, settle
 from checkers.linearizability.leaving_out import shrink
 from checkers.linearizability.looks import looks_of
 from checkers.linearizability.parts import Means
 from checkers.linearizability.quick import quick, swept
+from checkers.linearizability.several_registers import (
+    Projected,
+    components,
+    joined,
+    name_of,
+    projected,
+    transactions,
+)
 from checkers.linearizability.split import Order, problem, recorded_order, split
-from checkers.linearizability.state_tables import SearchedObject, TooLarge, cell, registers
+from checkers.linearizability.state_tables import SearchedObject, TooLarge, cell
 from checkers.linearizability.violation import contradiction, witness
 from checkers.verdict import Verdict
 
 ZONES = "zones"
+UNMADE = "values that can be there"
+_ITSELF = "it contradicts itself"
 LEAST = 10_000  # steps for each key, even where the budget is spent
 FIRST_OF = 4  # the share of the budget for the first short search of all keys
 REGISTERS = (Model.REGISTER, Model.CAS_REGISTER, Model.MUTEX)
@@ -59,14 +72,18 @@ class _Search:
         However much the others took, enough remains for what is easy.
         """
         if isinstance(found, TooLarge):
-            why = f"{found.why}: more than the budget's {counted(self.budget.states, 'state')}"
-            self.keys.append(_unknown(found.name, "none", len(found.rows), 0, why))
+            self.keys.append(_unknown(found.name, "none", len(found.rows), 0, found.why))
+            return
+        if found.strange >= 0:
+            self.keys.append(_settled(found.name, UNMADE, False, len(found.rows), 0))
+            if self.explain and self.witness is None:
+                self.look_for_witness(found, None, [found.strange])
             return
         settled = settle(found.problem, self._share(left), found.first_state)
         self.work += settled.work
         if settled.verdict is Verdict.INVALID and self.explain and self.witness is None:
             self.look_for_witness(found, settled, ())
-        self.keys.append(_decided(found, settled, self.budget))
+        self.keys.append(_decided(found, settled))
 
     def look_for_witness(
         self, found: SearchedObject, settled: Settled | None, likely: Sequence[int]
@@ -80,10 +97,10 @@ class _Search:
         return replace(self.budget, work=max(LEAST, (self.budget.work - self.work) // left))
 
 
-def _decided(found: SearchedObject, settled: Settled, budget: Budget) -> KeyDecision:
+def _decided(found: SearchedObject, settled: Settled) -> KeyDecision:
     why = ""
     if settled.verdict is Verdict.UNKNOWN:
-        why = f"not decided within {budget} ({counted(settled.peak, 'configuration')} at the peak)"
+        why = not_decided(found.problem, settled)
     elif settled.verdict is Verdict.INVALID:
         why = "no order explains it"
     return KeyDecision(
@@ -120,38 +137,99 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
         for key, rows in enumerate(_rows_by_key(calls)):
             judged.settle(counter(calls, key, rows, order.at, budget), len(calls.keys) - key)
     elif calls.model is Model.MULTI_REGISTER:
-        judged.settle(registers(calls, order.at, budget), 1)
+        _transactions(judged, calls, order)
     else:
         raise ValueError(f"linearizability is not how a {calls.model.value} is judged")
     return _summary(calls, judged)
 
 
-def _registers(judged: _Search, calls: Calls, order: Order) -> None:
-    """The sweep and a short search for all keys; the ladder for what these leave."""
+def _registers(judged: _Search, calls: Calls, order: Order, climb: Sequence[bool] = ()) -> None:
+    """The sweep and a short search for all keys; the ladder for what these leave, if it may climb.
+
+    The decisions are in the order of the keys.
+    """
     limit = max(LEAST, judged.budget.work // (FIRST_OF * len(calls.keys) + 1))
     left: list[int] = []
     accused = died = -1
+    strange: Sequence[int] = ()
+    decided: list[KeyDecision | None] = []
     for key, found in enumerate(quick(calls, order, limit)):
         name, operations = calls.keys[key], found.operations
         judged.work += found.work
+        one: KeyDecision | None = None
         if found.status != REPEATED:
-            judged.keys.append(_settled(name, ZONES, found.status == FINE, operations, 0))
+            one = _settled(name, ZONES, found.status == FINE, operations, 0)
             accused = key if found.status != FINE and accused < 0 else accused
         elif found.ended in (SURVIVED, DIED):
             valid = found.ended == SURVIVED
-            judged.keys.append(_settled(name, FIRST.name, valid, operations, found.work))
-            died = key if not valid and died < 0 else died
+            algorithm = FIRST.name if found.strange < 0 else UNMADE
+            one = _settled(name, algorithm, valid, operations, found.work)
+            if not valid and died < 0:
+                died, strange = key, [found.strange] if found.strange >= 0 else ()
+        elif climb and not climb[key]:
+            why = f"not decided within {found.work:,} steps"
+            one = _unknown(name, FIRST.name, operations, found.work, why)
         else:
             left.append(key)
+        decided.append(one)
     for number, each in enumerate(_objects(calls, order, left)):
         judged.settle(each, len(left) - number)
+    climbed = iter(judged.keys)
+    judged.keys = [one or next(climbed) for one in decided]
     if judged.explain and judged.witness is None and died >= 0:
-        (one,) = _objects(calls, order, [died])
-        judged.look_for_witness(one, None, ())
+        (found_dead,) = _objects(calls, order, [died])
+        judged.look_for_witness(found_dead, None, strange)
     if judged.explain and judged.witness is None and accused >= 0:
-        (one,) = _objects(calls, order, [accused])
-        likely = contradiction(calls, swept(calls, order), accused, one.rows)
-        judged.look_for_witness(one, None, likely)
+        (found_bad,) = _objects(calls, order, [accused])
+        likely = contradiction(calls, swept(calls, order), accused, found_bad.rows)
+        judged.look_for_witness(found_bad, None, likely)
+
+
+def _transactions(judged: _Search, calls: Calls, order: Order) -> None:
+    """Each register by itself, which may prove that there is no order; then what is joined."""
+    told = transactions(calls)
+    if told.impossible >= 0:
+        _itself(judged, calls, told.impossible)
+        return
+    alone = projected(calls, order, told)
+    groups = components(len(calls.keys), told.touches)
+    apart = [False] * len(calls.keys)
+    for group in groups:
+        apart[group[0]] = len(group) == 1
+    of_one = _Search(alone.calls, judged.budget, judged.explain)
+    _registers(of_one, alone.calls, recorded_order(alone.calls), apart)
+    judged.work += of_one.work
+    _tell_of_transactions(judged, of_one, alone)
+    for number, group in enumerate(groups):
+        bad = next((key for key in group if of_one.keys[key].verdict is Verdict.INVALID), group[0])
+        one = of_one.keys[bad]
+        if len(group) == 1 or one.verdict is Verdict.INVALID:
+            judged.keys.append(replace(one, key=name_of(calls, [bad])))
+        else:
+            judged.settle(joined(calls, order, told, group, judged.budget), len(groups) - number)
+
+
+def _tell_of_transactions(judged: _Search, of_one: _Search, alone: Projected) -> None:
+    """The witness of a register names the transactions."""
+    judged.witness_seconds += of_one.witness_seconds
+    if of_one.witness is not None:
+        rows = tuple(alone.origin[row] for row in of_one.witness.calls)
+        judged.witness = replace(of_one.witness, calls=rows)
+
+
+def _itself(judged: _Search, calls: Calls, row: int) -> None:
+    """A transaction that read other than what it had written or read before."""
+    name = name_of(calls, sorted({int(key) for key in calls.key[_steps(calls, row)]}))
+    judged.keys.append(_settled(name, UNMADE, False, 1, 0))
+    why = f"no order explains {describe(calls, row)} by process {calls.process[row]}: {_ITSELF}"
+    part = "no order explains its return"
+    judged.witness = Witness(
+        key=name, calls=(row,), parts=(part,), why=why, before=(), initial="anything"
+    )
+
+
+def _steps(calls: Calls, row: int) -> slice:
+    return slice(int(calls.step_from[row]), int(calls.step_from[row + 1]))
 
 
 def _settled(key: str, algorithm: str, valid: bool, operations: int, work: int) -> KeyDecision:
@@ -186,9 +264,8 @@ def _rows_by_key(calls: Calls) -> list[NDArray[np.int32]]:
 def _summary(calls: Calls, judged: _Search) -> Decision:
     worst = max(judged.keys, key=lambda key: key.verdict.value, default=_NOTHING)
     if worst.verdict is Verdict.VALID:
-        message = (
-            f"{counted(len(calls), 'call')} on {counted(len(judged.keys), 'key')} are linearizable"
-        )
+        keys = calls.keys if calls.model is Model.MULTI_REGISTER else judged.keys
+        message = f"{counted(len(calls), 'call')} on {counted(len(keys), 'key')} are linearizable"
     elif judged.witness is not None:
         message = f"{judged.witness.key}: {judged.witness.why}"
     else:

@@ -13,7 +13,8 @@ What keeps the frontier small, each rule keeping a configuration that covers wha
 * of equal operations only the one that returns first is tried, pending ones last;
 * a write is applied on the way only if some open operation wants its value;
 * a pending operation leaves when nobody can need its value any more (`deadlines`);
-* covered configurations are dropped (`configurations`).
+* covered configurations are dropped (`configurations`);
+* of several registers only what shares one with the operation that returns is applied (`slots`).
 """
 
 from typing import NamedTuple
@@ -34,8 +35,16 @@ from checkers.linearizability.slots import (
     no_slots,
 )
 from checkers.linearizability.split import Problem
+from checkers.linearizability.states_met import (
+    CROWDED,
+    FULL,
+    MET,
+    forget,
+    is_used,
+    start_over,
+)
 
-SURVIVED, DIED, NO_SLOT, NO_ROOM, NO_TIME = range(5)
+SURVIVED, DIED, NO_SLOT, NO_ROOM, NO_TIME, NO_STATE = range(6)
 # Places in `Board.tally`.
 SIZE, PEAK, WORK, CUT, POSITION, QUIET, QUIET_STATE = range(7)
 
@@ -94,6 +103,8 @@ def _return(
         )
         tally[WORK] += work
         tally[CUT] |= full
+        if ops.met.tally[FULL]:
+            return NO_STATE
         if work > left:
             return NO_TIME
         if full and not bounds.cut_allowed:
@@ -129,6 +140,8 @@ def _go_through(
     slots, tally = board.slots, board.tally
     for position in range(len(event)):
         tally[POSITION] = position
+        if ops.met.tally[MET] >= ops.met.tally[CROWDED]:
+            tally[QUIET_STATE] = forget(ops.met, board.now.state, tally[SIZE], tally[QUIET_STATE])
         op = event[position] >> 1
         if event[position] & 1:
             status = _return(board, ops, op, position, bounds, words)
@@ -158,7 +171,7 @@ def run(
     words: StateWords,
 ) -> SearchEnd:
     board = Board(
-        no_slots(len(ops.kind), words),
+        no_slots(len(ops.kind), is_used(ops.met), words),
         empty(room, words),
         empty(room, words),
         empty(room, words),
@@ -168,6 +181,7 @@ def run(
         np.zeros(7, np.int64),
     )
     now, tally = board.now, board.tally
+    start_over(ops.met)
     now.state[0] = first_state
     now.may[0, :] = np.uint64(0)
     now.must[0, :] = np.uint64(0)
@@ -204,6 +218,6 @@ def search(
 
     With `cut_allowed` what finds no room is dropped: surviving is then still a proof, dying not.
     """
-    kind, start, to, pending, event, _, table, dead = problem
-    operations = Operations(kind, start, to, pending, table, dead, *lives)
+    kind, start, to, pending, event, _, table, dead, met = problem
+    operations = Operations(kind, start, to, pending, table, dead, met, *lives)
     return run(operations, event, first_state, room, cut_allowed, limit, (0,) * words)

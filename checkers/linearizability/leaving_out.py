@@ -20,8 +20,16 @@ from checkers.linearizability.compiled import compiled
 from checkers.linearizability.configurations import StateWords
 from checkers.linearizability.frontier import SearchEnd
 from checkers.linearizability.looks import EVERYTHING, Looks, contains
-from checkers.linearizability.parts import Left, Means, Notes, WholeObject, without
+from checkers.linearizability.parts import (
+    Left,
+    Means,
+    Notes,
+    WholeObject,
+    search_part,
+    without,
+)
 from checkers.linearizability.split import Problem
+from checkers.linearizability.states_met import is_used
 
 PROBES = 400
 CELLS = 8_000_000  # operations, states and letters looked at by all probes together
@@ -152,6 +160,9 @@ def _shrink(
             end = why
     left, end = _latest(left, end, looks, of, means, words, notes)
     left, end = _one_by_one(left, end, looks, of, means, words, notes)
+    if is_used(of.met):
+        # Numbers of states are those of the last search, which may have been of less.
+        end = search_part(left, of, means, words)
     return True, left, end
 
 
@@ -176,14 +187,14 @@ def shrink(
 
     `likely` are tried first: a part that is known to have no order.
     """
-    kind, start, to, pending, event, states, table, dead = problem
+    kind, start, to, pending, event, states, table, dead, met = problem
     number = np.arange(len(kind), dtype=np.int32)
     first = np.zeros(len(kind), np.bool_)
     first[list(likely)] = True
     died, left, end = _shrink(
         Left(kind, start, to, pending, event, number),
         looks,
-        WholeObject(states, table, dead, first_state),
+        WholeObject(states, table, dead, met, first_state),
         means,
         (0,) * words,
         first,

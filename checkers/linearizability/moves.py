@@ -17,12 +17,14 @@ from checkers.linearizability.slots import (
     Slots,
     is_first_of_its_kind,
     leads_on,
+    of_use,
     only_looks,
     satisfy,
     step,
     take,
 )
 from checkers.linearizability.split import EDGE, RESET
+from checkers.linearizability.states_met import is_used
 
 
 @inlined
@@ -137,10 +139,13 @@ def extend(
     work = 0
     cut = False
     at = 0
+    trying, tries = slots.acting, slots.number[ACTING]
+    if is_used(ops.met):
+        trying, tries = slots.trying, of_use(slots, op, words)
     while at < ways and work <= limit and (cut_allowed or not cut):
         state = way.state[at]
-        for index in range(slots.number[ACTING] if state != GONE else 0):
-            slot = slots.acting[index]
+        for index in range(tries if state != GONE else 0):
+            slot = trying[index]
             o = slots.operation[slot]
             if not way.may[at, slots.word[slot]] & slots.bit[slot]:
                 continue

@@ -12,6 +12,7 @@ from checkers.linearizability.deadlines import compute
 from checkers.linearizability.frontier import DIED, SearchEnd, run
 from checkers.linearizability.slots import Operations
 from checkers.linearizability.split import DIFFER, EQUAL, TEST
+from checkers.linearizability.states_met import StatesMet
 
 PROBE = 50  # what a probe costs beside them
 
@@ -41,6 +42,7 @@ class WholeObject(NamedTuple):
     states: int
     table: Codes
     dead: int
+    met: StatesMet
     first_state: int
 
 
@@ -95,6 +97,7 @@ def search_part(part: Left, of: WholeObject, means: Means, words: StateWords) ->
         part.event,
         of.table,
         of.dead,
+        of.met,
         of.states,
         means.bound,
     )
@@ -105,6 +108,7 @@ def search_part(part: Left, of: WholeObject, means: Means, words: StateWords) ->
         part.pending,
         of.table,
         of.dead,
+        of.met,
         returns,
         until,
         needed,

@@ -14,9 +14,11 @@ from checkers.history.calls import Calls
 from checkers.linearizability.blocks import REPEATED, Blocks, sweep
 from checkers.linearizability.compiled import compiled
 from checkers.linearizability.deadlines import EXACT, compute
-from checkers.linearizability.frontier import NO_TIME, run
+from checkers.linearizability.frontier import DIED, NO_TIME, run
 from checkers.linearizability.slots import Operations
 from checkers.linearizability.split import Order, split_columns
+from checkers.linearizability.states_met import no_states
+from checkers.linearizability.unmade import unmade
 
 ROOM = 256  # configurations
 
@@ -28,9 +30,10 @@ class Quick(NamedTuple):
     ended: int  # how its search ended, see `frontier`; where the sweep did not decide
     work: int
     operations: int
+    strange: int  # of those that are searched, the one that reads what nobody wrote, or -1
 
 
-STATUS, ENDED, WORK, OPERATIONS = range(4)  # columns, as in `Quick`
+STATUS, ENDED, WORK, OPERATIONS, STRANGE = range(5)  # columns, as in `Quick`
 
 
 @compiled
@@ -50,15 +53,15 @@ def _quick(
 ) -> Ints:
     """A row a key."""
     swept = sweep(kind, outcome, key, value, expected, invoke, complete, initial, at, keys, values)
-    found = np.zeros((keys, 4), np.int64)
-    found[:, STATUS], found[:, ENDED] = swept.status, NO_TIME
+    found = np.zeros((keys, 5), np.int64)
+    found[:, STATUS], found[:, ENDED], found[:, STRANGE] = swept.status, NO_TIME, -1
     for row in range(len(kind)):
         found[key[row], OPERATIONS] += 1
     wanted = swept.status == REPEATED
     if not wanted.any():
         return found
     all_of = split_columns(kind, outcome, key, value, expected, wanted, at, initial, values)
-    nothing = np.empty((0, 0), np.int32)
+    nothing, met = np.empty((0, 0), np.int32), no_states()
     for k in range(keys):
         if not wanted[k]:
             continue
@@ -66,11 +69,15 @@ def _quick(
         one_kind, start, to = all_of.kind[a:b], all_of.start[a:b], all_of.to[a:b]
         pending = all_of.pending[a:b]
         event = all_of.event[all_of.event_from[k] : all_of.event_from[k + 1]]
+        strange = unmade(one_kind, start, to, event, all_of.states[k])
+        if strange >= 0:
+            found[k, ENDED], found[k, STRANGE] = DIED, strange
+            continue
         returns, until, needed, sticky = compute(
-            one_kind, start, to, pending, event, nothing, -1, all_of.states[k], EXACT
+            one_kind, start, to, pending, event, nothing, -1, met, all_of.states[k], EXACT
         )
         problem = Operations(
-            one_kind, start, to, pending, nothing, -1, returns, until, needed, sticky
+            one_kind, start, to, pending, nothing, -1, met, returns, until, needed, sticky
         )
         end = run(problem, event, 0, ROOM, False, limit, (0,))
         found[k, ENDED], found[k, WORK] = end.status, end.work

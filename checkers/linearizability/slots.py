@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.array_types import Codes
-from checkers.linearizability.compiled import compiled, inlined
+from checkers.linearizability.compiled import compiled, inlined, loop
 from checkers.linearizability.configurations import Bits, Configurations, StateWords
 from checkers.linearizability.split import DIFFER, EDGE, EQUAL, RESET, SWAP, TEST
+from checkers.linearizability.states_met import StatesMet, clash, is_used, state_after
 
 # Places in `Slots.number`.
 FREE, ACTING, LOOKING = range(3)
@@ -23,6 +24,7 @@ class Operations(NamedTuple):
     pending: NDArray[np.bool_]
     table: NDArray[np.int32]
     dead: int
+    met: StatesMet
     returns: Codes
     until: Codes
     needed: Codes
@@ -37,8 +39,11 @@ class Slots(NamedTuple):
     of: Codes  # by operation: its slot
     earlier: Bits  # by slot, bits of equal operations that return earlier
     hideable: Bits  # operations that an overwriting one may hide
+    clashing: Bits  # by slot, bits of those whose order to it matters; of several registers only
+    related: Bits  # bits of those that are being looked for
     acting: Codes  # slots of what changes the state
     looking: Codes  # slots of what only looks
+    trying: Codes  # slots of what changes the state, and is of use at the return at hand
     number: NDArray[np.int64]  # how many are FREE, ACTING, LOOKING
 
 
@@ -54,6 +59,8 @@ def step(ops: Operations, op: int, state: int) -> int:
         return int(ops.to[op]) if state == ops.start[op] else -1
     if kind == DIFFER:
         return state if state != ops.start[op] else -1
+    if is_used(ops.met):
+        return int(state_after(ops.met, ops.to[op], state))
     return int(ops.table[ops.to[op], state])
 
 
@@ -64,8 +71,8 @@ def only_looks(ops: Operations, op: int) -> bool:
 
 
 @compiled
-def no_slots(operations: int, words: StateWords) -> Slots:
-    """All free."""
+def no_slots(operations: int, several: bool, words: StateWords) -> Slots:
+    """All free. `several`: of several registers."""
     slots = 64 * len(words)
     word, bit, free = (
         np.empty(slots, np.int64),
@@ -86,6 +93,9 @@ def no_slots(operations: int, words: StateWords) -> Slots:
         np.full(operations, -1, np.int32),
         np.zeros((slots, len(words)), np.uint64),
         np.zeros(len(words), np.uint64),
+        np.zeros((slots if several else 0, len(words)), np.uint64),
+        np.zeros(len(words), np.uint64),
+        np.empty(slots, np.int32),
         np.empty(slots, np.int32),
         np.empty(slots, np.int32),
         number,
@@ -101,6 +111,9 @@ def take(slots: Slots, ops: Operations, op: int) -> int:
     slot = slots.free[slots.number[FREE]]
     slots.of[op] = slot
     slots.operation[slot] = op
+    if is_used(ops.met):
+        _compare(slots, ops, slot, slots.acting, slots.number[ACTING])
+        _compare(slots, ops, slot, slots.looking, slots.number[LOOKING])
     if only_looks(ops, op):
         slots.looking[slots.number[LOOKING]] = slot
         slots.number[LOOKING] += 1
@@ -121,6 +134,52 @@ def take(slots: Slots, ops: Operations, op: int) -> int:
     return int(slot)
 
 
+@loop
+def _compare(slots: Slots, ops: Operations, slot: int, among: Codes, count: int) -> None:
+    """Note which open operations clash with the one in a slot."""
+    for index in range(count):
+        other = among[index]
+        if clash(ops.met, ops.to[slots.operation[slot]], ops.to[slots.operation[other]]):
+            slots.clashing[slot, slots.word[other]] |= slots.bit[other]
+            slots.clashing[other, slots.word[slot]] |= slots.bit[slot]
+
+
+@loop
+def _relate(slots: Slots, among: Codes, count: int, words: StateWords) -> bool:
+    """Add what clashes with something that is related already; whether that is more."""
+    more = np.uint64(0)
+    for index in range(count):
+        slot = among[index]
+        if slots.related[slots.word[slot]] & slots.bit[slot]:
+            for w in range(len(words)):
+                more |= slots.clashing[slot, w] & ~slots.related[w]
+                slots.related[w] |= slots.clashing[slot, w]
+    return bool(more)
+
+
+@loop
+def of_use(slots: Slots, op: int, words: StateWords) -> int:
+    """Find what may have to be applied before an operation returns; returns how many there are.
+
+    Whatever else is applied before it may as well be applied after it: between the two nothing
+    shares a register with it, not even over others.
+    """
+    slot = slots.of[op]
+    slots.related[:] = np.uint64(0)
+    slots.related[slots.word[slot]] = slots.bit[slot]
+    more = True
+    while more:
+        more = _relate(slots, slots.acting, slots.number[ACTING], words)
+        more |= _relate(slots, slots.looking, slots.number[LOOKING], words)
+    count = 0
+    for index in range(slots.number[ACTING]):
+        slot = slots.acting[index]
+        if slots.related[slots.word[slot]] & slots.bit[slot]:
+            slots.trying[count] = slot
+            count += 1
+    return count
+
+
 @inlined
 def give_back(slots: Slots, ops: Operations, op: int, words: StateWords) -> None:
     """Free the slot of an operation that no configuration has a bit of any more."""
@@ -138,6 +197,11 @@ def give_back(slots: Slots, ops: Operations, op: int, words: StateWords) -> None
         slots.earlier[slots.acting[index], word] &= ~bit
     for w in range(len(words)):
         slots.earlier[slot, w] = np.uint64(0)
+    if is_used(ops.met):
+        for w in range(len(words)):
+            slots.clashing[slot, w] = np.uint64(0)
+        for other in range(len(slots.clashing)):
+            slots.clashing[other, word] &= ~bit
     slots.hideable[word] &= ~bit
     slots.operation[slot] = -1
     slots.free[slots.number[FREE]] = slot

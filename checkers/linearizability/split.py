@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from checkers.array_types import Codes, Ints, Kinds
 from checkers.history.calls import Calls
 from checkers.linearizability.compiled import compiled, inlined
+from checkers.linearizability.states_met import NO_STATES, StatesMet
 
 # What an operation is to the frontier. The first four are numbered as `calls.Step`.
 EQUAL, RESET, SWAP, DIFFER, EDGE, TEST = range(6)
@@ -52,9 +53,10 @@ class Problem(NamedTuple):
     to: Codes
     pending: NDArray[np.bool_]
     event: Codes
-    states: int
+    states: int  # of several registers: things, see `states_met`
     table: NDArray[np.int32] = NO_TABLE  # of EDGE and TEST: state reached from a state, or -1
     dead: int = -1  # the state of whatever nobody will ever observe; -1: there is none
+    met: StatesMet = NO_STATES  # of EDGE and TEST where there is no table: `to` is a transaction
 
 
 @inlined

@@ -1,24 +1,20 @@
-"""Objects that are searched by a table of their states: maps with appends, several registers.
+"""Objects that are searched by a table of their states: maps with appends.
 
 Of a map's cell only those states matter that somebody observed, or could have on the way to
 what was observed: the prefixes of the strings that reads returned. All else is one state, dead,
-which only an overwriting put leaves. Several registers that one call may touch are one object,
-whose states are all combinations of their values.
+which only an overwriting put leaves.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from checkers.array_types import Codes
 from checkers.counted import counted
 from checkers.history.calls import ANY, NIL, Calls, Outcome, Step
 from checkers.linearizability.decision import Budget
-from checkers.linearizability.split import EDGE, EQUAL, RESET, TEST, Problem
-
-_READ, _WRITE = int(Step.READ), int(Step.WRITE)
+from checkers.linearizability.split import EDGE, EQUAL, RESET, Problem
 
 
 class SearchedObject(NamedTuple):
@@ -29,10 +25,11 @@ class SearchedObject(NamedTuple):
     problem: Problem
     first_state: int
     states: Sequence[str]  # in words
+    strange: int = -1  # an operation that saw what there cannot have been; -1: none is known
 
 
 class TooLarge(NamedTuple):
-    """Not searched: more states than the budget allows."""
+    """Not searched: more than the budget allows, as `why` says."""
 
     name: str
     rows: Codes
@@ -52,17 +49,20 @@ def cell(
     observed = {t for t, k in zip(texts, kinds, strict=True) if k is Step.READ}
     name, first = calls.keys[key], _text(calls, calls.initial)
     if _characters(observed, tokens) > budget.cells:
-        return TooLarge(name, rows, f"{counted(len(tokens), 'append')} to strings that long")
+        long = f"{counted(len(tokens), 'append')} to strings of so many characters"
+        return TooLarge(name, rows, f"{long}: more than the {budget.cells:,} that a table may have")
     starts = {first} | {t for t, k in zip(texts, kinds, strict=True) if k is Step.WRITE}
     known, edges = _prefixes(observed, starts, set(tokens))
     states = sorted(known | observed | {first}, key=lambda text: (len(text), text))
-    cells = len(tokens) * (len(states) + 1)
-    if len(states) > budget.states or cells > budget.cells:
+    many = counted(len(states), "state")
+    if len(states) > budget.states:
         return TooLarge(
-            name,
-            rows,
-            f"{counted(len(states), 'state')} and {counted(len(tokens), 'value')} appended",
+            name, rows, f"{many}: more than the {budget.states:,} that a table may have"
         )
+    cells = len(tokens) * (len(states) + 1)
+    if cells > budget.cells:
+        said = f"{many} and {counted(len(tokens), 'value')} appended, a table of {cells:,} cells"
+        return TooLarge(name, rows, f"{said}: more than the {budget.cells:,} it may have")
     code = {text: state for state, text in enumerate(states)}
     token = {text: place for place, text in enumerate(tokens)}
     dead = len(states)
@@ -84,9 +84,12 @@ def cell(
         table=table,
         dead=dead,
     )
-    return SearchedObject(
-        name, rows, made, code[first], [*map(repr, states), "what was never observed"]
+    words = [*map(repr, states), "what was never observed"]
+    unmade = observed - known
+    strange = next(
+        (op for op, text in enumerate(texts) if kinds[op] is Step.READ and text in unmade), -1
     )
+    return SearchedObject(name, rows, made, code[first], words, strange)
 
 
 def _characters(observed: Iterable[str], tokens: Iterable[str]) -> int:
@@ -143,95 +146,3 @@ def events(at: Codes, rows: Codes, calls: int) -> Codes:
     of = op[known >> 1]
     mine: Codes = (2 * of + (known & 1))[of >= 0].astype(np.int32)
     return mine
-
-
-def registers(calls: Calls, at: Codes, budget: Budget) -> SearchedObject | TooLarge:
-    """All registers as one object; a call reads and writes several of them at once."""
-    rows = np.flatnonzero(calls.outcome != Outcome.FAIL).astype(np.int32)
-    done = _all_steps(calls, rows)
-    matters = [bool(steps) for steps in done]
-    rows, done = rows[matters], [steps for steps in done if steps]
-    local = _local_values(calls, done)
-    radix = np.cumprod([1, *map(len, local)])
-    states = int(radix[-1])
-    classes = {steps: place for place, steps in enumerate(dict.fromkeys(done))}
-    name = "all keys"
-    if states > budget.states or states * len(classes) > budget.cells:
-        return TooLarge(
-            name, rows, f"{counted(states, 'state')} and {counted(len(classes), 'different call')}"
-        )
-    made = Problem(
-        kind=np.array([EDGE if _writes(steps) else TEST for steps in done], np.int8),
-        start=np.zeros(len(rows), np.int32),
-        to=np.array([classes[steps] for steps in done], np.int32),
-        pending=calls.outcome[rows] != Outcome.OK,
-        event=events(at, rows, len(calls)),
-        states=states,
-        table=_table(classes, local, radix, states),
-    )
-    return SearchedObject(name, rows, made, 0, _Combinations(calls, local))
-
-
-Steps = tuple[tuple[int, int, int], ...]  # kind, key, value
-
-
-def _all_steps(calls: Calls, rows: Codes) -> list[Steps]:
-    """What each call tells: all its writes, and its reads where it succeeded."""
-    if not np.isin(calls.kind, (_READ, _WRITE)).all():
-        raise ValueError("not a history of several registers: only reads and writes are known")
-    steps = list(zip(calls.kind.tolist(), calls.key.tolist(), calls.value.tolist(), strict=True))
-    begins, told = calls.step_from.tolist(), (calls.outcome == Outcome.OK).tolist()
-    done = []
-    for row in rows.tolist():
-        all_of = steps[begins[row] : begins[row + 1]]
-        known = tuple(s for s in all_of if s[0] == _WRITE or (told[row] and s[2] != ANY))
-        done.append(known if told[row] or _writes(known) else ())
-    return done
-
-
-def _writes(steps: Steps) -> bool:
-    return any(kind == _WRITE for kind, _, _ in steps)
-
-
-def _local_values(calls: Calls, done: Iterable[Steps]) -> list[dict[int, int]]:
-    """By key: the digit of each value; 0 is the initial one."""
-    local: list[dict[int, int]] = [{calls.initial: 0} for _ in calls.keys]
-    for steps in done:
-        for _, key, value in steps:
-            local[key].setdefault(value, len(local[key]))
-    return local
-
-
-def _table(
-    classes: Iterable[Steps], local: Sequence[dict[int, int]], radix: NDArray[np.int64], states: int
-) -> NDArray[np.int32]:
-    table = []
-    for steps in classes:
-        state, possible = np.arange(states), np.ones(states, np.bool_)
-        for kind, key, value in steps:
-            digit = state // radix[key] % len(local[key])
-            if kind == _READ:
-                possible &= digit == local[key][value]
-            else:
-                state = state + (local[key][value] - digit) * radix[key]
-        table.append(np.where(possible, state, -1))
-    return np.array(table, np.int32).reshape(len(table), states)
-
-
-class _Combinations(Sequence[str]):
-    """States in words, made when they are asked for."""
-
-    def __init__(self, calls: Calls, local: Sequence[dict[int, int]]) -> None:
-        self.calls = calls
-        self.values = [list(digits) for digits in local]
-
-    def __len__(self) -> int:
-        return int(np.prod([len(values) for values in self.values]))
-
-    def __getitem__(self, state: int) -> str:  # type: ignore[override]  # nobody slices it
-        said = []
-        for key, values in zip(self.calls.keys, self.values, strict=True):
-            state, digit = divmod(state, len(values))
-            code = values[digit]
-            said.append(f"{key}={'nil' if code == NIL else self.calls.values[code]}")
-        return " ".join(said)

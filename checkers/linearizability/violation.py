@@ -21,6 +21,7 @@ from checkers.linearizability.ladder import FIRST, WIDEST, Settled
 from checkers.linearizability.leaving_out import Shrunk, shrink
 from checkers.linearizability.looks import looks_of
 from checkers.linearizability.parts import Means
+from checkers.linearizability.several_registers import StatesInWords
 from checkers.linearizability.split import DIFFER
 from checkers.linearizability.state_tables import SearchedObject
 from checkers.verdict import WITNESS_LIMIT
@@ -40,6 +41,8 @@ def witness(
     if shrunk is None:
         return None
     states = found.states or _Values(calls, found)
+    if isinstance(states, StatesInWords):
+        states = states.among(shrunk.operations)
     others = [at for at, op in enumerate(shrunk.operations) if op != shrunk.dying]
     shown = sorted([*others[1 - WITNESS_LIMIT :], shrunk.operations.index(shrunk.dying)])
     return Witness(
