@@ -18,7 +18,8 @@ help:
 	@echo "              and 20 of each side of what was found in Apache Kafka (some hours);"
 	@echo "              by itself: make soak-node, soak-found, soak-chance"
 	@echo "make fuzz     100,000 damaged frames, 10,000 damaged files; 100,000 requests and answers at"
-	@echo "              their limits, the last 20,000 by good and bad clients of real processes"
+	@echo "              their limits, the last 20,000 by good and bad clients of real processes;"
+	@echo "              2,000 histories of others judged against Porcupine, 500 damaged ones"
 	@echo "make differential   the same 5,000 requests to Apache Kafka and to our node, answers compared"
 	@echo "make bare     the two commands on a machine that has nothing (root; about half an hour)"
 	@echo "make clean    remove .venv; clusters and images stay: see kraft-chaos down --help"
@@ -121,6 +122,8 @@ fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.answers --count 20000
 	@$(BIN)/python -m tests.fuzz.processes --count 15000
 	@$(BIN)/python -m tests.fuzz.broker_processes --count 5000
+	@$(BIN)/python -m tests.fuzz.histories --count 2000 --damaged 500
+	@$(BIN)/python -m tests.fuzz.bounds --count 5000
 	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q --durations 15 -n auto --timeout 3600 tests/node/records tests/node/storage
 
 differential: .venv/test.stamp

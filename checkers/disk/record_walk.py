@@ -39,14 +39,17 @@ def walk(
         at, end = starts[batch], ends[batch]
         for number in range(counts[batch]):
             size, at = _varint(data, at, end)
-            behind = at + size
-            if size < 0 or behind > end:
+            # Never sums of lengths that a file tells: they wrap around.
+            if size < 0 or size > end - at:
                 break
+            behind = at + size
             _, here = _varint(data, at + 1, behind)  # attributes, then the timestamp
             delta, here = _varint(data, here, behind)
             key, here = _varint(data, here, behind)
+            if max(key, 0) > behind - here:
+                break
             length, here = _varint(data, here + max(key, 0), behind)
-            if here + max(length, 0) > behind:
+            if max(length, 0) > behind - here:
                 break
             value = np.int64(NOBODYS)
             if length >= _VALUE_BYTES:

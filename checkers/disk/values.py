@@ -29,8 +29,10 @@ class Spans:
 def read_spans(segment: bytes, found: Scan) -> Spans:
     """The spans of all intact data batches of a segment, in the order in which they stand."""
     chosen = np.flatnonzero(found.crc_ok & ~found.control)
-    counts, starting = found.column("records")[chosen], found.column("base_offset")[chosen]
+    told, starting = found.column("records")[chosen], found.column("base_offset")[chosen]
     data, starts, ends, problem = _blocks(segment, found, chosen)
+    # A record takes some bytes: what a batch cannot hold needs no room.
+    counts = np.clip(told, 0, ends - starts)
     first = np.concatenate([[0], np.cumsum(counts)])
     offsets, values = np.empty(first[-1], np.int64), np.empty(first[-1], np.int64)
     read = np.zeros(len(chosen), np.int64)
@@ -39,7 +41,7 @@ def read_spans(segment: bytes, found: Scan) -> Spans:
         from checkers.disk.record_walk import walk
 
         walk(data, starts, ends, counts, first, offsets, values, read)
-    torn = np.flatnonzero(read < counts)
+    torn = np.flatnonzero(read != told)
     if problem is None and len(torn):
         problem = f"the records of the batch at offset {starting[torn[0]]} are torn"
     kept = np.arange(first[-1]) - np.repeat(first[:-1], counts) < np.repeat(read, counts)

@@ -5,11 +5,13 @@ Real time is the order in which events were recorded, never a clock: operation a
 a's completion was recorded before b's invocation. Each key is decided alone, and how depends on
 what is on it (`choose`): values written once are swept in O(n) (`zones`, `blocks`), all else is
 searched by a just-in-time frontier (`frontier`, and what it is made of: `split`, `deadlines`,
-`slots`, `configurations`, `moves`), maps and several registers over a table of their states
-(`state_tables`), counters too (`counters`), from cheap searches that prove one side to dear ones
-(`ladder`). What could not be decided within the budget is `unknown`. What is not linearizable is
-brought down to a few calls that are not (`leaving_out`, `parts`, by what each call `looks` at) and
-put into words (`violation`).
+`slots`, `configurations`, `moves`), maps over a table of their states (`state_tables`), counters
+too (`counters`), several registers over those that are met (`several_registers`, `states_met`),
+from cheap searches that prove one side to dear ones (`ladder`). What saw something that there
+cannot have been needs none (`unmade`). What could not be decided within the budget is `unknown`.
+What is not linearizable is brought down to a few calls that are not (`leaving_out`, `parts`, by
+what each call `looks` at) and put into words (`violation`). Codes that point nowhere are refused
+(`well_formed`).
 
 Importing this package compiles nothing.
 """

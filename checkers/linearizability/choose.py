@@ -1,8 +1,8 @@
 """Choose the algorithm for each key by looking at the history, and decide.
 
-What saw something that there cannot have been is looked at first. Where the values of a key are
-unique, zones and blocks in one pass over all such keys; otherwise the just-in-time frontier, key by
-key. Maps are taken apart by keys as well, and searched by a table of the states somebody observed.
+Where the values of a key are unique, zones and blocks in one pass over all such keys; otherwise the
+just-in-time frontier, key by key, and what saw something that there cannot have been before it gets
+long. Maps are taken apart by keys as well, and searched by a table of the states somebody observed.
 Of transactions over several registers each register is judged by itself, and those that
 transactions join once more as one object.
 """
@@ -44,6 +44,7 @@ from checkers.linearizability.several_registers import (
 from checkers.linearizability.split import Order, problem, recorded_order, split
 from checkers.linearizability.state_tables import SearchedObject, TooLarge, cell
 from checkers.linearizability.violation import contradiction, witness
+from checkers.linearizability.well_formed import require_sound
 from checkers.verdict import Verdict
 
 ZONES = "zones"
@@ -51,6 +52,7 @@ UNMADE = "values that can be there"
 _ITSELF = "it contradicts itself"
 LEAST = 10_000  # steps for each key, even where the budget is spent
 FIRST_OF = 4  # the share of the budget for the first short search of all keys
+_AT_ONCE = 64  # registers whose values are compared in little time
 REGISTERS = (Model.REGISTER, Model.CAS_REGISTER, Model.MUTEX)
 
 
@@ -79,7 +81,9 @@ class _Search:
             if self.explain and self.witness is None:
                 self.look_for_witness(found, None, [found.strange])
             return
-        settled = settle(found.problem, self._share(left), found.first_state)
+        # A step compares the values of all registers.
+        dearer = 1 + found.problem.met.values.shape[1] // _AT_ONCE
+        settled = settle(found.problem, self._share(left * dearer), found.first_state)
         self.work += settled.work
         if settled.verdict is Verdict.INVALID and self.explain and self.witness is None:
             self.look_for_witness(found, settled, ())
@@ -131,9 +135,11 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
     if calls.model in REGISTERS:
         _registers(judged, calls, order)
     elif calls.model is Model.KV:
+        require_sound(calls)
         for key, rows in enumerate(_rows_by_key(calls)):
             judged.settle(cell(calls, key, rows, order.at, budget), len(calls.keys) - key)
     elif calls.model is Model.COUNTER:
+        require_sound(calls)
         for key, rows in enumerate(_rows_by_key(calls)):
             judged.settle(counter(calls, key, rows, order.at, budget), len(calls.keys) - key)
     elif calls.model is Model.MULTI_REGISTER:
@@ -187,6 +193,7 @@ def _registers(judged: _Search, calls: Calls, order: Order, climb: Sequence[bool
 
 def _transactions(judged: _Search, calls: Calls, order: Order) -> None:
     """Each register by itself, which may prove that there is no order; then what is joined."""
+    require_sound(calls)
     told = transactions(calls)
     if told.impossible >= 0:
         _itself(judged, calls, told.impossible)
@@ -221,7 +228,9 @@ def _itself(judged: _Search, calls: Calls, row: int) -> None:
     """A transaction that read other than what it had written or read before."""
     name = name_of(calls, sorted({int(key) for key in calls.key[_steps(calls, row)]}))
     judged.keys.append(_settled(name, UNMADE, False, 1, 0))
-    why = f"no order explains {describe(calls, row)} by process {calls.process[row]}: {_ITSELF}"
+    why = (
+        f"no order explains {describe(calls, row)} by process {calls.process_name(row)}: {_ITSELF}"
+    )
     part = "no order explains its return"
     judged.witness = Witness(
         key=name, calls=(row,), parts=(part,), why=why, before=(), initial="anything"

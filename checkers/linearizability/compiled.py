@@ -29,7 +29,9 @@ _LOG = logging.getLogger(__name__)
 def _cache_directory() -> Path:
     sources = sorted(_HERE.glob("*.py"))
     digest = blake2s(b"".join(source.read_bytes() for source in sources), digest_size=6)
-    return _HERE / "__pycache__" / f"kernels-{digest.hexdigest()}"
+    # NUMBA_BOUNDSCHECK makes other code of the same sources, which numba does not tell apart.
+    checked = "-bounds" if vars(numba.config).get("BOUNDSCHECK") else ""
+    return _HERE / "__pycache__" / f"kernels-{digest.hexdigest()}{checked}"
 
 
 # Where nothing can be written beside the sources, numba finds a place of its own.

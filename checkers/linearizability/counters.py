@@ -37,8 +37,12 @@ def counter(
     states = (sum(map(abs, added)) // unit) + 2  # the last is what it never stands at
     steps = list(dict.fromkeys(added))
     name = calls.keys[key]
-    if states > budget.states or states * len(steps) > budget.cells:
-        return TooLarge(name, rows, f"{counted(states, 'state')} of a counter")
+    if states * len(steps) > budget.cells:
+        many = f"{counted(states, 'state')} of a counter and {counted(len(steps), 'addition')}"
+        return TooLarge(name, rows, f"{many}: more than the {budget.cells:,} cells of a table")
+    if states > budget.states:
+        many = counted(states, "state")
+        return TooLarge(name, rows, f"{many} of a counter: more than {budget.states:,}")
     nowhere = states - 1
     table = np.full((len(steps), states), -1, np.int32)
     for row, step in enumerate(steps):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checkers.counted import counted
 from checkers.history.calls import Model
 from checkers.verdict import Verdict
 
@@ -15,17 +14,14 @@ class Budget:
     `work` counts operations tried and configurations compared, over all keys: about 20 to 200 ns
     each. `configurations` bounds those that are held at one moment, and with them the memory of
     the search: three sets of 4 + 128 bytes each at most. `states` bounds what is enumerated of
-    objects that are searched by a table of their states (maps, several registers at once), and
-    `cells` the table.
+    maps, which are searched by a table of their states, and how many states of several registers
+    are known at one moment; `cells` bounds the table, and the values in all of those.
     """
 
     work: int = 50_000_000
     configurations: int = 16_384
     states: int = 100_000
     cells: int = 16_000_000
-
-    def __str__(self) -> str:
-        return f"{counted(self.work, 'step')}, {counted(self.configurations, 'configuration')}"
 
 
 DEFAULT = Budget()

@@ -81,6 +81,7 @@ class Board(NamedTuple):
 class Bounds(NamedTuple):
     limit: int
     cut_allowed: bool
+    several: bool  # registers: states are numbered as they are met
 
 
 @inlined
@@ -103,7 +104,7 @@ def _return(
         )
         tally[WORK] += work
         tally[CUT] |= full
-        if ops.met.tally[FULL]:
+        if bounds.several and ops.met.tally[FULL]:
             return NO_STATE
         if work > left:
             return NO_TIME
@@ -140,7 +141,7 @@ def _go_through(
     slots, tally = board.slots, board.tally
     for position in range(len(event)):
         tally[POSITION] = position
-        if ops.met.tally[MET] >= ops.met.tally[CROWDED]:
+        if bounds.several and ops.met.tally[MET] >= ops.met.tally[CROWDED]:
             tally[QUIET_STATE] = forget(ops.met, board.now.state, tally[SIZE], tally[QUIET_STATE])
         op = event[position] >> 1
         if event[position] & 1:
@@ -170,8 +171,11 @@ def run(
     limit: int,
     words: StateWords,
 ) -> SearchEnd:
+    several = is_used(ops.met)
+    if several:
+        start_over(ops.met)
     board = Board(
-        no_slots(len(ops.kind), is_used(ops.met), words),
+        no_slots(len(ops.kind), several, words),
         empty(room, words),
         empty(room, words),
         empty(room, words),
@@ -181,13 +185,12 @@ def run(
         np.zeros(7, np.int64),
     )
     now, tally = board.now, board.tally
-    start_over(ops.met)
     now.state[0] = first_state
     now.may[0, :] = np.uint64(0)
     now.must[0, :] = np.uint64(0)
     tally[SIZE] = tally[PEAK] = 1
     tally[QUIET], tally[QUIET_STATE] = -1, first_state
-    status = _go_through(board, ops, event, Bounds(limit, cut_allowed), words)
+    status = _go_through(board, ops, event, Bounds(limit, cut_allowed, several), words)
     size = tally[SIZE]
     return SearchEnd(
         status,

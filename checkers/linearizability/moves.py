@@ -139,13 +139,13 @@ def extend(
     work = 0
     cut = False
     at = 0
-    trying, tries = slots.acting, slots.number[ACTING]
+    tries = slots.number[ACTING]
     if is_used(ops.met):
-        trying, tries = slots.trying, of_use(slots, op, words)
+        tries = of_use(slots, op, may, words)
     while at < ways and work <= limit and (cut_allowed or not cut):
         state = way.state[at]
         for index in range(tries if state != GONE else 0):
-            slot = trying[index]
+            slot = slots.acting[index]
             o = slots.operation[slot]
             if not way.may[at, slots.word[slot]] & slots.bit[slot]:
                 continue

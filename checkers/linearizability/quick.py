@@ -14,11 +14,12 @@ from checkers.history.calls import Calls
 from checkers.linearizability.blocks import REPEATED, Blocks, sweep
 from checkers.linearizability.compiled import compiled
 from checkers.linearizability.deadlines import EXACT, compute
-from checkers.linearizability.frontier import DIED, NO_TIME, run
+from checkers.linearizability.frontier import DIED, NO_TIME, SURVIVED, run
 from checkers.linearizability.slots import Operations
-from checkers.linearizability.split import Order, split_columns
+from checkers.linearizability.split import DIFFER, Order, split_columns
 from checkers.linearizability.states_met import no_states
 from checkers.linearizability.unmade import unmade
+from checkers.linearizability.well_formed import fault, refuse
 
 ROOM = 256  # configurations
 
@@ -49,9 +50,15 @@ def _quick(
     at: Codes,
     keys: int,
     values: int,
+    step_from: Codes,
     limit: int,
-) -> Ints:
-    """A row a key."""
+) -> tuple[int, Ints]:
+    """What is wrong with the columns, see `well_formed`; a row a key."""
+    wrong = fault(
+        kind, outcome, key, value, expected, step_from, initial, DIFFER + 1, keys, values, True
+    )
+    if wrong:
+        return wrong, np.empty((0, 5), np.int64)
     swept = sweep(kind, outcome, key, value, expected, invoke, complete, initial, at, keys, values)
     found = np.zeros((keys, 5), np.int64)
     found[:, STATUS], found[:, ENDED], found[:, STRANGE] = swept.status, NO_TIME, -1
@@ -59,7 +66,7 @@ def _quick(
         found[key[row], OPERATIONS] += 1
     wanted = swept.status == REPEATED
     if not wanted.any():
-        return found
+        return 0, found
     all_of = split_columns(kind, outcome, key, value, expected, wanted, at, initial, values)
     nothing, met = np.empty((0, 0), np.int32), no_states()
     for k in range(keys):
@@ -69,10 +76,6 @@ def _quick(
         one_kind, start, to = all_of.kind[a:b], all_of.start[a:b], all_of.to[a:b]
         pending = all_of.pending[a:b]
         event = all_of.event[all_of.event_from[k] : all_of.event_from[k + 1]]
-        strange = unmade(one_kind, start, to, event, all_of.states[k])
-        if strange >= 0:
-            found[k, ENDED], found[k, STRANGE] = DIED, strange
-            continue
         returns, until, needed, sticky = compute(
             one_kind, start, to, pending, event, nothing, -1, met, all_of.states[k], EXACT
         )
@@ -81,12 +84,19 @@ def _quick(
         )
         end = run(problem, event, 0, ROOM, False, limit, (0,))
         found[k, ENDED], found[k, WORK] = end.status, end.work
-    return found
+        if end.status not in (SURVIVED, DIED):
+            # A short search is cheaper still, and most often enough.
+            strange = unmade(one_kind, start, to, event, all_of.states[k])
+            if strange >= 0:
+                found[k, ENDED], found[k, STRANGE] = DIED, strange
+    return 0, found
 
 
 def quick(calls: Calls, order: Order, limit: int) -> list[Quick]:
-    """Sweep all keys, and search the others for `limit` work each."""
-    return [Quick(*row) for row in _quick(*_columns(calls, order), limit).tolist()]
+    """Sweep all keys, and search the others for `limit` work each. Raises ValueError."""
+    wrong, found = _quick(*_columns(calls, order), calls.step_from, limit)
+    refuse(wrong)
+    return [Quick(*row) for row in found.tolist()]
 
 
 def swept(calls: Calls, order: Order) -> Blocks:

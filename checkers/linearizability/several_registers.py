@@ -8,6 +8,7 @@ are objects of their own; what is joined is searched as one, over the states tha
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +103,8 @@ def projected(calls: Calls, order: Order, told: Transactions) -> Projected:
     ]
     row, place, kind, key, value, expected = np.array(columns, np.int64).reshape(-1, 6).T
     complete = order.complete[row]
-    single = Calls(
+    single = replace(
+        calls,
         model=Model.CAS_REGISTER,
         process=calls.process[row],
         outcome=calls.outcome[row],
@@ -114,9 +116,6 @@ def projected(calls: Calls, order: Order, told: Transactions) -> Projected:
         key=key.astype(np.int32),
         value=value.astype(np.int32),
         expected=expected.astype(np.int32),
-        keys=calls.keys,
-        values=calls.values,
-        initial=calls.initial,
     )
     return Projected(single, row.tolist())
 

@@ -40,10 +40,8 @@ class Slots(NamedTuple):
     earlier: Bits  # by slot, bits of equal operations that return earlier
     hideable: Bits  # operations that an overwriting one may hide
     clashing: Bits  # by slot, bits of those whose order to it matters; of several registers only
-    related: Bits  # bits of those that are being looked for
     acting: Codes  # slots of what changes the state
     looking: Codes  # slots of what only looks
-    trying: Codes  # slots of what changes the state, and is of use at the return at hand
     number: NDArray[np.int64]  # how many are FREE, ACTING, LOOKING
 
 
@@ -94,8 +92,6 @@ def no_slots(operations: int, several: bool, words: StateWords) -> Slots:
         np.zeros((slots, len(words)), np.uint64),
         np.zeros(len(words), np.uint64),
         np.zeros((slots if several else 0, len(words)), np.uint64),
-        np.zeros(len(words), np.uint64),
-        np.empty(slots, np.int32),
         np.empty(slots, np.int32),
         np.empty(slots, np.int32),
         number,
@@ -145,37 +141,39 @@ def _compare(slots: Slots, ops: Operations, slot: int, among: Codes, count: int)
 
 
 @loop
-def _relate(slots: Slots, among: Codes, count: int, words: StateWords) -> bool:
+def _relate(slots: Slots, among: Codes, count: int, related: Bits, words: StateWords) -> bool:
     """Add what clashes with something that is related already; whether that is more."""
     more = np.uint64(0)
     for index in range(count):
         slot = among[index]
-        if slots.related[slots.word[slot]] & slots.bit[slot]:
+        if related[slots.word[slot]] & slots.bit[slot]:
             for w in range(len(words)):
-                more |= slots.clashing[slot, w] & ~slots.related[w]
-                slots.related[w] |= slots.clashing[slot, w]
+                more |= slots.clashing[slot, w] & ~related[w]
+                related[w] |= slots.clashing[slot, w]
     return bool(more)
 
 
 @loop
-def of_use(slots: Slots, op: int, words: StateWords) -> int:
-    """Find what may have to be applied before an operation returns; returns how many there are.
+def of_use(slots: Slots, op: int, related: Bits, words: StateWords) -> int:
+    """Put in front what may have to be applied before an operation returns; how many those are.
 
     Whatever else is applied before it may as well be applied after it: between the two nothing
-    shares a register with it, not even over others.
+    shares a register with it, not even over others. `related` is written on.
     """
     slot = slots.of[op]
-    slots.related[:] = np.uint64(0)
-    slots.related[slots.word[slot]] = slots.bit[slot]
+    for w in range(len(words)):
+        related[w] = np.uint64(0)
+    related[slots.word[slot]] = slots.bit[slot]
     more = True
     while more:
-        more = _relate(slots, slots.acting, slots.number[ACTING], words)
-        more |= _relate(slots, slots.looking, slots.number[LOOKING], words)
+        more = _relate(slots, slots.acting, slots.number[ACTING], related, words)
+        more |= _relate(slots, slots.looking, slots.number[LOOKING], related, words)
     count = 0
     for index in range(slots.number[ACTING]):
         slot = slots.acting[index]
-        if slots.related[slots.word[slot]] & slots.bit[slot]:
-            slots.trying[count] = slot
+        if related[slots.word[slot]] & slots.bit[slot]:
+            slots.acting[index] = slots.acting[count]
+            slots.acting[count] = slot
             count += 1
     return count
 

@@ -16,6 +16,7 @@ from checkers.array_types import Codes, Ints, Kinds
 from checkers.history.calls import Calls
 from checkers.linearizability.compiled import compiled, inlined
 from checkers.linearizability.states_met import NO_STATES, StatesMet
+from checkers.linearizability.well_formed import LENGTHS
 
 # What an operation is to the frontier. The first four are numbered as `calls.Step`.
 EQUAL, RESET, SWAP, DIFFER, EDGE, TEST = range(6)
@@ -23,7 +24,7 @@ OK, FAIL, INFO = range(3)
 ANY = -2
 NEVER = np.iinfo(np.int64).max
 NO_TABLE = np.empty((0, 0), np.int32)
-FINE, SPARSE = -1, -2
+FINE, SPARSE, UNSOUND = -1, -2, -3
 _PER_CALL = 8  # event indices, above which they are ranked first
 
 
@@ -149,8 +150,10 @@ def _fill(
 def _order(outcome: Kinds, invoke: Ints, complete: Ints) -> tuple[int, Codes]:
     """Put invocations and completions in their places.
 
-    Returns a row that has none, FINE or SPARSE, and the places.
+    Returns a row that has none, FINE, SPARSE or UNSOUND, and the places.
     """
+    if len(outcome) != len(invoke) or len(complete) != len(invoke):
+        return UNSOUND, np.empty(0, np.int32)
     high = -1
     for row in range(len(invoke)):
         high = max(high, invoke[row])
@@ -190,6 +193,8 @@ def recorded_order(calls: Calls) -> Order:
     if row == SPARSE:
         invoke, complete = _ranked(invoke, complete)
         row, at = _order(calls.outcome, invoke, complete)
+    if row == UNSOUND:
+        raise ValueError(f"not a history: {LENGTHS}")
     if row >= 0:
         where = f"line {calls.line[row]}" if calls.line[row] else f"call {row}"
         raise ValueError(f"not a history: {where} ends before it begins, or shares its event index")

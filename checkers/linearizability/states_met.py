@@ -80,8 +80,6 @@ def _enter(met: StatesMet, state: int) -> None:
 @loop
 def start_over(met: StatesMet) -> None:
     """Know the initial state only, which is 0."""
-    if not is_used(met):
-        return
     met.places[:] = -1
     met.values[0, :] = 0
     met.mixed[0] = np.uint64(0)

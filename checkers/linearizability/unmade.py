@@ -2,7 +2,7 @@
 
 A value is there from the moment on at which somebody began to write it, or began a compare-and-set
 from a value that was there. Whatever needs another one by its end is looked at by itself, before
-anything is searched: a search meets it only once it has got there.
+any but a short search: a search meets it only once it has got there.
 """
 
 import numpy as np

@@ -203,8 +203,11 @@ def check(
 ) -> Zones:
     """Judge operations given as columns: event indices in [0, events), keys in [0, keys).
 
-    Raises ValueError for an operation that ends before it begins or shares an event.
+    Raises ValueError for an operation that ends before it begins or shares an event, and for keys
+    and events that are not among those.
     """
+    _require_within(key, keys, "key")
+    _require_within(invoke, events, "event")
     # Arrow's arrays are read-only, others are not: without this, each mix is compiled anew.
     kind, key, value = _read_only(kind), _read_only(key), _read_only(value)
     invoke, complete = _read_only(invoke), _read_only(complete)
@@ -226,6 +229,12 @@ def _read_only(array: NDArray[_Number]) -> NDArray[_Number]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def _require_within(codes: Codes | Ints, end: int, what: str) -> None:
+    """The kernels do not look where they point to."""
+    if len(codes) and (codes.min() < 0 or codes.max() >= end):
+        raise ValueError(f"not a history: a {what} that is not among the {end:,}")
 
 
 def _refuse(row: int, why: str) -> None:

@@ -8,48 +8,10 @@ import zstandard
 
 from checkers.foreign import Declared, UnreadableHistoryError, judge, read_history
 from checkers.history.calls import NEVER, Calls
+from tests.fuzz.damaged_histories import damaged
 from tests.support.foreign import ALL
 
 ROUNDS = 300
-
-_PIECES = (
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b'"',
-    b"\n",
-    b"\\",
-    b"#_",
-    b"nil",
-    b":ok",
-    b"\xff",
-    b"\0",
-    b"7",
-    b" ",
-)
-
-
-def damaged(rng: random.Random, data: bytes) -> bytes:
-    """Cut, repeated, swapped or sprinkled with what means something to a reader."""
-    for _ in range(rng.randint(1, 3)):
-        at, end = sorted(rng.randrange(len(data) + 1) for _ in range(2))
-        match rng.randrange(6):
-            case 0:
-                data = data[:end]
-            case 1:
-                data = data[:at] + data[min(end, at + 40) :]
-            case 2:
-                data = data[:at] + rng.choice(_PIECES) + data[at:]
-            case 3:
-                data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
-            case 4:
-                lines = data.splitlines(keepends=True)
-                rng.shuffle(lines)
-                data = b"".join(lines)
-            case _:
-                data += data[at:end]
-    return data
 
 
 def require_sound(calls: Calls) -> None:
