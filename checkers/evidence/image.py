@@ -19,6 +19,10 @@ Nodes = tuple[int, ...]
 Detail = dict[str, Any]  # of a record: its fields by Kafka's names, as `checkers.disk` wrote them
 
 
+# Directory ids that name none: UNASSIGNED, and MIGRATING.
+_ANYWHERE = ("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAg")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
     """A registration, and what became of it."""
@@ -28,6 +32,7 @@ class Broker:
     incarnation: str
     fenced: bool
     stopping: bool  # in controlled shutdown
+    log_dirs: frozenset[str] = frozenset()  # by directory id; none: nobody said
 
     @property
     def active(self) -> bool:
@@ -48,6 +53,15 @@ class Partition:
     partition_epoch: int
     adding: Nodes = ()
     removing: Nodes = ()
+    directories: tuple[str, ...] = ()  # of each replica, in their order; none: nobody said
+
+    def is_online(self, broker: Broker) -> bool:
+        """Whether the replica of a broker lies in a directory that the broker has, as far as
+        anybody knows (KIP-858, DirectoryId)."""
+        if not broker.log_dirs or len(self.directories) != len(self.replicas):
+            return True
+        own = self.directories[self.replicas.index(broker.node)]
+        return own in _ANYWHERE or own in broker.log_dirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +233,7 @@ def partition_of(key: str, detail: Detail) -> Partition:
         partition_epoch=detail["partitionEpoch"],
         adding=tuple(detail.get("addingReplicas") or ()),
         removing=tuple(detail.get("removingReplicas") or ()),
+        directories=tuple(detail.get("directories") or ()),
     )
 
 
@@ -236,7 +251,14 @@ def changed(before: Partition, detail: Detail) -> Partition:
         partition_epoch=before.partition_epoch + 1,
         adding=_nodes(detail, "addingReplicas", before.adding),
         removing=_nodes(detail, "removingReplicas", before.removing),
+        directories=_directories(before, detail),
     )
+
+
+def _directories(before: Partition, detail: Detail) -> tuple[str, ...]:
+    """Other replicas are in directories that are told with them, or that nobody knows."""
+    unchanged = () if detail.get("replicas") else before.directories
+    return tuple(detail.get("directories") or unchanged)
 
 
 def without_elr(before: Partition) -> Partition:

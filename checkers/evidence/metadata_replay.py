@@ -219,6 +219,7 @@ class _Replay:
             incarnation=detail["incarnationId"],
             fenced=detail["fenced"],
             stopping=detail.get("inControlledShutdown", False),
+            log_dirs=frozenset(detail.get("logDirs") or ()),
         )
         self.brokers = {**self.brokers, node: after}
         if before is None or before.incarnation != after.incarnation:
@@ -239,5 +240,6 @@ class _Replay:
                 known,
                 fenced=known.fenced if told == 0 else told == 1,
                 stopping=known.stopping or detail.get("inControlledShutdown", 0) == 1,
+                log_dirs=frozenset(detail.get("logDirs") or known.log_dirs),
             )
             self.brokers = {**self.brokers, node: after}

@@ -62,11 +62,12 @@ def eligible_are_elected(evidence: Evidence) -> CheckResult:
 
 
 def _able(one: Partition, brokers: Mapping[int, Broker], *, elr_on: bool) -> list[int]:
-    """Who may be elected: active, and eligible."""
+    """Who may be elected: active, eligible, and with the replica's directory."""
     eligible = one.isr or one.elr
     if elr_on and not eligible and len(one.last_known_elr) == 1:
         eligible = one.last_known_elr
-    return [node for node in eligible if node in brokers and brokers[node].active]
+    known = [brokers[node] for node in eligible if node in brokers]
+    return [broker.node for broker in known if broker.active and one.is_online(broker)]
 
 
 def _left(one: Partition, able: list[int], batch: MetadataBatch) -> Violation:

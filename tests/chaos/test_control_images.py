@@ -1,6 +1,7 @@
 """One record less on a disk that Apache Kafka wrote: nothing on it is wrong, and it is accused."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,17 @@ def disks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def recorded(directory: Path, disks: Path) -> Path:
     """The run of clients that were told of all that these disks hold, and read it at the end."""
     (directory / "disks").symlink_to(disks)
-    rows = read_disks(directory / "disks")["replica_spans"].to_pylist()
+    tables = read_disks(directory / "disks")
+    rows = tables["replica_spans"].to_pylist()
+    records = tables["log_records"].to_pylist()
+    names = {each["topicId"]: each["name"] for each in details(records, "Topic")}
+    gone = {names[each["topicId"]] for each in details(records, "RemoveTopic")}
     kept = [one for row in rows if row["key"].startswith("kept-") for one in singly(row)]
     unique = {one["value"]: one for one in reversed(kept)}  # letters were sent more than once
     told = sorted(unique.values(), key=lambda row: (row["key"], row["offset"]))
-    events = [event for row in told for event in (*sent(row), *polled(row))]
+    events = [event for name in sorted(names.values()) for event in asked("create-topic", name)]
+    events += [event for name in sorted(gone) for event in asked("delete-topic", name)]
+    events += [event for row in told for event in (*sent(row), *polled(row))]
     numbered = [event | {"i": number, "t": number} for number, event in enumerate(events)]
     lines = b"".join(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE) for event in numbered)
     (directory / "events-ops.jsonl.zst").write_bytes(zstandard.ZstdCompressor().compress(lines))
@@ -53,6 +60,17 @@ def singly(span: Mapping[str, Any]) -> list[dict[str, Any]]:
         {**span, "offset": span["offset"] + n, "value": span["value"] + n, "records": 1}
         for n in range(span["records"])
     ]
+
+
+def details(records: Sequence[Mapping[str, Any]], type_: str) -> list[dict[str, Any]]:
+    """What one node's records of a type say."""
+    mine = [row for row in records if row["node"] == records[0]["node"]]
+    return [json.loads(row["detail"]) for row in mine if row["type"] == type_]
+
+
+def asked(f: str, topic: str) -> list[dict[str, Any]]:
+    head = {"p": 2, "f": f, "k": topic, "v": None, "n": -1, "ph": "main"}
+    return [{**head, "type": "invoke"}, {"p": 2, "type": "ok", "v": None, "e": None}]
 
 
 def sent(row: Mapping[str, Any]) -> list[dict[str, Any]]:

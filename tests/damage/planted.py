@@ -84,7 +84,7 @@ class Logs:
         self.held = {node: dict(self.acknowledged) for node in ALL}
 
     def run(self) -> Run:
-        cluster = started()
+        cluster = started().topic_operation("create-topic", "t")
         cluster.commit(change("t-0", isr=[1], eligibleLeaderReplicas=[2, 3]))
         cluster.commit(change("t-0", isr=ALL, eligibleLeaderReplicas=[]))
         for node, held in self.held.items():

@@ -19,7 +19,7 @@ from spark_reports.report_build import NothingToReportError, build
 from spark_reports.sealed_archive import examine
 from tests.support.sealed_runs import Shape, seal_run
 
-SMALL = Shape(duration_s=3, faults=((1, 2),))
+SMALL = Shape(duration_s=5, faults=((2, 3),))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from uuid import UUID
 
 from checkers.disk import read_disks
+from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run
 from node.ids import Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import encode_batch
@@ -33,6 +34,11 @@ def run_of(
         roles={"1": "broker,controller"},
         nodes=1,
         settings={},
+        gives=(
+            Kind.METADATA_LOGS,
+            Kind.FAULTS,
+            Kind.TRACES,
+        ),  # nobody wrote down what was asked for
         # Nobody heals anything: what is promised of a cluster that is whole again is not judged.
         stuck="brokers do what they like to the end",
     )

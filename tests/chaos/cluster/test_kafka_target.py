@@ -282,7 +282,10 @@ def test_a_scenario_of_brokers_has_some() -> None:
     alone = Choices(scenario="power-off-brokers", target="kafka", settings={"brokers": "0"})
     with pytest.raises(UsageError, match="and kafka has none"):
         plan_of(alone)
-    assert plan_of(replace(alone, scenario="power-off")).settings["brokers"] == "0"
+    of_controllers = replace(
+        alone, scenario="power-off", settings={"brokers": "0", "controllers": "3"}
+    )
+    assert plan_of(of_controllers).settings["brokers"] == "0"
 
 
 @pytest.mark.parametrize("name", ["disk-loss", "disk-loss-majority", "snapshot-catch-up"])
