@@ -22,7 +22,8 @@ ROWS = "rows"
 SCHEMA = """
     seed BIGINT, verdict STRING, check STRING, anomaly STRING, role STRING, sentence STRING,
     virtual_s DOUBLE, real_s DOUBLE, operations BIGINT, faults BIGINT,
-    struck MAP<STRING, BIGINT>, command STRING, directory STRING, unlike STRING
+    struck MAP<STRING, BIGINT>, command STRING, directory STRING, unlike STRING,
+    looked_at MAP<STRING, BIGINT>
 """
 _SEEDS_A_TASK = 4  # runs differ in length: small tasks keep everybody busy to the end
 _MOST_TASKS = 10_000

@@ -91,6 +91,7 @@ SEE_FORGOTTEN_LOG = (
     "Q11-leader-completeness",
     "Q12-committed-agree",
     "V8-new-disk-is-no-voter",
+    "voters-keep-the-committed",
     "M1-metadata-logs-agree",
     "followers-keep-up",
     "recovers-when-healed",

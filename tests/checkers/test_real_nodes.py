@@ -191,6 +191,8 @@ NOTHING_TO_JUDGE = {
     "stored-snapshots-equal-the-log",
     # No disk is lost.
     "stops-without-a-majority",
+    # Nobody asks who votes.
+    "told-voters-were",
     # Nobody changes who votes.
     "V2-one-change-uncommitted",
     "V3-epoch-committed-before-change",
@@ -207,7 +209,7 @@ NOTHING_TO_JUDGE = {
     "Q19-voters-stand-for-election",
 }
 # Whether a leader that was killed had written what the next one cut off.
-BY_CHANCE = {"Q10-no-cut-below-high-watermark"}
+BY_CHANCE = {"Q10-no-cut-below-high-watermark", "controllers-do-not-deny-it"}
 # Promises about time, and about how much succeeds in it: nobody measures how much of it this
 # machine had for the nodes.
 ABOUT_TIME = {
@@ -215,6 +217,7 @@ ABOUT_TIME = {
     "calm-operations-are-quick",
     "followers-keep-up",
     "recovers-when-healed",
+    "serves-in-calm",
     "workload-succeeded",
 }
 
