@@ -47,6 +47,18 @@ def test_who_comes_back_is_never_elected() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("has", "verdict"), [("two", INVALID), ("another", VALID)], ids=["its disk", "another disk"]
+)
+def test_who_comes_back_without_the_replicas_disk_may_not_lead(has: str, verdict: Verdict) -> None:
+    placed = change("t-0", directories=["one", "two", "three"])
+    told = {"isr": [], "leader": -1, "eligibleLeaderReplicas": [1, 2], "lastKnownElr": [1]}
+    cluster = started().commit(placed).commit(*OFF, change("t-0", **told))
+    detail = {"brokerId": 2, "brokerEpoch": 12, "fenced": -1, "logDirs": [has]}
+    cluster.commit(Record(type="BrokerRegistrationChange", detail=detail))
+    assert judged(eligible_are_elected, cluster) is verdict
+
+
 def test_who_comes_back_is_elected_too_late() -> None:
     late = all_off().commit(BACK[1])
     for _ in range(4):
