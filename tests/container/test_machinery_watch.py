@@ -52,8 +52,9 @@ def agent_of(cluster: DockerCluster) -> Container:
         (proxy_of, kill, PROXY, "ended with exit code 137"),
         (proxy_of, stop, PROXY, "was stopped (SIGSTOP)"),
         (proxy_of, Container.pause, PROXY, "was paused (docker pause)"),
-        (agent_of, kill, AGENT, "ended with exit code 137"),
-        (agent_of, stop, AGENT, "does not answer"),
+        # A silent agent is waited for.
+        pytest.param(agent_of, kill, AGENT, "ended with exit code 137", marks=pytest.mark.night),
+        pytest.param(agent_of, stop, AGENT, "does not answer", marks=pytest.mark.night),
     ],
 )
 def test_what_dies_beside_the_nodes_is_named_and_accuses_nobody(

@@ -17,7 +17,7 @@ def test_the_cases_are_what_they_are_meant_to_be() -> None:
     assert counts["swept refused"]
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.timeout(1200)
 def test_no_kernel_reaches_out_of_its_arrays() -> None:
     command = [sys.executable, "-m", "tests.fuzz.bounds", "--count", "600", "--seed", "3"]
