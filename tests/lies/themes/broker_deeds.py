@@ -281,10 +281,10 @@ def a_broker_leaves_the_elr_by_a_kill(run: Altered, _: random.Random) -> None:
 
 
 def _in_calm(run: Altered, rng: random.Random, **equal: object) -> Row:
-    """An operation that was quick, 1.5 s behind the first success, and a second before the first
+    """An operation that was quick, 2.5 s behind the first success, and a second before the first
     fault or the end of the load."""
     ended = [row["t1"] for row in run.ops(outcome="ok", phase="main")]
-    begin = min(ended) + 3 * _SECOND // 2
+    begin = min(ended) + 5 * _SECOND // 2
     faults = [row["t_start"] for row in run.rows("faults")]
     end = min([*faults, max(ended)])
     found = [
