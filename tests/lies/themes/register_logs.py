@@ -5,7 +5,12 @@ from itertools import pairwise
 
 from tests.lies.alteration import BOTH, TRACED, legal, lie
 from tests.lies.altered import NO_RECORD, Altered, NotHere, Row, first
-from tests.lies.themes.registers import CLIENT_METRICS, QUORUMS, is_record_of, written_once
+from tests.lies.themes.registers import (
+    CLIENT_METRICS,
+    QUORUMS,
+    all_written_once,
+    is_record_of,
+)
 
 
 def registers_of(run: Altered, node: int, **equal: str | None) -> list[Row]:
@@ -82,7 +87,8 @@ def a_delete_of_nothing_leaves_no_record(run: Altered, rng: random.Random) -> No
 @lie("records-explained", of=QUORUMS, target=BOTH)
 def a_deletion_that_nobody_asked_for(run: Altered, rng: random.Random) -> None:
     """Behind all, every disk has a deletion of a register that has a value."""
-    keys = sorted({row["resource"] for row in registers_of(run, 1)})
+    unknown = {row["key"] for row in run.ops(f="delete", outcome="info")}
+    keys = sorted({row["resource"] for row in registers_of(run, 1)} - unknown)
     key = rng.choice([key for key in keys if last_of(run, key)["value"] is not None])
     run.append_to_metadata_log(
         run.nodes, "Config", resource_type=CLIENT_METRICS, resource=key, name="interval.ms"
@@ -164,10 +170,19 @@ def a_write_that_was_not_acknowledged_stands_where_it_likes(
 @lie("reads-match-the-log", of=(*QUORUMS, "power-off"), target=BOTH)
 def a_read_returns_what_is_written_only_later(run: Altered, rng: random.Random) -> None:
     """A read returns a value whose write was asked for after the read had returned."""
-    write = written_once(run, rng, outcome="ok")
+    write = rng.choice(
+        [
+            row
+            for row in all_written_once(run, outcome="ok")
+            if any(
+                read["complete_index"] < row["invoke_index"]
+                for read in run.ops(f="read", key=row["key"], outcome="ok")
+            )
+        ]
+    )
     reads = run.ops(f="read", key=write["key"], outcome="ok")
     before = [row for row in reads if row["complete_index"] < write["invoke_index"]]
-    first(reversed(before), "no read before it")["value"] = write["value"]
+    before[-1]["value"] = write["value"]
 
 
 @lie("reads-match-the-log", of=QUORUMS)

@@ -9,11 +9,16 @@ CLIENT_METRICS = 16
 QUORUMS = ("partition-leader", "kill-leader")
 
 
-def written_once(run: Altered, rng: random.Random, **equal: str) -> Row:
-    """A write whose value no other write has."""
-    writes = run.ops(f="write", **equal)
+def all_written_once(run: Altered, **equal: str) -> list[Row]:
+    """The writes whose value no other write has."""
     values = [(row["key"], row["value"]) for row in run.ops(f="write")]
-    found = [row for row in writes if values.count((row["key"], row["value"])) == 1]
+    writes = run.ops(f="write", **equal)
+    return [row for row in writes if values.count((row["key"], row["value"])) == 1]
+
+
+def written_once(run: Altered, rng: random.Random, **equal: str) -> Row:
+    """One of them."""
+    found = all_written_once(run, **equal)
     if not found:
         raise NotHere(f"no write of its own value with {equal}")
     return rng.choice(found)
@@ -157,7 +162,9 @@ def half_a_request_is_written(run: Altered, rng: random.Random) -> None:
 @legal("written-once", "requests-are-whole", of=QUORUMS, target=BOTH)
 def a_request_timed_out_and_was_done(run: Altered, rng: random.Random) -> None:
     """A request that was acknowledged timed out instead, and is written as it was."""
-    request = rng.choice([row["request"] for row in run.ops(outcome="ok") if row["request"]])
+    request = rng.choice(
+        [row["request"] for row in run.ops(f="write", outcome="ok") if row["request"]]
+    )
     for row in run.rows("ops"):
         if row["request"] == request and row["outcome"] == "ok":
             row.update(outcome="info", error="timed-out", process=10**6 + row["op_id"])
