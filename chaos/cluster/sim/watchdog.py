@@ -57,6 +57,13 @@ class Going:
     ticks: int = 0  # of the CPU since then
     resident_bytes: int = 0
     first_number: int = 0
+    look_number: int = -1  # the step whose look was going on at the latest tick
+    look_ticks: int = 0  # of that look
+
+    @property
+    def hangs_in_a_look(self) -> bool:
+        """The harness took more of the time than the node, which may have begun many steps."""
+        return self.is_looked_at and 2 * self.look_ticks > self.ticks
 
     def __str__(self) -> str:
         shown = repr(self.event) if not isinstance(self.event, str) else self.event
@@ -92,7 +99,7 @@ class Watchdog:
         """Watch over a node's code from now on, until `end`: only of one node there is any at a
         time. StepHalted is raised in it when it is too much, and is for its process."""
         if life.moment_s != moment_s:
-            life.moment_s, life.ticks = moment_s, 0
+            life.moment_s, life.ticks, life.look_number = moment_s, 0, -1
         self._going = life
 
     def end(self) -> None:
@@ -136,8 +143,11 @@ class Watchdog:
         if going.ticks == 0:
             going.resident_bytes, going.first_number = resident, going.number
         going.ticks += 1
+        if going.is_looked_at:
+            going.look_ticks = going.look_ticks + 1 if going.look_number == going.number else 1
+            going.look_number = going.number
         cpu_s, grown = going.ticks * TICK_S, resident - going.resident_bytes
-        of_node = not going.is_looked_at
+        of_node = not going.hangs_in_a_look
         if cpu_s > self._limits.cpu_s:
             raise StepHalted(
                 f"{_what_never_ends(going)} within {cpu_s:g} s of CPU time ({going})",
@@ -166,7 +176,7 @@ def _blamed(node: NodeId, why: StepHalted | MemoryError, now_ns: int) -> StepErr
 
 
 def _what_never_ends(going: Going) -> str:
-    if going.is_looked_at:
+    if going.hangs_in_a_look:
         return "was looked at by the harness, which does not end that"
     more = going.number - going.first_number
     if more:
