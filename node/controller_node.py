@@ -166,10 +166,7 @@ class ControllerRole:
         return self.controller.applied
 
     def feature_levels(self) -> dict[str, int]:
-        levels = self.controller.image.feature_levels()
-        if version := self._raft.log.voters.kraft_version:
-            levels["kraft.version"] = version
-        return levels
+        return self.controller.image.feature_levels()
 
     def gauges(self) -> Mapping[str, Gauge]:
         return self.controller.gauges()

@@ -101,7 +101,8 @@ class ProcessRole(Protocol):
         """Is what comes there in an Envelope served as if it had come by itself?"""
 
     def feature_levels(self) -> dict[str, int]:
-        """Those that are finalized by all that is committed here."""
+        """Those that are finalized by all that is committed here; that of the quorum is not among
+        them."""
 
     @property
     def applied(self) -> Offset:
@@ -263,10 +264,13 @@ class Core(Generic[R]):
             outputs.append(Stop(code=code, reason=reason))
 
     def _api_versions(self, request: ApiVersionsRequest, listener: str) -> ApiVersionsResponse:
+        levels = self.role.feature_levels()
+        if version := self.raft.log.voters.kraft_version:
+            levels["kraft.version"] = version
         return ApiVersionsResponse(
             error=ErrorCode.NONE if request.supported else ErrorCode.UNSUPPORTED_VERSION,
             apis=self.role.apis(listener),
             supported=SUPPORTED_FEATURES,
-            finalized=tuple(sorted(self.role.feature_levels().items())),
+            finalized=tuple(sorted(levels.items())),
             features_at=self.role.applied - 1,
         )

@@ -122,7 +122,8 @@ def _add_clients(command: Parser) -> None:
         choices=LIBRARIES,
         default=RAW,
         help="which library sends to logs and polls them, in scenarios of brokers (default raw, "
-        "our own)",
+        "our own); transactions are only with --target kafka: our own brokers refuse them as a "
+        "version that they do not have (UNSUPPORTED_VERSION)",
     )
     command.add_argument(
         "--topic-client",

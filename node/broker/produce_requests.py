@@ -166,7 +166,7 @@ def _why_not_requested(request: ProduceRequest) -> ErrorCode:
     if request.acks not in (ALL, LEADER, NONE):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if request.transactional_id is not None:
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return ErrorCode.UNSUPPORTED_VERSION
     return ErrorCode.NONE
 
 

@@ -28,11 +28,10 @@ class ProducerIdSource:
     def take(
         self, connection: ConnectionId, request: InitProducerIdRequest, mono_ns: int
     ) -> InitProducerIdResponse | None:
-        """None: answered when the controller has given a block, or did not in time. Nobody may have
-        transactions, and a client that is told so does not ask again."""
+        """None: answered when the controller has given a block, or did not in time. There are no
+        transactions here, and a client that is told so does not ask again."""
         if request.transactional_id is not None:
-            forbidden = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            return InitProducerIdResponse(error=forbidden)
+            return InitProducerIdResponse(error=ErrorCode.UNSUPPORTED_VERSION)
         if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
             return InitProducerIdResponse(error=ErrorCode.INVALID_REQUEST)
         if self._next < self._end:

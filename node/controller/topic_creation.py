@@ -21,7 +21,7 @@ from node.controller.image.topics import is_legal
 from node.controller.placement import place
 from node.controller.topic_configs import TOPIC_DEFINITIONS
 from node.errors import ErrorCode
-from node.ids import METADATA_TOPIC
+from node.ids import METADATA_TOPIC, ZERO_UUID
 from node.records.metadata import (
     ConfigRecord,
     MetadataRecord,
@@ -100,6 +100,13 @@ def delete(situation: Situation, request: DeleteTopicsRequest) -> Decision:
 
 
 def _found(image: Image, requested: DeletedTopic) -> Topic:
+    by_id = requested.id != ZERO_UUID
+    if by_id and requested.name is not None:
+        why = "You may not specify both topic name and topic id."
+        raise RefusedError(ErrorCode.INVALID_REQUEST, why)
+    if requested.name is None and not by_id:
+        why = "Neither topic name nor id were specified."
+        raise RefusedError(ErrorCode.INVALID_REQUEST, why)
     if requested.name is None:
         found = image.topics.find(requested.id)
         error = ErrorCode.UNKNOWN_TOPIC_ID

@@ -15,7 +15,7 @@ _STATES = 6  # the version in which topics became structs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedTopic:
-    """The one or the other: no name, or the zero id."""
+    """To be the one or the other: no name, or the zero id."""
 
     name: str | None = None
     id: UUID = ZERO_UUID

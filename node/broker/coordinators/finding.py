@@ -28,12 +28,12 @@ def coordinators(
 
 
 def _why_not(key_type: int) -> ErrorCode:
-    """Nobody may have transactions here, and a client that is told so does not ask again."""
+    """There are no transactions here: an older broker would say the same, and a client that is told
+    so does not ask again."""
     if key_type == GROUP:
         return ErrorCode.NONE
     is_transaction = key_type == TRANSACTION
-    forbidden = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return forbidden if is_transaction else ErrorCode.INVALID_REQUEST
+    return ErrorCode.UNSUPPORTED_VERSION if is_transaction else ErrorCode.INVALID_REQUEST
 
 
 def _coordinator(

@@ -132,6 +132,24 @@ def test_a_topic_is_deleted_by_name_or_by_id() -> None:
     assert brokers.image.topics.all() == []
 
 
+def test_a_topic_that_is_named_and_numbered_at_once_stays() -> None:
+    """As in Kafka, whether or not the two agree (`ControllerApis.deleteTopics`)."""
+    brokers = three()
+    brokers.create("t", (1,))
+    brokers.create("u", (1,))
+    found = brokers.image.topics.named("u")
+    assert found is not None
+    asked = (
+        DeletedTopic(name="t", id=found.id),
+        DeletedTopic(name="u", id=found.id),
+        DeletedTopic(),
+    )
+    answer = brokers.ask(DeleteTopicsRequest(topics=asked))
+    assert isinstance(answer, DeleteTopicsResponse)
+    assert [each.error for each in answer.results] == [ErrorCode.INVALID_REQUEST] * 3
+    assert len(brokers.image.topics.all()) == 2
+
+
 def test_no_topic_takes_the_name_of_the_metadata_log() -> None:
     """Its partition's log would be that of the quorum, and go with the topic."""
     brokers = three()
