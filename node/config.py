@@ -55,6 +55,7 @@ class BrokerRole:
 
     controller_listener: str
     advertised: tuple[Endpoint, ...]
+    auto_create: bool = True  # auto.create.topics.enable
     heartbeat_ms: int = 2000  # broker.heartbeat.interval.ms
     lag_ms: int = 30_000  # replica.lag.time.max.ms
     fetch_wait_ms: int = 500  # replica.fetch.wait.max.ms

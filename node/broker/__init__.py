@@ -22,6 +22,7 @@
     retention.py               old segments, and those of logs that have grown too large
     topic_settings.py          how topics are configured, as it goes by that
     offset_requests.py         where logs and epochs end
+    topic_autocreation.py      topics that somebody asks about, made where there are none
     topic_descriptions.py      who is up, and who leads what
     partition_descriptions.py  how partitions stand, a page at a time
     forwarding.py              what only the active controller can do, handed on to it for clients

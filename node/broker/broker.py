@@ -27,6 +27,7 @@ from node.broker.producer_id_source import ProducerIdSource
 from node.broker.replica_logs import ReplicaLogs
 from node.broker.retention import Retention
 from node.broker.shutdown import Shutdown
+from node.broker.topic_autocreation import TopicAutocreation
 from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
@@ -108,6 +109,12 @@ class Broker:
             self._link,
             parking,
         )
+        self._autocreation = TopicAutocreation(
+            config.brokers,
+            self._link,
+            self.groups.make_offsets_topic,
+            is_allowed=role.auto_create,
+        )
         self._producer_ids = ProducerIdSource(me, self.lifecycle, self._link, parking)
         self._forwarding = Forwarding(
             config.limits.request_max_bytes, role.controller_socket_ms, parking, outbox
@@ -145,7 +152,9 @@ class Broker:
                 return ends_of_epochs(self.replicas, request)
             case MetadataRequest():
                 image = self.follower.image
-                return describe(image, request, self._cluster_id, self._me, listener)
+                told = describe(image, request, self._cluster_id, self._me, listener)
+                self._autocreation.make_missing(request, told)
+                return told
             case DescribeClusterRequest():
                 image = self.follower.image
                 return describe_cluster(image, request, self._cluster_id, self._me, listener)

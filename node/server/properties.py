@@ -54,6 +54,7 @@ from node.server.property_values import (
     text_at,
 )
 
+AUTO_CREATE = "auto.create.topics.enable"
 METADATA_LOG_DIR = "metadata.log.dir"
 KNOWN_KEYS = {
     *TIMEOUT_KEYS,
@@ -63,6 +64,7 @@ KNOWN_KEYS = {
     *ROLE_KEYS,
     *GROUP_KEYS,
     UNCLEAN_ELECTION,
+    AUTO_CREATE,
     INTER_BROKER_LISTENER,
     BOOTSTRAP_SERVERS,
     QUORUM_VOTERS,
@@ -161,6 +163,7 @@ def _broker_role(
     """By what brokers listen to are all listeners but the controllers'."""
     own = [endpoint for endpoint in whole if endpoint.name not in of_controllers]
     return BrokerRole(
+        auto_create=flag_at(values, AUTO_CREATE, default=True),
         controller_listener=of_controllers[0],
         advertised=first_named(inter_broker_listener(values, own), own),
         **numbers_at(values, ROLE_KEYS),

@@ -46,9 +46,9 @@ def integer_at(
     return value
 
 
-def flag_at(values: Mapping[str, str], key: str) -> bool:
-    """False if it is missing. Raises ConfigError."""
-    text = values.get(key, "false").lower()
+def flag_at(values: Mapping[str, str], key: str, *, default: bool = False) -> bool:
+    """Raises ConfigError."""
+    text = values.get(key, str(default)).lower()
     if text not in ("true", "false"):
         raise ConfigError(f"{key}={text}: it is true or false")
     return text == "true"

@@ -26,9 +26,11 @@ class SoughtTopic:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequest:
     """`topics`: None for all. `is_too_early`: for what is sought by id; versions 10 and 11 have a
-    field for it, and refuse it (KIP-516)."""
+    field for it, and refuse it (KIP-516). `may_create`: those that there are not; before version 4
+    nobody could say no (KIP-361)."""
 
     topics: tuple[SoughtTopic, ...] | None = None
+    may_create: bool = False
     is_too_early: bool = False
 
 
@@ -63,15 +65,18 @@ class MetadataResponse:
 
 
 def _read_request(entity: Any) -> MetadataRequest:
+    may_create = getattr(entity, "allow_auto_topic_creation", True)
     if entity.topics is None or (not entity.topics and entity.__version__ < _FIRST_WITH_NULL):
-        return MetadataRequest()
+        return MetadataRequest(may_create=may_create)
     topics = tuple(
         SoughtTopic(name=each.name, id=some_uuid(getattr(each, "topic_id", None)))
         for each in entity.topics
     )
     by_id = any(each.name is None or each.id != ZERO_UUID for each in topics)
     return MetadataRequest(
-        topics=topics, is_too_early=by_id and entity.__version__ < _FIRST_WITH_IDS
+        topics=topics,
+        may_create=may_create,
+        is_too_early=by_id and entity.__version__ < _FIRST_WITH_IDS,
     )
 
 
@@ -85,7 +90,7 @@ def _write_request(message: MetadataRequest, kio: SimpleNamespace) -> Any:
         topics = ()
     return kio.MetadataRequest(
         topics=topics,
-        allow_auto_topic_creation=False,
+        allow_auto_topic_creation=message.may_create,
         include_cluster_authorized_operations=False,
         include_topic_authorized_operations=False,
     )

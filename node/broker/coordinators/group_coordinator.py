@@ -212,6 +212,10 @@ class GroupCoordinator:
                 described.append(group.described())
         return DescribeGroupsResponse(groups=tuple(described))
 
+    def make_offsets_topic(self) -> None:
+        """Somebody asks about it, and there is none."""
+        self._topic.make()
+
     # --- what is due ---
 
     def follow(self, image: Image, now: Now) -> None:

@@ -24,6 +24,7 @@ BROKER, CONTROLLER = (
 # What the harness says itself, has a word for, or never asks of a node.
 NOT_CHOSEN = {
     "advertised.listeners",
+    "auto.create.topics.enable",
     "controller.listener.names",
     "controller.quorum.bootstrap.servers",
     "controller.quorum.voters",

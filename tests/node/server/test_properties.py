@@ -38,6 +38,25 @@ queued.max.request.bytes=131072
 """
 
 
+def test_topics_are_made_for_who_asks_unless_the_file_says_no() -> None:
+    broker = """\
+process.roles=broker
+node.id=2
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://:9092
+controller.quorum.bootstrap.servers=localhost:9093
+log.dirs=/data
+"""
+    for text, is_allowed in (("", True), ("true", True), ("False", False)):
+        line = f"auto.create.topics.enable={text}\n" if text else ""
+        settings = parse_settings(broker + line)
+        assert settings.unknown == ()
+        assert settings.config.role is not None
+        assert settings.config.role.auto_create is is_allowed
+    with pytest.raises(ConfigError, match="auto.create.topics.enable=maybe"):
+        parse_settings(broker + "auto.create.topics.enable=maybe\n")
+
+
 def test_everything_that_is_known() -> None:
     settings = parse_settings(FULL)
     config = settings.config

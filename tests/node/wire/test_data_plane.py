@@ -116,6 +116,7 @@ REQUESTS: tuple[DataRequest, ...] = (
     ),
     MetadataRequest(topics=(SoughtTopic(name="orders"), SoughtTopic(name="bills"))),
     MetadataRequest(),
+    MetadataRequest(topics=(SoughtTopic(name="orders"),), may_create=True),
     InitProducerIdRequest(transactional_id="t"),
     InitProducerIdRequest(producer_id=7, producer_epoch=3),
     OffsetForLeaderEpochRequest(
@@ -337,8 +338,8 @@ def test_what_two_topics_of_a_request_name_is_told_apart() -> None:
 
 def test_no_topics_are_all_of_them_before_version_1() -> None:
     _, frame = encode_request(MetadataRequest(), correlation_id=5, client_id="c", version=0)
-    assert broker_frames.decode_request(frame)[1] == MetadataRequest()
-    nothing = MetadataRequest(topics=())
+    assert broker_frames.decode_request(frame)[1] == MetadataRequest(may_create=True)
+    nothing = MetadataRequest(topics=(), may_create=True)
     _, frame = encode_request(nothing, correlation_id=5, client_id="c", version=1)
     assert broker_frames.decode_request(frame)[1] == nothing
 
