@@ -53,7 +53,7 @@ log.dirs=/data
         assert settings.unknown == ()
         assert settings.config.role is not None
         assert settings.config.role.auto_create is is_allowed
-    with pytest.raises(ConfigError, match="auto.create.topics.enable=maybe"):
+    with pytest.raises(ConfigError, match=r"auto\.create\.topics\.enable=maybe"):
         parse_settings(broker + "auto.create.topics.enable=maybe\n")
 
 
