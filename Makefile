@@ -79,7 +79,7 @@ night: .venv/warm.stamp
 test: .venv/test.stamp
 	@.ci/timed-test
 
-# Short ones: 2,000 of a minute each take hours (docs/planted-bugs.md, "The correct node").
+# Short ones: 2,000 of a minute each take hours (docs/results/planted-bugs.md, "The correct node").
 swarm: .venv/run.stamp
 	@$(BIN)/kraft-chaos campaign --seeds 0..149 --duration 4 --out runs/swarm
 	@$(BIN)/kraft-chaos campaign --scenario swarm-brokers --seeds 0..14 --duration 12 --out runs/swarm-brokers
@@ -91,7 +91,7 @@ bench: .venv/test.stamp
 	@$(BIN)/kraft-chaos setup
 	@$(BIN)/python -m tests.bench
 
-# What docs/findings.md says of Apache Kafka, as scenarios with two sides: what is to be seen in 19
+# What docs/results/findings.md says of Apache Kafka, as scenarios with two sides: what is to be seen in 19
 # of 20 runs, and what is chance as well, of which the other side alone has a bar.
 BARRED = last-replica-standing clean-stop-power-off clean-stop-then-lead moved-replica moved-replicas \
 	elr-wiped lone-controller fenced-last-leader lost-observer hanging-transaction remembered-commit \

@@ -6,7 +6,7 @@ What is judged:
     disk/               reads segments, checkpoints and metadata records of any target
     evidence/           what a run left, as one object, and what of it is missing
 
-Checks, by what they judge; `docs/invariants.md` has them all:
+Checks, by what they judge; `docs/reference/invariants.md` has them all:
 
     registers/          what clients wrote and read
     log/                what clients sent and polled

@@ -1,4 +1,4 @@
-"""What the checks promise, for people: `kraft-chaos check --list` and `docs/invariants.md`."""
+"""What the checks promise: `kraft-chaos check --list` and `docs/reference/invariants.md`."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby

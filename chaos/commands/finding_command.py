@@ -9,9 +9,9 @@ from chaos.operator_errors import UsageError
 
 _ABOUT = (
     "Without a name: what was found. With one: the mechanism, the control and what is promised "
-    "(docs/findings.md), a shell script that shows it with Apache Kafka's own tools and nothing "
-    "of ours, and what that script printed, bytes before and after included. With a run of the "
-    "scenario also what that run shows: lines of the nodes' logs, records of the metadata log, "
+    "(docs/results/findings.md), a shell script that shows it with Apache Kafka's own tools and "
+    "nothing of ours, and what that script printed, bytes before and after included. With a run of "
+    "the scenario also what that run shows: lines of the nodes' logs, records of the metadata log, "
     "files on the disks at its end; with a cut of the audit the bytes of the files before it, on "
     "the disk, and after the start."
 )

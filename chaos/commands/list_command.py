@@ -59,6 +59,28 @@ def in_full(scenario: Scenario) -> str:
     return "\n".join(lines)
 
 
+def as_markdown() -> str:
+    """A section for each scenario, for `docs/reference/scenarios.md`."""
+    from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, MIXED_SCENARIOS
+
+    families = (
+        ("Quorums", CONTROLLER_SCENARIOS),
+        ("One quorum of both programs", MIXED_SCENARIOS),
+        ("Brokers", BROKER_SCENARIOS),
+    )
+    lines: list[str] = []
+    for title, scenarios in families:
+        lines += [f"## {title}", ""]
+        for each in scenarios.values():
+            lines += [f"### {each.name}", "", f"{_sentence(each.summary)}", ""]
+            lines += [each.description, "", f"*{_sentence(_takes(each))}*", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _row(scenario: Scenario) -> dict[str, object]:
     return {
         "name": scenario.name,

@@ -20,8 +20,8 @@ _ABOUT = (
     "are lost), voters added and removed, power cuts and replaced disks, within the bounds. Each "
     "state is explored once, breadth first, and after every move the promises are judged: "
     "Q2 (one leader an epoch), Q11 and Q12 (nothing committed is lost or differs), V1 to V6 "
-    "(docs/invariants.md). The first one that is broken is told with the shortest way there. "
-    "Bounds multiply: one more of anything is some ten times as many states. "
+    "(docs/reference/invariants.md). The first one that is broken is told with the shortest way "
+    "there. Bounds multiply: one more of anything is some ten times as many states. "
     "Exits 1 if a promise is broken."
 )
 

@@ -1,4 +1,4 @@
-"""What was seen in Apache Kafka, as its maintainers need it; `docs/findings.md` tells of each.
+"""What was seen in Apache Kafka, as its maintainers need it (`docs/results/findings.md`).
 
 finding.py       one finding: its section of the page, its script, what shows it in a run
 all_findings.py  all of them, a value each

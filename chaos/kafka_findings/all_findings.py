@@ -1,4 +1,4 @@
-"""Every finding, in the order of `docs/findings.md`."""
+"""Every finding, in the order of `docs/results/findings.md`."""
 
 from collections.abc import Mapping
 

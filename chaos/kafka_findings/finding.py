@@ -1,4 +1,4 @@
-"""A finding: its section of `docs/findings.md`, its script, and what shows it in a run."""
+"""A finding: its section of `docs/results/findings.md`, its script, and what shows it in a run."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Finding:
     node's data directory whose bytes show it; `moments` those of the audit at which it is seen.
     """
 
-    section: int  # of docs/findings.md
+    section: int  # of docs/results/findings.md
     scenarios: Sequence[str]
     says: Sequence[str] = ()
     files: Sequence[str] = ()
@@ -36,7 +36,7 @@ class Finding:
 
     def prose(self) -> str:
         """Title and text of its section, as the page has them. Raises OperatorError."""
-        page = repository() / "docs" / "findings.md"
+        page = repository() / "docs" / "results" / "findings.md"
         try:
             parts = _SECTION.split(page.read_text(encoding="utf-8"))
         except OSError as error:

@@ -1,8 +1,8 @@
 """What must hold of every step of a quorum, judged by logs, and by nothing that the node decides.
 
-Q2, Q11 and V1 to V6 are those of `docs/invariants.md`; Q12 stands beside Q11, for two leaders that
-call different entries committed at one offset. What was committed, and who led, is remembered
-(`Past`): no replica needs to.
+Q2, Q11 and V1 to V6 are those of `docs/reference/invariants.md`; Q12 stands beside Q11, for two
+leaders that call different entries committed at one offset. What was committed, and who led, is
+remembered (`Past`): no replica needs to.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

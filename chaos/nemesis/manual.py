@@ -1,4 +1,4 @@
-"""What `docs/faults.md` says of every kind of fault: drawn from the kinds themselves. Pure.
+"""What `docs/reference/faults.md` says of every kind of fault, from the kinds themselves. Pure.
 
 A kind's docstring is its text: what it does, then a paragraph each that begins with `Steps:`,
 `Evidence:` and `Limits:`. Everything else follows from its parameters, needs and harm.

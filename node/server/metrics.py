@@ -128,7 +128,7 @@ def metric_name(metric: Metric) -> str:
 
 
 def as_markdown() -> str:
-    """A row for each metric, for `docs/metrics.md`."""
+    """A row for each metric, for `docs/reference/metrics.md`."""
     rows = [
         f"| `{metric.name}` | {metric.source} | {'yes' if metric.is_shipped else 'no'} |"
         f" {metric.about} |"

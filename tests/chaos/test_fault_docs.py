@@ -1,4 +1,4 @@
-"""`docs/faults.md` says what the kinds say of themselves; `pytest --rewrite` writes it anew."""
+"""`docs/reference/faults.md` is generated; `pytest --rewrite` writes it anew."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`docs/invariants.md` says what checks say of themselves; `pytest --rewrite` writes it anew."""
+"""`docs/reference/invariants.md` is generated; `pytest --rewrite` writes it anew."""
 
 import re
 

@@ -56,7 +56,8 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[WipeableDockerCluster]:
     prepare(print, NEWEST)
-    # A broker of a dynamic quorum may end by itself after an early power cut: docs/findings.md, 1.
+    # A broker of a dynamic quorum may end by itself after an early power cut:
+    # docs/results/findings.md, 1.
     target, nodes = layout("kafka", 3, {"quorum": "static", "log_dirs": "2"})
     made = new_cluster(run_id=run_id(NAME), nodes=nodes, target=target)
     assert isinstance(made, WipeableDockerCluster), made.no_power

@@ -1,4 +1,4 @@
-"""The commands of README.md, typed one after another, do and print what it says they do."""
+"""The commands of README.md and docs/, typed one after another, do and print what they say."""
 
 import os
 import re

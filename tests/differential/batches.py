@@ -21,7 +21,7 @@ _MOST_INT32 = 2**31 - 1
 
 def sent(rng: Random) -> bytes:
     """The records of one partition, as Produce takes them. Never null: Apache Kafka does not answer
-    that at all (docs/findings.md)."""
+    that at all (docs/results/findings.md)."""
     count = rng.choice((1, 1, 2, 5))
     times = [_TIME_MS + rng.randrange(5) * 1000] * count
     batch = timed_batch(*times)

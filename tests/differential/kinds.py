@@ -58,7 +58,7 @@ class Kind:
     @property
     def clients(self) -> Sequence[str | None]:
         """Who asks. Where a name leaves no room for a member's, Apache Kafka has an exception, and
-        a member that its group then waits for (docs/findings.md)."""
+        a member that its group then waits for (docs/results/findings.md)."""
         return CLIENTS[:-1] if self.api == "JoinGroup" else CLIENTS
 
     @property
@@ -167,7 +167,7 @@ KINDS: tuple[Kind, ...] = (
     _kind("DescribeGroups", 1, OF_GROUPS),
     _kind("ListGroups", 1, OF_GROUPS),
     _kind("DescribeConfigs", 5, OF_CONFIGS),
-    # Not of a broker that there is: ours takes that at any broker (docs/findings.md).
+    # Not of a broker that there is: ours takes that at any broker (docs/results/findings.md).
     _kind("IncrementalAlterConfigs", 8, OF_CONFIGS, {"resource_name": ALTERED}),
     _kind("CreateTopics", 9, ADMIN),
     _kind("CreateTopics with assignments", 4, ADMIN, ASSIGNED),

@@ -1,6 +1,6 @@
 """Differences that are known, and by which words one of the two is right.
 
-`docs/findings.md` has them as a table for readers.
+`docs/results/findings.md` has them as a table for readers.
 """
 
 from collections.abc import Callable, Iterator

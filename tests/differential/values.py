@@ -19,7 +19,8 @@ _BAD_NAMES = ("", ".", "..", "bad name", "grün", "x" * 250, "__cluster_metadata
 KEPT_NAMES = one_of(*[*KEPT] * 5, "one", "one", "none", "", "bad name")
 CHURNED_NAMES = one_of(*CHURNED, *CHURNED, "none", *_BAD_NAMES)
 ANY_NAMES = one_of(*KEPT, *CHURNED, "moved", OFFSETS, "none", *_BAD_NAMES)
-# Without a cursor Apache Kafka has an exception where a topic's name is empty (docs/findings.md).
+# Without a cursor Apache Kafka has an exception where a topic's name is empty
+# (docs/results/findings.md).
 NAMES_OF_SOMETHING = one_of(*KEPT, *CHURNED, "moved", OFFSETS, "none", *filter(None, _BAD_NAMES))
 INDEXES = one_of(0, 0, 0, 0, 0, 1, 1, 2, 3, -1)
 SOUGHT_OFFSETS = one_of(0, 0, 1, 2, 5, 10, 1000, -1, -2, MOST_INT64)
@@ -116,8 +117,8 @@ CONFIGS = (
     ("unclean.leader.election.enable", "true"),
 )
 ALTERED = one_of(*CHURNED, "none", "", "bad name", "7")
-# No operation that Kafka does not know: one such request unseats its controller (docs/findings.md,
-# 17).
+# No operation that Kafka does not know: one such request unseats its controller
+# (docs/results/findings.md, 17).
 OF_CONFIGS: Mapping[str, Draw] = {
     "resources": one_of(1, 1, 1, 2),
     "resource_type": one_of(*[2] * 8, 4, 3, 0),
@@ -132,7 +133,7 @@ OF_CONFIGS: Mapping[str, Draw] = {
 }
 
 ADMIN: Mapping[str, Draw] = {
-    # Never `a_b` and `a.b` in one request: Apache Kafka creates both (docs/findings.md).
+    # Never `a_b` and `a.b` in one request: Apache Kafka creates both (docs/results/findings.md).
     "CreatableTopic.name": one_of(*CHURNED[:-1] * 2, *KEPT, *_BAD_NAMES, "x" * 249),
     "num_partitions": one_of(1, 1, 2, 3, 3, -1, 0, -2),
     "replication_factor": one_of(1, 1, 2, 3, 3, -1, 0, -2, 4),

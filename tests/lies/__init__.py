@@ -6,9 +6,9 @@ Each alteration takes a recorded run that is judged as it should be (`bases`), c
 consistently (rows of its tables, traces, bytes on its disks), brings every count that the harness
 keeps into line, seals it by our own tools and has it judged. A *lie* breaks the promise of the
 checks that it names: each of them has to say so. A *legal* neighbour is as near to it as can be and
-breaks nothing: the run is valid as it was. Every check of `docs/invariants.md` has two of either at
-least, and one lie of a target that traces and one of a target that does not where it judges both
-(`coverage`).
+breaks nothing: the run is valid as it was. Every check of `docs/reference/invariants.md` has two of
+either at least, and one lie of a target that traces and one of a target that does not where it
+judges both (`coverage`).
 
 How to write one, in a module of `themes`:
 

@@ -125,7 +125,8 @@ def test_the_correct_node_is_not_accused_where_bugs_of_brokers_are_found(
     assert shown.holds, shown.last.sentence
 
 
-@pytest.mark.night  # the whole table, by the seeds and at the lengths of docs/planted-bugs.md
+# The whole table, by the seeds and at the lengths of docs/results/planted-bugs.md.
+@pytest.mark.night
 @pytest.mark.longest
 @pytest.mark.timeout(3600)  # some ten minutes of one core, and some are slower
 def test_every_bug_is_found_and_the_correct_node_is_not(
@@ -162,8 +163,8 @@ def test_every_bug_is_found_and_the_correct_node_is_not(
 def test_the_swarm_finds_bugs_of_voters_within_some_hundred_seeds(
     mutation: str, seed: int, check: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the seeds of `docs/planted-bugs.md`. Where a change of the swarm moves them, they are to
-    be looked for again, by `--seed 0 --tries 200`."""
+    """By the seeds of `docs/results/planted-bugs.md`. Where a change of the swarm moves them, they
+    are to be looked for again, by `--seed 0 --tries 200`."""
     options = ["--runtime", "sim", "--scenario", "swarm", "--duration", "8", "--tries", "1"]
     wanted = [*options, "--seed", str(seed), "--mutation", mutation, "--out", str(tmp_path)]
     assert main(["selftest", *wanted, "--json"]) == 0

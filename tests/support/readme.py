@@ -1,4 +1,4 @@
-"""The commands of README.md."""
+"""The commands that readers are told to type, in README.md and in docs/."""
 
 import re
 import shlex
@@ -10,9 +10,13 @@ ROOT = Path(__file__).resolve().parents[2]
 MIXED = "kraft-chaos run mixed-quorum"
 
 
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+
+
 def readme_blocks() -> list[list[str]]:
     """Of each console block, every line after a `$`, its comment taken off."""
-    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    pages = "\n".join(page.read_text() for page in PAGES)
+    blocks = re.findall(r"```console\n(.*?)```", pages, re.DOTALL)
     typed = [re.findall(r"^\$ (.*)$", block, re.MULTILINE) for block in blocks]
     return [[shlex.join(shlex.split(line, comments=True)) for line in lines] for lines in typed]
 

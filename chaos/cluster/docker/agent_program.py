@@ -3,7 +3,7 @@
 Its modules (`agent_*.py` without `agent.py`) are all of the harness in its image, so they import
 each other and the standard library only. It reads one JSON request a line from stdin and answers
 one JSON line each on stdout: `{"id", "op", ...}` gives `{"id", "result"}` or `{"id", "error"}`.
-What is done in which order, and why: `docs/faults.md`, and `power_cuts.py` beside this.
+What is done in which order, and why: `docs/reference/faults.md`, and `power_cuts.py` beside this.
 
 It reaches a node's file system through /proc/PID/root, so it holds no mount of its own: a second
 live mount of the same device would hand a restarted node the dead super block. Where the power is

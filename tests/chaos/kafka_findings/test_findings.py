@@ -21,7 +21,7 @@ from tests.support.kafka_runs import ALL, change, partition, started, topic
 from tests.support.sealed_runs import seal_run
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "findings.md").read_text()
+PAGE = (ROOT / "docs" / "results" / "findings.md").read_text()
 
 
 def test_every_numbered_section_of_the_page_is_a_finding() -> None:

@@ -33,8 +33,8 @@ def accusers(mutation: BrokerMutation, seed: int) -> list[str]:
 
 @pytest.mark.parametrize("mutation", BROKER_MUTATIONS.values(), ids=BROKER_MUTATIONS)
 def test_each_is_found_by_a_check_that_is_named_for_it(mutation: BrokerMutation) -> None:
-    """As soon as `docs/planted-bugs.md` says."""
+    """As soon as `docs/results/planted-bugs.md` says."""
     found = ((seed + 1, accusers(mutation, seed)) for seed in range(TRIES))
     tries, named = next((tries, named) for tries, named in found if named)
     row = f"| {mutation.id} | {', '.join(named)} | {tries} |"
-    assert row in (ROOT / "docs" / "planted-bugs.md").read_text().splitlines(), row
+    assert row in (ROOT / "docs" / "results" / "planted-bugs.md").read_text().splitlines(), row

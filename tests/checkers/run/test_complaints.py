@@ -21,7 +21,7 @@ BEGAN = (
     "[1970-01-01 00:00:01,000] INFO [RaftManager id=3] Reading KRaft snapshot and log as part of "
     "the initialization (org.apache.kafka.raft.KafkaRaftClient)\n"
 )
-# As 4.0.2 wrote it, of a log without metadata.version (docs/findings.md, 18).
+# As 4.0.2 wrote it, of a log without metadata.version (docs/results/findings.md, 18).
 CANNOT_REPLAY = """\
 [1970-01-01 00:00:04,500] ERROR Encountered fatal fault: Unhandled fault in \
 MetadataLoader#handleCommit. Last image offset was 26 (ProcessTerminatingFaultHandler)

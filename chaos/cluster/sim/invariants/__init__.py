@@ -2,7 +2,8 @@
 
 Black-box checks see a bug once it has hurt somebody who was looking. These see it in the step that
 commits it, in whatever run it happens, and name that step. Numbers are those of
-`docs/invariants.md`, where there is such a check; what has none is called by what it says.
+`docs/reference/invariants.md`, where there is such a check; what has none is called by what it
+says.
 
     Q1    a replica's epoch never goes down, over all its lives        watched_role.py
     Q2    one leader is known for an epoch, by anybody, ever           elections.py
