@@ -11,6 +11,7 @@ from node.wire.entities import NO_THROTTLE, milliseconds, our_error
 
 _FIRST_WITH_KNOWN_MEMBERS = 4  # KIP-394
 _FIRST_WITHOUT_PROTOCOL = 7
+_FIRST_WITHOUT_SHARING = 9  # KIP-814
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,9 @@ class JoinProtocol:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupRequest:
     """`member` is empty for one that has no id yet; `needs_known_id` says that it then is to be
-    given one and to come again. `client_id` stands in the header."""
+    given one and to come again. `instance` is that of a static member (KIP-345), and `may_lead`
+    that it may be told that it leads what is shared out already. `client_id` stands in the
+    header."""
 
     group: str
     session_timeout_ms: int
@@ -34,6 +37,7 @@ class JoinGroupRequest:
     protocol_type: str
     protocols: tuple[JoinProtocol, ...]
     needs_known_id: bool = True
+    may_lead: bool = True
     client_id: str = ""
 
 
@@ -46,7 +50,7 @@ class JoinedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupResponse:
-    """`members`: to the leader alone, which shares the partitions out."""
+    """`members`: to the leader alone, which shares the partitions out; unless `is_shared_out`."""
 
     error: ErrorCode = ErrorCode.NONE
     generation: int = -1
@@ -55,6 +59,7 @@ class JoinGroupResponse:
     leader: str = ""
     member: str = ""
     members: tuple[JoinedMember, ...] = ()
+    is_shared_out: bool = False
 
 
 def _read_request(entity: Any) -> JoinGroupRequest:
@@ -72,6 +77,7 @@ def _read_request(entity: Any) -> JoinGroupRequest:
             JoinProtocol(name=each.name, metadata=each.metadata) for each in entity.protocols
         ),
         needs_known_id=entity.__version__ >= _FIRST_WITH_KNOWN_MEMBERS,
+        may_lead=entity.__version__ >= _FIRST_WITHOUT_SHARING,
     )
 
 
@@ -107,6 +113,7 @@ def _read_response(entity: Any) -> JoinGroupResponse:
             )
             for each in entity.members
         ),
+        is_shared_out=getattr(entity, "skip_assignment", False),
     )
 
 
@@ -119,7 +126,7 @@ def _write_response(message: JoinGroupResponse, kio: SimpleNamespace) -> Any:
         protocol_type=message.protocol_type,
         protocol_name=message.protocol if may_lack else message.protocol or "",
         leader=message.leader,
-        skip_assignment=False,
+        skip_assignment=message.is_shared_out,
         member_id=message.member,
         members=tuple(
             kio.JoinGroupResponseMember(

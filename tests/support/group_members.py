@@ -5,12 +5,12 @@ from dataclasses import replace
 from random import Random
 
 from node.broker.coordinators.group import Group
-from node.broker.coordinators.rebalancing import Rebalancing
+from node.broker.coordinators.rebalancing import Rebalancing, Stored
 from node.config import GroupSettings
 from node.errors import ErrorCode
 from node.ids import MS, ConnectionId, Now
 from node.wire.apis import Response
-from node.wire.group_members import HeartbeatRequest
+from node.wire.group_members import HeartbeatRequest, LeavingMember
 from node.wire.join_group import JoinGroupRequest, JoinGroupResponse, JoinProtocol
 from node.wire.sync_group import Share, SyncGroupRequest, SyncGroupResponse
 
@@ -27,7 +27,7 @@ class GroupMembers:
         self.rebalancing = Rebalancing(settings, GROUP_BYTES, Random(1), self)
         self.now_ms = 0
         self.responses: dict[ConnectionId, Response] = {}
-        self._to_write: list[tuple[Group, int]] = []
+        self._to_write: list[Stored] = []
         self._next_connection = 1
 
     # --- Host ---
@@ -36,9 +36,10 @@ class GroupMembers:
         assert connection not in self.responses, f"{connection} was answered already"
         self.responses[connection] = response
 
-    def store(self, group: Group, now: Now) -> None:
+    def store(self, group: Group, now: Now, stored: Stored) -> None:
         assert now == self._now
-        self._to_write.append((group, group.generation))
+        assert group is self.group
+        self._to_write.append(stored)
 
     # --- what members do: the connection on which they wait ---
 
@@ -61,20 +62,23 @@ class GroupMembers:
             lambda connection: self.rebalancing.sync(self.group, connection, request, self._now)
         )
 
-    def heartbeat(self, member: str, generation: int | None = None) -> ErrorCode:
+    def heartbeat(
+        self, member: str, generation: int | None = None, instance: str | None = None
+    ) -> ErrorCode:
         number = self.group.generation if generation is None else generation
-        request = HeartbeatRequest(group="g", generation=number, member=member)
+        request = HeartbeatRequest(group="g", generation=number, member=member, instance=instance)
         return self.rebalancing.heartbeat(self.group, request, self._now)
 
-    def leave(self, member: str) -> ErrorCode:
-        return self.rebalancing.leave(self.group, member, self._now)
+    def leave(self, member: str = "", instance: str | None = None) -> ErrorCode:
+        leaving = LeavingMember(id=member, instance=instance)
+        return self.rebalancing.leave(self.group, leaving, self._now)
 
     # --- what else happens ---
 
     def write_down(self, error: ErrorCode = ErrorCode.NONE) -> None:
         writes, self._to_write = self._to_write, []
-        for group, generation in writes:
-            self.rebalancing.stored(group, generation, error, self._now)
+        for stored in writes:
+            stored(error, self._now)
 
     def run_ms(self, milliseconds: int) -> None:
         end_ms = self.now_ms + milliseconds
@@ -87,6 +91,12 @@ class GroupMembers:
         told = self.joined(self.join(**changes))  # type: ignore[arg-type]
         assert told.error is ErrorCode.MEMBER_ID_REQUIRED
         return told.member
+
+    def static(self, instance: str) -> str:
+        """Its member, in a group that has no other."""
+        joining = self.join(instance=instance)
+        self.run_ms(DELAY_MS)
+        return self.joined(joining).member
 
     def stable(self, count: int) -> list[str]:
         """So many members, each with a share; the first one leads."""

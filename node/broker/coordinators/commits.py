@@ -26,14 +26,14 @@ def why_not_commit(group: Group | None, request: OffsetCommitRequest, now: Now) 
     tells that a member lives."""
     if group is None or group.state is GroupState.EMPTY:
         return ErrorCode.NONE if request.generation < 0 else ErrorCode.ILLEGAL_GENERATION
-    member = group.members.get(request.member)
-    if member is None:
-        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = group.why_not(request.member, request.instance)
+    if error is not ErrorCode.NONE:
+        return error
     if request.generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
     if group.state is GroupState.COMPLETING:
         return ErrorCode.REBALANCE_IN_PROGRESS
-    member.is_heard_of(now.mono_ns)
+    group.members[request.member].is_heard_of(now.mono_ns)
     return ErrorCode.NONE
 
 

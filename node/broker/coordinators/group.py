@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import field
 from enum import StrEnum
 
+from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId
 from node.lazy_dataclass import dataclass
 from node.records.group_records import GroupMetadataValue, MemberMetadata
@@ -79,6 +80,26 @@ class Group:
 
     # --- what is asked ---
 
+    def static_member(self, instance: str | None) -> GroupMember | None:
+        """KIP-345."""
+        if instance is None:
+            return None
+        return next((each for each in self.members.values() if each.instance == instance), None)
+
+    def known(self, request: JoinGroupRequest) -> GroupMember | None:
+        """Who asks, or whose place it takes."""
+        if request.member:
+            return self.members.get(request.member)
+        return self.static_member(request.instance)
+
+    def why_not(self, member: str, instance: str | None) -> ErrorCode:
+        """Whoever says that it is this member, and this instance where it says that, is not."""
+        found = self.members.get(member)
+        if instance is not None and (found is None or found.instance != instance):
+            known = self.static_member(instance)
+            return ErrorCode.UNKNOWN_MEMBER_ID if known is None else ErrorCode.FENCED_INSTANCE_ID
+        return ErrorCode.UNKNOWN_MEMBER_ID if found is None else ErrorCode.NONE
+
     def rebalance_ms(self) -> int:
         """Of the member that takes longest."""
         return max((each.rebalance_ms for each in self.members.values()), default=0)
@@ -97,7 +118,8 @@ class Group:
     def supports(self, request: JoinGroupRequest) -> bool:
         """Is there a protocol that all know, with whoever asks?"""
         names = {each.name for each in request.protocols}
-        others = [each for each in self.members.values() if each.id != request.member]
+        known = self.known(request)
+        others = [each for each in self.members.values() if each is not known]
         if not others:
             return bool(names) and request.protocol_type != ""
         is_same_type = request.protocol_type == self.protocol_type
@@ -159,16 +181,28 @@ class Group:
 
     # --- changes ---
 
+    def replace(self, old: GroupMember, new: GroupMember) -> None:
+        """It takes its place, also as the leader."""
+        del self.members[old.id]
+        self.members[new.id] = new
+        if self.leader == old.id:
+            self.leader = new.id
+
+    def would_speak(self) -> str:
+        """The protocol of the next generation, if it began now."""
+        return self._elected_protocol()
+
     def begin_generation(self) -> None:
-        """Of the members that there are."""
+        """Of the members that there are: static ones belong to it that have not joined."""
         self.generation += 1
         self.is_shared_out = False
         if not self.members:
             self.state, self.protocol, self.leader = GroupState.EMPTY, None, None
             return
         self.state, self.protocol = GroupState.COMPLETING, self._elected_protocol()
-        if self.leader not in self.members:
-            self.leader = next(iter(self.members))
+        joined = [each.id for each in self.members.values() if each.joining is not None]
+        if self.leader not in joined:
+            self.leader = joined[0]
 
     def _elected_protocol(self) -> str:
         """Each votes for the first in its list that all know; the earlier one of equals."""

@@ -143,7 +143,7 @@ class GroupCoordinator:
             group = led.find(request.group)
             error = ErrorCode.UNKNOWN_MEMBER_ID
             if group is not None:
-                error = led.rebalancing.leave(group, each.id, now)
+                error = led.rebalancing.leave(group, each, now)
             left.append(LeftMember(id=each.id, instance=each.instance, error=error))
         led.touched(request.group)
         return LeaveGroupResponse(members=tuple(left))
@@ -252,7 +252,7 @@ class GroupCoordinator:
     def _has_room(self, led: LedGroups, request: JoinGroupRequest) -> bool:
         """For a member, or for more of what one says."""
         group = led.find(request.group)
-        known = None if group is None else group.members.get(request.member)
+        known = None if group is None else group.known(request)
         more = protocols_bytes(request.protocols)
         if known is not None:
             more -= protocols_bytes(known.protocols)

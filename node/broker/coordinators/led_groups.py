@@ -11,7 +11,7 @@ from node.broker.coordinators.gone_offsets import GoneOffsets
 from node.broker.coordinators.group import Group, GroupState, recorded_group
 from node.broker.coordinators.group_log import GroupLog, GroupRecord
 from node.broker.coordinators.group_room import GroupRoom
-from node.broker.coordinators.rebalancing import Rebalancing
+from node.broker.coordinators.rebalancing import Rebalancing, Stored
 from node.config import GroupSettings
 from node.controller.image import Image
 from node.errors import ErrorCode
@@ -191,12 +191,11 @@ class LedGroups:
         if self._waiting.find(connection) is not None:
             self._waiting.respond(connection, response)
 
-    def store(self, group: Group, now: Now) -> None:
-        generation = group.generation
+    def store(self, group: Group, now: Now, stored: Stored) -> None:
         record = (GroupMetadataKey(group=group.id), group.record(now.wall_ns // MS))
 
         def written(error: ErrorCode, now: Now) -> None:
-            self.rebalancing.stored(group, generation, error, now)
+            stored(error, now)
             self.touched(group.id)
 
         self.write([record], now, written)

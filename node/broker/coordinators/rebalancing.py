@@ -1,11 +1,17 @@
 """A generation of a group: who joins, who shares out, and who is late (`GroupMetadataManager`'s
-classic groups, KIP-62, KIP-134, KIP-394).
+classic groups, KIP-62, KIP-134, KIP-345, KIP-394).
 
 Members join until all have, or the longest rebalance time-out of them has passed; the first ones of
 a group are waited for a little longer. Then a generation begins, and its leader, the first that
 joined, says who gets what. That is written down before anybody hears of it.
+
+A static member (it brings the name of an instance) is waited for, and belongs to the next
+generation too, until its session ends. Whoever comes by the same name takes its place, with its
+share, and the others hear nothing of that; who was there before is fenced.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Protocol
 
@@ -15,9 +21,11 @@ from node.config import GroupSettings
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Now
 from node.wire.apis import Response
-from node.wire.group_members import HeartbeatRequest
+from node.wire.group_members import HeartbeatRequest, LeavingMember
 from node.wire.join_group import JoinGroupRequest, JoinGroupResponse
 from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
+
+Stored = Callable[[ErrorCode, Now], None]
 
 
 class Host(Protocol):
@@ -26,8 +34,8 @@ class Host(Protocol):
     def respond(self, connection: ConnectionId, response: Response) -> None:
         """To a request that waits; nothing if nobody waits there any more."""
 
-    def store(self, group: Group, now: Now) -> None:
-        """Write it down; `Rebalancing.stored` tells what became of it."""
+    def store(self, group: Group, now: Now, stored: Stored) -> None:
+        """Write it down; exactly one call of `stored` tells what became of it."""
 
 
 class Rebalancing:
@@ -47,11 +55,14 @@ class Rebalancing:
         self, group: Group, connection: ConnectionId, request: JoinGroupRequest, now: Now
     ) -> None:
         error = self._why_not_join(group, request)
+        known = group.known(request)
         if error is not ErrorCode.NONE:
             self._refuse_join(connection, error, request.member)
-        elif request.member in group.members:
-            self._join_again(group, group.members[request.member], connection, request, now)
-        elif request.member == "" and request.needs_known_id:
+        elif known is not None and request.member == "":
+            self._replace(group, known, connection, request, now)
+        elif known is not None:
+            self._join_again(group, known, connection, request, now)
+        elif request.member == "" and request.needs_known_id and request.instance is None:
             member = new_member_id(request, self._random)
             group.pending[member] = now.mono_ns + request.session_timeout_ms * MS
             self._refuse_join(connection, ErrorCode.MEMBER_ID_REQUIRED, member)
@@ -81,33 +92,36 @@ class Rebalancing:
             shares = {each.member: each.assignment for each in request.shares}
             for each in group.members.values():
                 each.assignment = shares.get(each.id, b"")
-            self._host.store(group, now)
+            self._store(group, now)
 
     def heartbeat(self, group: Group, request: HeartbeatRequest, now: Now) -> ErrorCode:
-        member = group.members.get(request.member)
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
+        error = group.why_not(request.member, request.instance)
+        if error is not ErrorCode.NONE:
+            return error
         if request.generation != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
-        member.is_heard_of(now.mono_ns)
+        group.members[request.member].is_heard_of(now.mono_ns)
         is_preparing = group.state is GroupState.PREPARING
         return ErrorCode.REBALANCE_IN_PROGRESS if is_preparing else ErrorCode.NONE
 
-    def leave(self, group: Group, member: str, now: Now) -> ErrorCode:
-        if group.pending.pop(member, None) is not None:
+    def leave(self, group: Group, leaving: LeavingMember, now: Now) -> ErrorCode:
+        """Who is named by its instance alone is removed by somebody else."""
+        if group.pending.pop(leaving.id, None) is not None:
             self._complete_if_all_have_joined(group, now)
-        elif member in group.members:
+            return ErrorCode.NONE
+        known = group.static_member(leaving.instance) if leaving.id == "" else None
+        member = leaving.id if known is None else known.id
+        error = group.why_not(member, leaving.instance)
+        if error is ErrorCode.NONE:
             self._remove(group, group.members[member], now)
-        else:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        return ErrorCode.NONE
+        return error
 
     # --- what is due, and what became of it ---
 
     def elapse(self, group: Group, now: Now) -> None:
         for member_id, until_ns in list(group.pending.items()):
             if until_ns <= now.mono_ns:
-                self.leave(group, member_id, now)
+                self.leave(group, LeavingMember(id=member_id), now)
         late = [
             each
             for each in group.members.values()
@@ -124,8 +138,13 @@ class Rebalancing:
         if group.joined_until_ns <= now.mono_ns:
             self._end_of_joining(group, now)
 
-    def stored(self, group: Group, generation: int, error: ErrorCode, now: Now) -> None:
-        """Of what the leader of that generation said; of an EMPTY group nobody waits for it."""
+    def _store(self, group: Group, now: Now) -> None:
+        """With what its leader said."""
+        generation = group.generation
+        self._host.store(group, now, lambda error, now: self._stored(group, generation, error, now))
+
+    def _stored(self, group: Group, generation: int, error: ErrorCode, now: Now) -> None:
+        """Of an EMPTY group nobody waits for it."""
         if group.generation != generation or group.state is not GroupState.COMPLETING:
             return
         if error is not ErrorCode.NONE:
@@ -148,13 +167,15 @@ class Rebalancing:
 
     def _why_not_join(self, group: Group, request: JoinGroupRequest) -> ErrorCode:
         settings = self._settings
-        is_known = request.member in group.members
+        is_known = group.known(request) is not None
         if not have_room(request):
             return ErrorCode.INVALID_REQUEST
         if not settings.session_min_ms <= request.session_timeout_ms <= settings.session_max_ms:
             return ErrorCode.INVALID_SESSION_TIMEOUT
-        if not is_known and request.member not in ("", *group.pending):
-            return ErrorCode.UNKNOWN_MEMBER_ID
+        if request.member not in ("", *group.pending):
+            error = group.why_not(request.member, request.instance)
+            if error is not ErrorCode.NONE:
+                return error
         is_one_too_many = not is_known and self._is_full(group, request)
         if is_one_too_many or not self._has_room(group, request):
             return ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -168,7 +189,7 @@ class Rebalancing:
         return is_full and request.member not in group.pending
 
     def _has_room(self, group: Group, request: JoinGroupRequest) -> bool:
-        known = group.members.get(request.member)
+        known = group.known(request)
         before = 0 if known is None else protocols_bytes(known.protocols)
         added = protocols_bytes(request.protocols) - before
         return group.size_bytes() + added <= self._group_bytes
@@ -214,6 +235,58 @@ class Rebalancing:
         member.take(request)
         self._await_others(group, member, connection, now)
 
+    def _replace(
+        self,
+        group: Group,
+        old: GroupMember,
+        connection: ConnectionId,
+        request: JoinGroupRequest,
+        now: Now,
+    ) -> None:
+        """The instance has a new member, who has the old one's share. In a generation that is
+        shared out nothing else changes, unless another protocol would be spoken then."""
+        self._let_go(old, ErrorCode.FENCED_INSTANCE_ID)
+        new = replace(old, id=new_member_id(request, self._random), client_id=request.client_id)
+        new.take(request)
+        new.is_heard_of(now.mono_ns)
+        leader = group.leader
+        group.replace(old, new)
+        if group.state is not GroupState.STABLE or group.would_speak() != group.protocol:
+            self._await_others(group, new, connection, now)
+            return
+        new.joining = connection
+        told = group.joined(new)
+        if not request.may_lead:  # it would share out anew what the others have
+            told = replace(told, leader=leader or "", members=())
+        told = replace(told, is_shared_out=request.may_lead and group.leader == new.id)
+
+        def stored(error: ErrorCode, now: Now) -> None:
+            self._replaced(group, old, new, error, told, now)
+
+        self._host.store(group, now, stored)
+
+    def _replaced(
+        self,
+        group: Group,
+        old: GroupMember,
+        new: GroupMember,
+        error: ErrorCode,
+        told: JoinGroupResponse,
+        now: Now,
+    ) -> None:
+        """It is written down, or not; unless all join again meanwhile, or yet another one came."""
+        is_same = group.generation == told.generation and group.members.get(new.id) is new
+        if not is_same or group.state is not GroupState.STABLE or new.joining is None:
+            return
+        connection, new.joining = new.joining, None
+        if error is ErrorCode.NONE:
+            new.is_heard_of(now.mono_ns)
+            self._host.respond(connection, told)
+            return
+        group.replace(new, old)
+        old.is_heard_of(now.mono_ns)
+        self._refuse_join(connection, error, "")
+
     def _await_others(
         self, group: Group, member: GroupMember, connection: ConnectionId, now: Now
     ) -> None:
@@ -253,22 +326,25 @@ class Rebalancing:
             self._begin_generation(group, now)
 
     def _begin_generation(self, group: Group, now: Now) -> None:
-        """Of those who joined."""
+        """Of those who joined, and of static members; not of those alone, who may be gone."""
         group.joined_until_ns = NEVER_NS
         for member in list(group.members.values()):
-            if member.joining is None:
+            if member.joining is None and member.instance is None:
                 del group.members[member.id]
+        if group.members and all(each.joining is None for each in group.members.values()):
+            group.joined_until_ns = now.mono_ns + group.rebalance_ms() * MS
+            return
         group.begin_generation()
         if group.state is GroupState.EMPTY:
-            self._host.store(group, now)
+            self._store(group, now)
             return
         group.synced_until_ns = now.mono_ns + group.rebalance_ms() * MS
         for member in group.members.values():
-            assert member.joining is not None
-            connection, member.joining = member.joining, None
             member.has_synced = False
             member.is_heard_of(now.mono_ns)
-            self._host.respond(connection, group.joined(member))
+            if member.joining is not None:
+                connection, member.joining = member.joining, None
+                self._host.respond(connection, group.joined(member))
 
     # --- the end of members, and of shares ---
 
@@ -308,8 +384,9 @@ class Rebalancing:
 
 
 def _why_not_sync(group: Group, request: SyncGroupRequest) -> ErrorCode:
-    if request.member not in group.members:
-        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = group.why_not(request.member, request.instance)
+    if error is not ErrorCode.NONE:
+        return error
     if request.generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
     is_other_type = request.protocol_type not in (None, group.protocol_type)
