@@ -75,6 +75,14 @@ from node.wire.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from node.wire.group_deletions import (
+    DELETE_GROUPS,
+    OFFSET_DELETE,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+)
 from node.wire.group_descriptions import (
     DESCRIBE_GROUPS,
     LIST_GROUPS,
@@ -211,6 +219,8 @@ BROKER_APIS: tuple[Api, ...] = (
     SYNC_GROUP,
     DESCRIBE_GROUPS,
     LIST_GROUPS,
+    DELETE_GROUPS,
+    OFFSET_DELETE,
     API_VERSIONS,
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
@@ -263,6 +273,8 @@ GroupRequest = (
     | OffsetFetchRequest
     | ListGroupsRequest
     | DescribeGroupsRequest
+    | DeleteGroupsRequest
+    | OffsetDeleteRequest
 )
 # What only brokers serve.
 DataRequest = (
@@ -354,4 +366,6 @@ Response = (
     | OffsetFetchResponse
     | ListGroupsResponse
     | DescribeGroupsResponse
+    | DeleteGroupsResponse
+    | OffsetDeleteResponse
 )

@@ -7,6 +7,7 @@
     group_room.py         how much of a broker's memory all that takes
     gone_offsets.py       what was committed of topics that are no more, forgotten a piece a step
     led_groups.py         the groups of such a partition, and writes to it that wait
+    forgetting.py         what somebody wants to be forgotten, and may be
     commits.py            who may commit an offset, and what is read of it
     group_coordinator.py  the whole: a method a request, what is due
     offsets_topic.py      the topic, made when somebody asks for it

@@ -17,20 +17,20 @@ from node.broker.coordinators.group_log import GroupLog, GroupRecord
 from node.controller.image import Image
 from node.controller.image.topics import Topics
 from node.ids import ZERO_UUID, Now, Offset
-from node.records.group_records import OffsetCommitKey, OffsetCommitValue
+from node.records.group_records import GroupKey, OffsetCommitKey, OffsetCommitValue
 
 # Of one step, which is to take less than a tenth of the fetch time-out.
 MAX_FORGOTTEN = 1_000
 _MAX_LOOKED_AT = 10_000
 _RECORD_BYTES = 40  # of a tombstone, beside names
-_PART_OF_A_BATCH = 8  # characters are up to three bytes, and the last name goes beyond it
+PART_OF_A_BATCH = 8  # characters are up to three bytes, and the last name goes beyond it
 
 
 class GoneOffsets:
     def __init__(self, log: GroupLog, message_bytes: int) -> None:
         self._log = log
         self._topics = Image().topics  # of the newest image
-        self._batch_bytes = message_bytes // _PART_OF_A_BATCH
+        self._batch_bytes = message_bytes // PART_OF_A_BATCH
         self._pieces: Iterator[list[GroupRecord]] | None = None  # of the look that is under way
         self._next_from: Offset | None = log.end  # another look begins once all below is replayed
         self._written = Offset(0)  # where the last piece ends
@@ -70,7 +70,7 @@ class GoneOffsets:
                 not self._log.is_on_its_way(key)
             ):
                 piece.append((key, None))
-                size += len(key.group) + len(key.topic) + _RECORD_BYTES
+                size += tombstone_bytes(key)
             is_full = len(piece) >= MAX_FORGOTTEN or size >= self._batch_bytes
             if is_full or looked >= _MAX_LOOKED_AT:
                 yield piece
@@ -84,6 +84,12 @@ class GoneOffsets:
                 value = self._log.offsets.get(group, {}).get((topic, partition))
                 if value is not None:
                     yield OffsetCommitKey(group=group, topic=topic, partition=partition), value
+
+
+def tombstone_bytes(key: GroupKey) -> int:
+    """About, at most."""
+    topic = key.topic if isinstance(key, OffsetCommitKey) else ""
+    return len(key.group) + len(topic) + _RECORD_BYTES
 
 
 def is_of_topic_that_is(topics: Topics, name: str, value: OffsetCommitValue) -> bool:

@@ -8,6 +8,7 @@ from node import limits
 from node.broker.controller_link import ControllerLink
 from node.broker.coordinators import commits
 from node.broker.coordinators.finding import coordinators
+from node.broker.coordinators.forgetting import DeletedGroups, delete_offsets
 from node.broker.coordinators.group import held_by_member, protocols_bytes
 from node.broker.coordinators.group_log import GroupLog
 from node.broker.coordinators.group_room import GroupRoom
@@ -22,6 +23,11 @@ from node.ids import NEVER_NS, ConnectionId, Now
 from node.parking import Parking, Waiting
 from node.wire.apis import GroupRequest, Response
 from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from node.wire.group_deletions import (
+    DeleteGroupsRequest,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+)
 from node.wire.group_descriptions import (
     CLASSIC,
     DescribedGroup,
@@ -92,6 +98,10 @@ class GroupCoordinator:
                 return self._list(request)
             case DescribeGroupsRequest():
                 return self._describe(request, image)
+            case DeleteGroupsRequest():
+                return self._delete(connection, request, image, now)
+            case OffsetDeleteRequest():
+                return self._delete_offsets(connection, request, image, now)
             case _:
                 assert_never(request)
 
@@ -211,6 +221,22 @@ class GroupCoordinator:
             else:
                 described.append(group.described())
         return DescribeGroupsResponse(groups=tuple(described))
+
+    def _delete(
+        self, connection: ConnectionId, request: DeleteGroupsRequest, image: Image, now: Now
+    ) -> Response | None:
+        if self._waiting.park(connection, ""):
+            deleted = DeletedGroups(connection, request, self._waiting)
+            deleted.delete(lambda name: self._find(name, image, may_be_unnamed=True), now)
+        return None
+
+    def _delete_offsets(
+        self, connection: ConnectionId, request: OffsetDeleteRequest, image: Image, now: Now
+    ) -> Response | None:
+        led, error = self._find(request.group, image, may_be_unnamed=True)
+        if led is None or error is not ErrorCode.NONE:
+            return OffsetDeleteResponse(error=error)
+        return delete_offsets(led, connection, request, self._waiting, now)
 
     def make_offsets_topic(self) -> None:
         """Somebody asks about it, and there is none."""

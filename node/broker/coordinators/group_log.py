@@ -80,6 +80,20 @@ class GroupLog:
         """Was something appended for it that is not replayed yet?"""
         return key in self._on_its_way
 
+    def knows(self, key: OffsetCommitKey) -> bool:
+        """Is something committed there, or about to be?"""
+        is_committed = (key.topic, key.partition) in self.offsets.get(key.group, {})
+        return is_committed or self.is_on_its_way(key)
+
+    def keys_of(self, group: str) -> list[OffsetCommitKey]:
+        """All that it `knows` of a group."""
+        committed = (
+            OffsetCommitKey(group=group, topic=topic, partition=partition)
+            for topic, partition in self.offsets.get(group, {})
+        )
+        coming = (key for key in self._on_its_way if key.group == group)
+        return list(dict.fromkeys((*committed, *coming)))
+
     @property
     def may_read(self) -> bool:
         """Is there more to replay? Not where the high watermark lies within a batch: whoever says

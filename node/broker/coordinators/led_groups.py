@@ -7,7 +7,12 @@ from itertools import islice
 from random import Random
 
 from node import limits
-from node.broker.coordinators.gone_offsets import GoneOffsets
+from node.broker.coordinators.gone_offsets import (
+    MAX_FORGOTTEN,
+    PART_OF_A_BATCH,
+    GoneOffsets,
+    tombstone_bytes,
+)
 from node.broker.coordinators.group import Group, GroupState, recorded_group
 from node.broker.coordinators.group_log import GroupLog, GroupRecord
 from node.broker.coordinators.group_room import GroupRoom
@@ -18,7 +23,7 @@ from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Now, Offset
 from node.lazy_dataclass import dataclass
 from node.parking import Waiting
-from node.records.group_records import GroupMetadataKey, GroupMetadataValue
+from node.records.group_records import GroupKey, GroupMetadataKey, GroupMetadataValue
 from node.wire.apis import Response
 
 Written = Callable[[ErrorCode, Now], None]
@@ -67,6 +72,7 @@ class LedGroups:
         self._is_loaded = False
         self._unloaded: Iterator[tuple[str, GroupMetadataValue]] | None = None  # what is left
         self.gone = GoneOffsets(log, message_bytes)
+        self._piece_bytes = message_bytes // PART_OF_A_BATCH
         self.due_ns = NEVER_NS  # of groups: nothing is due before
         group_bytes = message_bytes // _ROOM_OF_A_RECORD
         self.rebalancing = Rebalancing(settings, group_bytes, random, self)
@@ -173,6 +179,45 @@ class LedGroups:
             return
         until_ns = now.mono_ns + self._settings.commit_timeout_ms * MS
         self._writes.append(_Write(end=end, until_ns=until_ns, written=written))
+
+    def forget(self, keys: Sequence[GroupKey], now: Now, written: Written) -> None:
+        """As `write`, that they mean nothing any more; any number of them, also none. In as many
+        batches as they need, but in one step: so nothing that others commit comes in between."""
+        pieces = list(self._pieces(keys))
+        if not pieces:
+            written(ErrorCode.NONE, now)
+            return
+        for piece in pieces[:-1]:
+            error, _ = self.log.append(piece, now)
+            if error is not ErrorCode.NONE:
+                written(_told(error), now)
+                return
+        self.write(pieces[-1], now, written)
+
+    def _pieces(self, keys: Sequence[GroupKey]) -> Iterator[list[GroupRecord]]:
+        piece: list[GroupRecord] = []
+        size = 0
+        for key in keys:
+            piece.append((key, None))
+            size += tombstone_bytes(key)
+            if len(piece) >= MAX_FORGOTTEN or size >= self._piece_bytes:
+                yield piece
+                piece, size = [], 0
+        if piece:
+            yield piece
+
+    def delete(self, name: str, now: Now, deleted: Written) -> None:
+        """A group that nobody is in, and all that was committed of it. Whoever joins from now on
+        begins another one."""
+        before = self._groups.pop(name, None)
+        self._room.hold(_MEMBERS, name, 0)
+
+        def written(error: ErrorCode, now: Now) -> None:
+            if error is not ErrorCode.NONE and before is not None:
+                self._groups.setdefault(name, before)
+            deleted(error, now)
+
+        self.forget([*self.log.keys_of(name), GroupMetadataKey(group=name)], now, written)
 
     def _settle(self, now: Now) -> None:
         while self._writes:

@@ -8,6 +8,14 @@ from node.wire.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from node.wire.group_deletions import (
+    DeletedGroup,
+    DeletedOffset,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+)
 from node.wire.group_descriptions import (
     DescribedGroup,
     DescribedMember,
@@ -68,6 +76,8 @@ GROUP_SAMPLES: tuple[GroupRequest, ...] = (
         protocol="range",
         shares=(Share(member="c-1", assignment=b"a"), Share(member="c-2", assignment=b"")),
     ),
+    DeleteGroupsRequest(groups=("g", "h")),
+    OffsetDeleteRequest(group="g", partitions=(ONE, TWO)),
     HeartbeatRequest(group="g", generation=7, member="c-1", instance="i"),
     LeaveGroupRequest(group="g", members=(LeavingMember(id="c-1", instance="i"),)),
     OffsetCommitRequest(
@@ -115,6 +125,7 @@ GROUP_ANSWERS: dict[int, Response] = {
             JoinedMember(id="c-1", instance="i", metadata=b"r"),
             JoinedMember(id="c-2", metadata=b""),
         ),
+        is_shared_out=True,
     ),
     12: HeartbeatResponse(error=ErrorCode.ILLEGAL_GENERATION),
     13: LeaveGroupResponse(
@@ -142,6 +153,15 @@ GROUP_ANSWERS: dict[int, Response] = {
             DescribedGroup(
                 id="h", error=ErrorCode.GROUP_ID_NOT_FOUND, message="not here", state="Dead"
             ),
+        )
+    ),
+    42: DeleteGroupsResponse(
+        results=(DeletedGroup(id="g"), DeletedGroup(id="h", error=ErrorCode.NON_EMPTY_GROUP))
+    ),
+    47: OffsetDeleteResponse(
+        results=(
+            DeletedOffset(partition=ONE),
+            DeletedOffset(partition=TWO, error=ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC),
         )
     ),
     16: ListGroupsResponse(groups=(ListedGroup(id="g", protocol_type="consumer", state="Stable"),)),
