@@ -41,7 +41,7 @@ from node.wire.broker_lifecycle import (
     BrokerRegistrationRequest,
     UnregisterBrokerRequest,
 )
-from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest
+from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest, ReplaceConfigsRequest
 from node.wire.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
@@ -201,6 +201,7 @@ class ControllerRole:
                 return self.controller.write(connection, request, now)
             case (
                 AlterConfigsRequest()
+                | ReplaceConfigsRequest()
                 | CreateTopicsRequest()
                 | CreatePartitionsRequest()
                 | DeleteTopicsRequest()

@@ -25,6 +25,7 @@
     topic_autocreation.py      topics that somebody asks about, made where there are none
     topic_descriptions.py      who is up, and who leads what
     partition_descriptions.py  how partitions stand, a page at a time
+    log_dir_descriptions.py    how large logs are, by the directory that they are in
     forwarding.py              what only the active controller can do, handed on to it for clients
     producer_id_source.py      ids for idempotent producers
     coordinators/              groups of consumers, and how far they have come

@@ -20,6 +20,7 @@ from node.broker.image_follower import MetadataFollower
 from node.broker.isr_changes import IsrChanges
 from node.broker.life_traces import LifeTraces
 from node.broker.lifecycle import Lifecycle
+from node.broker.log_dir_descriptions import describe_log_dirs
 from node.broker.offset_requests import ends_of_epochs, list_offsets
 from node.broker.partition_descriptions import describe_partitions
 from node.broker.produce_requests import ProduceRequests
@@ -47,6 +48,7 @@ from node.wire.apis import (
 from node.wire.configs import DescribeConfigsRequest
 from node.wire.delete_records import DeleteRecordsRequest
 from node.wire.describe_cluster import DescribeClusterRequest
+from node.wire.describe_log_dirs import DescribeLogDirsRequest
 from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
 from node.wire.init_producer_id import InitProducerIdRequest
 from node.wire.list_offsets import ListOffsetsRequest
@@ -78,6 +80,7 @@ class Broker:
         self._own = config.own
         self._cluster_id = cluster_id
         self._listener = role.advertised[0].name  # by which brokers reach each other
+        self._paths = dict(zip(logs.directories, config.log_dirs, strict=True))
         self.follower = follower
         self._link = ControllerLink(config.timeouts.request_ms, outbox)
         self.lifecycle = Lifecycle(
@@ -161,6 +164,8 @@ class Broker:
             case DescribeTopicPartitionsRequest():
                 image = self.follower.image
                 return describe_partitions(image, request, live_brokers(image, listener).keys())
+            case DescribeLogDirsRequest():
+                return describe_log_dirs(self.replicas, self._paths, request)
             case DescribeConfigsRequest():
                 return reads.response_to(self.follower.image, request, self._own)
             case HandedOn():

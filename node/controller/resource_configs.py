@@ -11,6 +11,7 @@ is refused does not keep others of the same request from succeeding. What a requ
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from node import limits
 from node.controller.client_metrics import METRICS_DEFINITIONS
@@ -74,6 +75,23 @@ def alter_all(
         records += decided
         results.append(result)
     return [*records, *_clear_elr(image, records)], tuple(results)
+
+
+def replace_all(
+    image: Image, resources: Sequence[ResourceChange]
+) -> tuple[list[ConfigRecord | ClearElrRecord], tuple[ResourceResult, ...]]:
+    """As `alter_all`; what a resource has beside what is set goes."""
+    return alter_all(image, [_replacing(image, each) for each in resources])
+
+
+def _replacing(image: Image, resource: ResourceChange) -> ResourceChange:
+    named = {each.name for each in resource.changes}
+    gone = tuple(
+        ConfigChange(name=name, operation=_DELETE, value=None)
+        for name in image.config((resource.type, resource.name))
+        if name not in named
+    )
+    return replace(resource, changes=(*resource.changes, *gone))
 
 
 def _clear_elr(image: Image, records: Sequence[ConfigRecord]) -> list[ClearElrRecord]:

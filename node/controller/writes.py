@@ -30,7 +30,7 @@ from node.wire.broker_lifecycle import (
     BrokerRegistrationRequest,
     UnregisterBrokerRequest,
 )
-from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse
+from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse, ReplaceConfigsRequest
 from node.wire.controller_registration import (
     ControllerRegistrationRequest,
 )
@@ -69,6 +69,13 @@ def _decide(situation: Situation, request: WriteRequest) -> Decision:
     match request:
         case AlterConfigsRequest():
             records, results = resource_configs.alter_all(situation.image, request.resources)
+            return Decision(
+                records=records,
+                response=AlterConfigsResponse(results=results),
+                only_validated=request.validate_only,
+            )
+        case ReplaceConfigsRequest():
+            records, results = resource_configs.replace_all(situation.image, request.resources)
             return Decision(
                 records=records,
                 response=AlterConfigsResponse(results=results),

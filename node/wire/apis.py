@@ -27,12 +27,14 @@ from node.wire.broker_lifecycle import (
     UnregisterBrokerResponse,
 )
 from node.wire.configs import (
+    ALTER_CONFIGS,
     DESCRIBE_CONFIGS,
     INCREMENTAL_ALTER_CONFIGS,
     AlterConfigsRequest,
     AlterConfigsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
+    ReplaceConfigsRequest,
 )
 from node.wire.controller_registration import (
     CONTROLLER_REGISTRATION,
@@ -55,6 +57,11 @@ from node.wire.describe_cluster import (
     DESCRIBE_CLUSTER,
     DescribeClusterRequest,
     DescribeClusterResponse,
+)
+from node.wire.describe_log_dirs import (
+    DESCRIBE_LOG_DIRS,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
 )
 from node.wire.describe_quorum import (
     DESCRIBE_QUORUM,
@@ -164,6 +171,7 @@ APIS: tuple[Api, ...] = (
     CREATE_TOPICS,
     DELETE_TOPICS,
     DESCRIBE_CONFIGS,
+    ALTER_CONFIGS,
     CREATE_PARTITIONS,
     ELECT_LEADERS,
     INCREMENTAL_ALTER_CONFIGS,
@@ -191,6 +199,7 @@ APIS: tuple[Api, ...] = (
 # What a broker hands on for a client (Kafka's `ApiKeys.forwardable`).
 ForwardedRequest = (
     AlterConfigsRequest
+    | ReplaceConfigsRequest
     | CreateTopicsRequest
     | CreatePartitionsRequest
     | DeleteTopicsRequest
@@ -225,6 +234,7 @@ BROKER_APIS: tuple[Api, ...] = (
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
     DESCRIBE_TOPIC_PARTITIONS,
+    DESCRIBE_LOG_DIRS,
     DESCRIBE_CONFIGS,
     DESCRIBE_CLUSTER,
     *(api for api in APIS if api.request in get_args(ForwardedRequest)),
@@ -286,6 +296,7 @@ DataRequest = (
     | InitProducerIdRequest
     | OffsetForLeaderEpochRequest
     | DescribeTopicPartitionsRequest
+    | DescribeLogDirsRequest
     | HandedOn
     | GroupRequest
 )
@@ -300,6 +311,7 @@ OutgoingRequest = (
 WriteRequest = (
     NodeRequest
     | AlterConfigsRequest
+    | ReplaceConfigsRequest
     | CreateTopicsRequest
     | CreatePartitionsRequest
     | DeleteTopicsRequest
@@ -357,6 +369,7 @@ Response = (
     | InitProducerIdResponse
     | OffsetForLeaderEpochResponse
     | DescribeTopicPartitionsResponse
+    | DescribeLogDirsResponse
     | FindCoordinatorResponse
     | JoinGroupResponse
     | SyncGroupResponse

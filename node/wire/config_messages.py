@@ -66,6 +66,14 @@ class AlterConfigsRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceConfigsRequest:
+    """Each change sets a value, and what a resource has beside is to go."""
+
+    resources: tuple[ResourceChange, ...]
+    validate_only: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceResult:
     type: int
     name: str

@@ -1,4 +1,5 @@
-"""IncrementalAlterConfigs (KIP-339) and DescribeConfigs: what controllers alone can be asked."""
+"""IncrementalAlterConfigs (KIP-339), AlterConfigs 0-2, which came before it and is still used, and
+DescribeConfigs: what controllers alone can be asked."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -12,12 +13,15 @@ from node.wire.config_messages import ConfigSource as ConfigSource
 from node.wire.config_messages import ConfigType as ConfigType
 from node.wire.config_messages import DescribeConfigsRequest as DescribeConfigsRequest
 from node.wire.config_messages import DescribeConfigsResponse as DescribeConfigsResponse
+from node.wire.config_messages import ReplaceConfigsRequest as ReplaceConfigsRequest
 from node.wire.config_messages import ResourceChange as ResourceChange
 from node.wire.config_messages import ResourceDescription as ResourceDescription
 from node.wire.config_messages import ResourceQuery as ResourceQuery
 from node.wire.config_messages import ResourceResult as ResourceResult
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.packed_configs import pack_altered, pack_described, unpack_alter
+
+SET = 0  # the operation of a change that gives a value
 
 
 def _read_alter(entity: Any) -> AlterConfigsRequest:
@@ -66,7 +70,13 @@ def _read_alter_response(entity: Any) -> AlterConfigsResponse:
 
 
 def _write_alter_response(message: AlterConfigsResponse, kio: SimpleNamespace) -> Any:
-    responses = tuple(
+    return kio.IncrementalAlterConfigsResponse(
+        throttle_time=NO_THROTTLE, responses=_altered_resources(message, kio)
+    )
+
+
+def _altered_resources(message: AlterConfigsResponse, kio: SimpleNamespace) -> tuple[Any, ...]:
+    return tuple(
         kio.AlterConfigsResourceResponse(
             error_code=r.error,
             error_message=r.message,
@@ -75,7 +85,40 @@ def _write_alter_response(message: AlterConfigsResponse, kio: SimpleNamespace) -
         )
         for r in message.results
     )
-    return kio.IncrementalAlterConfigsResponse(throttle_time=NO_THROTTLE, responses=responses)
+
+
+def _read_replace(entity: Any) -> ReplaceConfigsRequest:
+    resources = tuple(
+        ResourceChange(
+            type=resource.resource_type,
+            name=resource.resource_name,
+            changes=tuple(
+                ConfigChange(name=c.name, operation=SET, value=c.value) for c in resource.configs
+            ),
+        )
+        for resource in entity.resources
+    )
+    return ReplaceConfigsRequest(resources=resources, validate_only=entity.validate_only)
+
+
+def _write_replace(message: ReplaceConfigsRequest, kio: SimpleNamespace) -> Any:
+    resources = tuple(
+        kio.AlterConfigsResource(
+            resource_type=resource.type,
+            resource_name=resource.name,
+            configs=tuple(
+                kio.AlterableConfig(name=c.name, value=c.value) for c in resource.changes
+            ),
+        )
+        for resource in message.resources
+    )
+    return kio.AlterConfigsRequest(resources=resources, validate_only=message.validate_only)
+
+
+def _write_replace_response(message: AlterConfigsResponse, kio: SimpleNamespace) -> Any:
+    return kio.AlterConfigsResponse(
+        throttle_time=NO_THROTTLE, responses=_altered_resources(message, kio)
+    )
 
 
 def _read_describe(entity: Any) -> DescribeConfigsRequest:
@@ -158,6 +201,18 @@ INCREMENTAL_ALTER_CONFIGS = Api(
     read_response=_read_alter_response,
     write_response=_write_alter_response,
     pack_response=pack_altered,
+)
+ALTER_CONFIGS = Api(
+    key=33,
+    name="AlterConfigs",
+    package="alter_configs",
+    min_version=0,
+    max_version=2,
+    request=ReplaceConfigsRequest,
+    read_request=_read_replace,
+    write_request=_write_replace,
+    read_response=_read_alter_response,
+    write_response=_write_replace_response,
 )
 DESCRIBE_CONFIGS = Api(
     key=32,

@@ -20,6 +20,7 @@ from node.wire.configs import (
     AlterConfigsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
+    ReplaceConfigsRequest,
     ResourceDescription,
     ResourceResult,
 )
@@ -52,7 +53,7 @@ def refused(
 ) -> Response:
     """Nothing of it is done, for one reason; or nobody knows whether it will be."""
     match request:
-        case AlterConfigsRequest(resources=resources):
+        case AlterConfigsRequest(resources=resources) | ReplaceConfigsRequest(resources=resources):
             return AlterConfigsResponse(
                 results=tuple(
                     ResourceResult(

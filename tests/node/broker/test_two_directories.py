@@ -16,6 +16,8 @@ from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets
 from node.storage.storage_errors import CorruptFile
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
+from node.wire.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from node.wire.topic_partitions import TopicPartition
 from tests.support.broker_machine import SECOND, Machine, add_second, directory_of, second_of
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
@@ -270,3 +272,23 @@ def test_a_topic_that_was_made_anew_while_nobody_heard_of_it() -> None:
     orders.world.run_ms(3000)
     assert logs(orders)[LOG].topic == topic
     until_known(orders)
+
+
+def test_tools_are_told_how_large_logs_are_and_where() -> None:
+    orders = with_two()
+    make(orders, "bills", 1)
+    until_known(orders)
+    orders.produced(10)
+    told = orders.world.ask(FOUR, DescribeLogDirsRequest())
+    assert isinstance(told, DescribeLogDirsResponse)
+    assert [each.path for each in told.results] == list(machine(orders).log_dirs)
+    sizes = {log.partition.name: log.size for each in told.results for log in each.logs}
+    assert sizes["orders"] > 0
+    assert sizes["bills"] == 0
+    places = {log.partition.name: each.path for each in told.results for log in each.logs}
+    assert len(set(places.values())) == 2
+    sought = (TopicPartition(name="bills", index=0), TopicPartition(name="who", index=0))
+    told = orders.world.ask(FOUR, DescribeLogDirsRequest(partitions=sought))
+    assert isinstance(told, DescribeLogDirsResponse)
+    found = [log.partition.name for each in told.results for log in each.logs]
+    assert (len(told.results), found) == (2, ["bills"])

@@ -10,7 +10,7 @@ from node import limits
 from node.config import Own
 from node.controller.config_descriptions import describe, describe_all
 from node.controller.image import Image
-from node.controller.resource_configs import alter, alter_all
+from node.controller.resource_configs import alter, alter_all, replace_all
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import ConfigRecord, TopicRecord
@@ -358,3 +358,23 @@ def test_sources_and_types_that_somebody_else_made_up_are_unknown() -> None:
     """A newer controller's answer, or a damaged one, ends nobody."""
     assert ConfigSource(99) is ConfigSource.UNKNOWN
     assert ConfigType(-1) is ConfigType.UNKNOWN
+
+
+def test_what_is_replaced_has_nothing_else() -> None:
+    """AlterConfigs, as it was before single keys could be altered (KIP-339)."""
+    image = image_with("interval.ms", "500")
+    image.replay(ConfigRecord(resource_type=16, resource_name="r", name="metrics", value="a,b"))
+    records, results = replace_all(image, [change("match", "client_id=x")])
+    assert [each.error for each in results] == [ErrorCode.NONE]
+    assert {(each.name, each.value) for each in records if isinstance(each, ConfigRecord)} == {
+        ("match", "client_id=x"),
+        ("interval.ms", None),
+        ("metrics", None),
+    }
+    nothing = ResourceChange(type=16, name="r", changes=())
+    records, _ = replace_all(image, [nothing])
+    assert len(records) == 2
+    for wrong in (change("interval.ms", None), change("interval.ms", "soon")):
+        records, (result,) = replace_all(image, [wrong])
+        assert records == []
+        assert result.error is not ErrorCode.NONE

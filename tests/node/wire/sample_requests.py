@@ -14,6 +14,7 @@ from node.wire.configs import (
     AlterConfigsRequest,
     ConfigChange,
     DescribeConfigsRequest,
+    ReplaceConfigsRequest,
     ResourceChange,
     ResourceQuery,
 )
@@ -100,6 +101,17 @@ REQUESTS: tuple[Request, ...] = (
                 ),
             ),
             ResourceChange(type=16, name="grün", changes=()),
+        ),
+        validate_only=True,
+    ),
+    ReplaceConfigsRequest(
+        resources=(
+            ResourceChange(
+                type=2,
+                name="orders",
+                changes=(ConfigChange(name="retention.ms", operation=0, value="1234"),),
+            ),
+            ResourceChange(type=4, name="", changes=()),
         ),
         validate_only=True,
     ),

@@ -266,6 +266,14 @@ RESPONSES: dict[int, tuple[Response, ...]] = {
             )
         ),
     ),
+    33: (
+        AlterConfigsResponse(
+            results=(
+                ResourceResult(type=2, name="orders"),
+                ResourceResult(type=4, name="", error=ErrorCode.INVALID_CONFIG, message="not so"),
+            )
+        ),
+    ),
     44: (
         AlterConfigsResponse(
             results=(

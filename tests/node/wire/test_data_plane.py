@@ -30,6 +30,12 @@ from node.wire.delete_records import (
     DeleteRecordsResponse,
     RecordsToDelete,
 )
+from node.wire.describe_log_dirs import (
+    DescribedLog,
+    DescribedLogDir,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
 from node.wire.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -115,6 +121,8 @@ REQUESTS: tuple[DataRequest, ...] = (
         ),
     ),
     MetadataRequest(topics=(SoughtTopic(name="orders"), SoughtTopic(name="bills"))),
+    DescribeLogDirsRequest(),
+    DescribeLogDirsRequest(partitions=(TopicPartition(name="orders", index=3),)),
     MetadataRequest(),
     MetadataRequest(topics=(SoughtTopic(name="orders"),), may_create=True),
     InitProducerIdRequest(transactional_id="t"),
@@ -190,6 +198,18 @@ RESPONSES: dict[int, Response] = {
             EpochEnd(partition=THREE, error=ErrorCode.FENCED_LEADER_EPOCH),
         )
     ),
+    35: DescribeLogDirsResponse(
+        results=(
+            DescribedLogDir(
+                path="/data/1",
+                logs=(
+                    DescribedLog(partition=TopicPartition(name="orders", index=3), size=2**40),
+                    DescribedLog(partition=TopicPartition(name="bills", index=0), size=0, lag=7),
+                ),
+            ),
+            DescribedLogDir(path="/data/2", error=ErrorCode.KAFKA_STORAGE_ERROR),
+        )
+    ),
     75: DescribeTopicPartitionsResponse(
         topics=(
             TopicDescription(
@@ -250,6 +270,8 @@ def test_the_table_is_what_it_says_of_itself() -> None:
         22: (0, 5),
         23: (2, 4),
         32: (1, 4),
+        33: (0, 2),
+        35: (1, 4),
         37: (0, 3),
         42: (0, 2),
         43: (0, 2),

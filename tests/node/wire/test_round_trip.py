@@ -50,6 +50,7 @@ def test_the_table_is_what_the_controller_listener_of_kafka_serves() -> None:
         19: (2, 7),
         20: (1, 6),
         32: (1, 4),
+        33: (0, 2),
         37: (0, 3),
         43: (0, 2),
         44: (0, 1),
