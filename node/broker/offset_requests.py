@@ -31,6 +31,8 @@ from node.wire.offset_for_leader_epoch import (
 )
 from node.wire.topic_partitions import TopicPartition
 
+_OPENED_BYTES = 1024 * 1024  # of compressed records: some tenth of a second, of snappy and lz4
+
 
 def list_offsets(replicas: HeldReplicas, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """A fresh leader does not know the latest: consumers must not be sent back (KIP-207). A
@@ -118,10 +120,9 @@ class _Lookup:
         )
 
     def _record(self, log: ReplicaLog, header: BatchHeader, time_ms: int) -> Record | None:
-        """None where records are compressed, which is left to clients, or are not what their header
-        says, or are too many: then the batch's first one stands for the one that is sought, which
-        is not before it."""
-        if header.codec != "none" or header.record_count > self.records_left:
+        """None where zstd compressed them, or they are not what their header says, or too many: then
+        the batch's first one stands for the one that is sought, which is not before it."""
+        if header.record_count > self.records_left:
             return None
         self.records_left -= header.record_count
         first = max(header.base_offset, log.start)
@@ -130,12 +131,12 @@ class _Lookup:
             return next(
                 (
                     each
-                    for each in batch.records()
+                    for each in batch.opened_records(_OPENED_BYTES)
                     if first <= each.offset <= header.last_offset and each.timestamp_ms >= time_ms
                 ),
                 None,
             )
-        except DamagedBatch:  # its writer's mistake, which consumers will find
+        except DamagedBatch:  # its writer's mistake, which consumers will find; or it is too large
             return None
 
 

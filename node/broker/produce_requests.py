@@ -14,6 +14,7 @@ from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.parking import Parking, Waiting
 from node.records.batch import BatchHeader, DamagedBatch, MiscountedBatch, check_batch
+from node.records.record_checks import MistakenRecords, check_contents
 from node.storage.storage_errors import CorruptLog
 from node.wire.produce import (
     ProducedPartition,
@@ -112,10 +113,12 @@ class ProduceRequests:
             return _refused(at, _by(held, error))
         try:
             header = self._check(produced.records)
+            if header is not None and header.size <= self._max_batch_bytes:
+                check_contents(header, produced.records)
         except DamagedBatch as damage:
-            # Where there is no whole batch, there is not the one that a request has to bring; and a
-            # wrong count is its writer's mistake, no damage on the way.
-            is_writers = damage.torn or isinstance(damage, MiscountedBatch)
+            # Where there is no whole batch, there is not the one that a request has to bring; and
+            # what it says otherwise than it is, is its writer's mistake, no damage on the way.
+            is_writers = damage.torn or isinstance(damage, (MiscountedBatch, MistakenRecords))
             error = ErrorCode.INVALID_RECORD if is_writers else ErrorCode.CORRUPT_MESSAGE
             return _refused(at, _by(held, error))
         if header is None:

@@ -17,6 +17,7 @@ from node.codec.varint import INT64_BYTES, encode_signed, read_signed, read_unsi
 from node.ids import Epoch, Offset
 from node.lazy_dataclass import dataclass
 from node.limits import MAX_RECORDS_PER_BATCH
+from node.records.compression import DamagedCompression, can_open, opened
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
@@ -133,18 +134,21 @@ class Batch:
         Raises DamagedBatch where they do not fit the header (a writer's mistake: the CRC held),
         and where they are compressed, which no writer of a metadata log does.
         """
+        if self.header.codec != "none":
+            raise DamagedBatch(HEADER_SIZE, f"records are compressed with {self.header.codec}")
+        return _records(self.header, self.data, HEADER_SIZE)
+
+    def opened_records(self, most_bytes: int) -> Iterator[Record]:
+        """As `records`, and those of a codec that can be opened; of these, what is in the first
+        `most_bytes` that they open to. Raises DamagedBatch also where there is more."""
         header = self.header
-        if header.codec != "none":
-            raise DamagedBatch(HEADER_SIZE, f"records are compressed with {header.codec}")
-        position = HEADER_SIZE
-        for _ in range(header.record_count):
-            try:
-                record, position = _read_record(self.data, position, header)
-            except IndexError:
-                raise DamagedBatch(position, "a record runs past the end of its batch") from None
-            yield record
-        if position != len(self.data):
-            raise DamagedBatch(position, f"{len(self.data) - position} bytes after the last record")
+        if not can_open(header.codec):
+            return self.records()
+        try:
+            data = opened(header.codec, self.data[HEADER_SIZE:], most_bytes)
+        except DamagedCompression as damage:
+            raise DamagedBatch(HEADER_SIZE, f"{header.codec}: {damage}") from damage
+        return _records(header, data, 0)
 
     def records_in_order(self) -> Iterator[Record]:
         """One at every offset, as in a metadata log. Raises DamagedBatch as `records`, and where
@@ -164,6 +168,17 @@ class Batch:
                 self.data, header.record_count
             )
         return tuple(each.value for each in self.records_in_order()) if values is None else values
+
+
+def _records(header: BatchHeader, data: bytes, position: int) -> Iterator[Record]:
+    for _ in range(header.record_count):
+        try:
+            record, position = _read_record(data, position, header)
+        except IndexError:
+            raise DamagedBatch(position, "a record runs past the end of its batch") from None
+        yield record
+    if position != len(data):
+        raise DamagedBatch(position, f"{len(data) - position} bytes after the last record")
 
 
 def encode_batch(

@@ -1,11 +1,16 @@
 """Offsets by time, and by the times that stand for something else, of a broker with a real log."""
 
+import gzip
+
 import pytest
 
 from node import limits
+from node.broker import offset_requests
 from node.codec.varint import encode_signed
 from node.effects import SendResponse
 from node.errors import ErrorCode
+from node.records.batch import HEADER_SIZE
+from node.records.compression import ZSTD_MAGIC
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.delete_records import (
     DeleteRecordsRequest,
@@ -30,7 +35,7 @@ from tests.support.batches import timed_batch
 from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker
 
 AT = TopicPartition(name="topic-0", id=FIRST_TOPIC, index=0)
-GZIP = 1
+GZIP, ZSTD = 1, 4
 
 
 class Log:
@@ -140,13 +145,29 @@ def test_a_version_that_does_not_know_it_is_told_so(timestamp_ms: int, first: in
 
 
 def test_where_records_are_not_read_their_batch_stands_for_them() -> None:
-    compressed = timed_batch(100, 200, codec=GZIP, records=b"gzip")
+    compressed = timed_batch(100, 200, codec=ZSTD, records=ZSTD_MAGIC + b"zstd")
     boasting = timed_batch(300, 310, header_ms=500)
-    broken = timed_batch(600, 610, records=b"\x02")
-    log = Log(compressed, boasting, broken)
+    log = Log(compressed, boasting)
     assert log.at(150) == (0, 100, 0)
     assert log.at(400) == (2, 300, 0)
-    assert log.at(605) == (4, 600, 0)
+
+
+def test_the_record_of_a_time_is_found_inside_a_compressed_batch() -> None:
+    plain = timed_batch(100, 300, 200)
+    records = gzip.compress(plain[HEADER_SIZE:])
+    log = Log(timed_batch(100, 300, 200, codec=GZIP, records=records), timed_batch(400))
+    assert log.at(100) == (0, 100, 0)
+    assert log.at(101) == (1, 300, 0)
+    assert log.at(301) == (3, 400, 0)
+    assert log.at(LATEST_TIME) == (3, 400, 0)
+
+
+def test_what_opens_to_too_much_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = gzip.compress(timed_batch(100, 300, 200)[HEADER_SIZE:])
+    log = Log(timed_batch(100, 300, 200, codec=GZIP, records=records))
+    monkeypatch.setattr(offset_requests, "_OPENED_BYTES", 12)  # a record has eight or nine
+    assert log.at(100) == (0, 100, 0)
+    assert log.at(150) == (0, 100, 0)  # the second has that time, and lies beyond
 
 
 def test_where_records_are_too_many_their_batch_stands_for_them(

@@ -386,7 +386,7 @@ def nameless(message: object) -> object:
     """Without names, which some newest versions lack, and ids, which others do."""
     for field in ("partitions", "results"):
         rows = getattr(message, field, ())
-        if rows:
+        if rows and all(hasattr(row, "partition") for row in rows):
             bare = tuple(
                 replace(row, partition=replace(row.partition, name="", id=ZERO_UUID))
                 for row in rows
