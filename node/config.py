@@ -91,13 +91,17 @@ class GroupSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """What clients may take of a node: SocketServerConfigs, scaled to a controller."""
+    """What clients may take of a node: SocketServerConfigs, scaled to a controller. Brokers take
+    requests as large as Kafka's do (`OF_BROKERS`)."""
 
     connections: int = 1000  # max.connections
     connections_per_ip: int = 2**31 - 1  # max.connections.per.ip
     idle_ms: int = 600_000  # connections.max.idle.ms
     request_max_bytes: int = 1024 * 1024  # socket.request.max.bytes
     queued_max_bytes: int = 64 * 1024 * 1024  # queued.max.request.bytes
+
+
+OF_BROKERS = ConnectionLimits(request_max_bytes=104_857_600, queued_max_bytes=104_857_600)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +164,8 @@ class NodeConfig:
 
     @property
     def inner_listeners(self) -> frozenset[str]:
-        """By which other nodes reach this one, in each of its roles."""
-        of_broker = () if self.role is None else self.role.advertised[:1]
+        """By which other nodes reach this one, in each of its roles, where clients come by others:
+        those of brokers often come by the same."""
+        of_broker = () if self.role is None else self.role.advertised
+        of_broker = of_broker[:1] if len(of_broker) > 1 else ()
         return frozenset(at.name for at in (*self.advertised[:1], *of_broker))

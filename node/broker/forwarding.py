@@ -10,6 +10,7 @@ A few connections carry it, each a request at a time: one that waits long at the
 the controller's connections.
 """
 
+from node.config import ConnectionLimits
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
@@ -49,7 +50,9 @@ class Forwarding:
         self, request_max_bytes: int, response_ms: int, parking: Parking, outbox: Outbox
     ) -> None:
         """`answer_ms`: so long the controller may be silent before it is asked again."""
-        self._max_bytes = request_max_bytes - _ENVELOPE_BYTES  # controllers take as much as brokers
+        # Controllers take less than brokers do, unless they are told.
+        taken = min(request_max_bytes, ConnectionLimits().request_max_bytes)
+        self._max_bytes = taken - _ENVELOPE_BYTES
         self._response_ns = response_ms * MS
         self._outbox = outbox
         self._waiting = Waiting[_Forwarded](parking)

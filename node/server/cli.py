@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, TypeAlias
 
-from node.config import NodeConfig
+from node.config import OF_BROKERS, NodeConfig
 from node.ids import NodeId, ReplicaKey
 from node.server.arguments import addresses, controllers, directory_id, endpoint
 from node.server.format_command import ELIGIBLE_LEADERS, STATIC_QUORUM, format_disk
@@ -63,7 +63,12 @@ numbers that the file may set, as Kafka calls them, and what they are otherwise:
   When max.connections are open, or no descriptor is left but those kept for the disk and the other
   voters, a new connection takes the place of the one that was silent longest; those of the first of
   controller.listener.names, which is the voters' own, go last.
-  When queued.max.request.bytes are held, the connection that holds most of them is closed.
+  A broker's socket.request.max.bytes is {OF_BROKERS.request_max_bytes}, and so is its
+  queued.max.request.bytes.
+  Requests of more than 64 KiB wait in their sockets until they have room, all of them together, in
+  queued.max.request.bytes. Of answers that nobody takes as much is held again, and then the
+  connection that holds most of them is closed. A larger request than socket.request.max.bytes is
+  hung up on.
 
 metrics.listener=127.0.0.1:9404 serves metrics to Prometheus, at http://127.0.0.1:9404/metrics.
 """

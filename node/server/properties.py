@@ -5,9 +5,11 @@ the rest (another role, a secured listener) is refused.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from node.config import (
+    OF_BROKERS,
     BrokerRole,
     BrokerSettings,
     ConnectionLimits,
@@ -56,6 +58,7 @@ from node.server.property_values import (
 
 AUTO_CREATE = "auto.create.topics.enable"
 METADATA_LOG_DIR = "metadata.log.dir"
+QUEUED_MAX_BYTES = "queued.max.request.bytes"
 KNOWN_KEYS = {
     *TIMEOUT_KEYS,
     *LIMIT_KEYS,
@@ -122,7 +125,7 @@ def parse_settings(text: str) -> Settings:
         bootstrap_servers=bootstrap_servers(values, inner),
         quorum_voters=quorum_voters(values, inner, node_id if _CONTROLLER in roles else None),
         timeouts=QuorumTimeouts(**numbers_at(values, TIMEOUT_KEYS)),
-        limits=_limits(values),
+        limits=_limits(values, OF_BROKERS if _BROKER in roles else ConnectionLimits()),
         snapshots=SnapshotSettings(**numbers_at(values, SNAPSHOT_KEYS)),
         brokers=BrokerSettings(
             unclean=flag_at(values, UNCLEAN_ELECTION), **numbers_at(values, BROKER_KEYS)
@@ -194,11 +197,14 @@ def _metadata_log_dir(values: Mapping[str, str]) -> str | None:
     return directories[0] if directories else None
 
 
-def _limits(values: Mapping[str, str]) -> ConnectionLimits:
-    limits = ConnectionLimits(**numbers_at(values, LIMIT_KEYS))
+def _limits(values: Mapping[str, str], default: ConnectionLimits) -> ConnectionLimits:
+    limits = replace(default, **numbers_at(values, LIMIT_KEYS))
+    if QUEUED_MAX_BYTES not in values:
+        most = max(limits.queued_max_bytes, limits.request_max_bytes)
+        return replace(limits, queued_max_bytes=most)
     if limits.queued_max_bytes < limits.request_max_bytes:
         raise ConfigError(
-            f"queued.max.request.bytes={limits.queued_max_bytes}: must be "
+            f"{QUEUED_MAX_BYTES}={limits.queued_max_bytes}: must be "
             f"socket.request.max.bytes ({limits.request_max_bytes}) or more"
         )
     return limits

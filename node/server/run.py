@@ -36,6 +36,7 @@ from node.server.meter import Meter
 from node.server.metrics import exposition
 from node.server.metrics_listener import serve_metrics
 from node.server.new_directory import new_directory_id
+from node.server.notices import Notices
 from node.server.outcome import Refusal, die
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
@@ -138,7 +139,10 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
         stop=partial(end, stopped),
     )
     inner = config.inner_listeners
-    connections = Connections(shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner)
+    notices = Notices(partial(_say, name), time.monotonic_ns)
+    connections = Connections(
+        shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner, notices
+    )
     dial = TcpDial(config.timeouts.request_ms / 1000)
     peers = PeerLinks(shell.feed, dial)
     listening = _listen(config, _descriptors(found, replicas))
@@ -300,7 +304,11 @@ def _tell(name: str, trace: Trace) -> None:
             )
         case _:
             return
-    sys.stderr.write(f"kraft-node {name}: {text}\n")
+    _say(name, text)
+
+
+def _say(name: str, line: str) -> None:
+    sys.stderr.write(f"kraft-node {name}: {line}\n")
 
 
 def _unfit(offset: TraceValue, record: TraceValue) -> str:

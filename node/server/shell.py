@@ -118,6 +118,7 @@ class Shell:
         self._turn = None
         self._scheduled = False
         if not self._stopped:
+            self._connections.next_turn()
             self._arm_timer()
 
     def _work(self, turn: Turn) -> bool:

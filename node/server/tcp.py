@@ -4,26 +4,32 @@ Kafka answers one connection's requests in order and works on one at a time; so 
 handed to the node only when the last one was answered and the answers are taken, and until then the
 socket is not read: TCP tells the sender (Kafka mutes the channel).
 
-What all of them hold is bounded (`node.config.ConnectionLimits`): their number, and the bytes of
-frames that are being read, wait, or are being answered, and of answers that nobody takes. Beyond a
-bound somebody is hung up on, rather than made to wait for others that may never be done: the one
-that was silent longest, or that holds most. Connections by which other nodes come go last, as in
-Kafka. Beside its part of `queued.max.request.bytes` a connection has at most one read of a socket
-(256 KiB), what asyncio buffers before it asks to pause (64 KiB), and the elements of one request
-(`node.limits`).
+Who sends most is not served most: a turn of the node takes one frame of a connection, whoever waits
+takes turns, and of clients' frames a turn takes few before the sockets are looked at again. So a
+client that sends ten thousand requests at once keeps nobody waiting for longer than for one of
+them. Frames of other nodes are all taken, where they come by a listener of their own. What is left
+of somebody who is gone is dropped.
 
-Many clients together must not keep a node waiting either: of their frames a turn takes a few, and
-then looks at the sockets again. Frames of other nodes are all taken.
+What all of them hold is bounded (`node.config.ConnectionLimits`). Their number: beyond it somebody
+is hung up on, the one that was silent longest; connections by which other nodes come go last, as in
+Kafka. The bytes of requests, of which small ones are taken as they come, and large ones when there
+is room (`room`): a connection has at most what `SMALL_BYTES` are, and one large request. The bytes
+of answers that nobody takes: beyond the same bound whoever holds most is hung up on, rather than
+that others wait for somebody who may never take them. An answer part of which is in files is read
+from them as it is taken.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from node.config import ConnectionLimits
 from node.events import ConnectionClosed, Event, FrameReceived
 from node.ids import ConnectionId
-from node.server.framing import FrameCutter, FrameSizeRefused, with_size
+from node.server.framing import SIZE, Arrived, FrameSizeRefused, with_size
+from node.server.notices import Kind, Notices
+from node.server.room import Room
 
 Feed = Callable[[Event], None]
 Clock = Callable[[], int]  # monotonic, in ns
@@ -32,6 +38,25 @@ Later = Callable[[Callback], object]  # to be called after what is ready now
 _MS = 1_000_000
 # Of clients' frames in a turn, and the last one of these whole: as much work as the worst frame.
 TURN_BYTES = 16 * 1024
+# A frame that needs no room, and what is read at once: what connections hold beside large ones.
+SMALL_BYTES = 64 * 1024
+# What is read at once of a frame that has room.
+_LARGE_BYTES = 256 * 1024
+# Of an answer that is read from files: what is read at once, and what is sent before others go on.
+CHUNK_BYTES = 256 * 1024
+_BURST_BYTES = 1024 * 1024
+
+
+class Slice(Protocol):
+    """A part of a file: see `node.storage.slices`."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, position: int, length: int) -> bytes | None:
+        """So many bytes of it; None: they are not what they were any more."""
+
+
+Piece = bytes | Slice
 
 
 class Connections:
@@ -44,30 +69,41 @@ class Connections:
         later: Later,
         limits: ConnectionLimits,
         inner: frozenset[str],
+        notices: Notices,
     ) -> None:
-        """`inner` are the names of the listeners by which other nodes come."""
+        """`inner` are the names of the listeners by which other nodes come, and no clients."""
         self._feed = feed
         self._clock = clock
-        self._later = later
+        self.later = later
         self._limits = limits
         self._inner = inner
+        self._notices = notices
         self._open: dict[ConnectionId, Connection] = {}
         self._next = 1
-        self._callers: deque[FrameReceived] = deque()  # clients' frames, for this turn or later
+        self._turn = 0
         self._turn_bytes = 0  # of clients' frames that this turn took
-        self.held_bytes = 0
+        # Who has a frame for the node: for this turn if it has room, or for the next.
+        self._callers: deque[Connection] = deque()
+        self._served: deque[Connection] = deque()
+        self.buffer = bytearray(_LARGE_BYTES)  # what was read last, for as long as it is looked at
+        self.room = Room["Connection"](limits.queued_max_bytes)
+        self.held_bytes = 0  # of answers that are not taken
         self.most_bytes = limits.queued_max_bytes
 
     def __len__(self) -> int:
         """How many are open."""
         return len(self._open)
 
+    def all(self) -> "list[Connection]":
+        """Silent ones first."""
+        return list(self._open.values())
+
     def knows(self, connection: "Connection") -> bool:
         return connection.id in self._open
 
     def accept(self, listener: str, host: str = "") -> "Connection":
-        cutter = FrameCutter(self._limits.request_max_bytes)
-        connection = Connection(ConnectionId(self._next), listener, host, cutter, self)
+        arrived = Arrived(self._limits.request_max_bytes)
+        connection = Connection(ConnectionId(self._next), listener, host, arrived, self)
         self._open[connection.id] = connection
         self._next += 1
         connection.active_ns = self._clock()
@@ -77,6 +113,11 @@ class Connections:
         """Nothing happens if the connection is gone: so is whoever wanted the answer."""
         if connection in self._open:
             self._open[connection].send_frame(frame)
+
+    def send_pieces(self, connection: ConnectionId, pieces: Sequence[Piece]) -> None:
+        """The same, of a frame that is in pieces."""
+        if connection in self._open:
+            self._open[connection].send_pieces(pieces)
 
     def go_on(self, connection: ConnectionId) -> None:
         """With the next request: the last one is done, and wants no answer."""
@@ -105,39 +146,66 @@ class Connections:
         return True
 
     def close_idle(self) -> None:
-        """Hang up on whoever neither sent anything nor took an answer for so long."""
-        before_ns = self._clock() - self._limits.idle_ms * _MS
-        idle = [c for c in self._open.values() if c.active_ns < before_ns]
-        for connection in idle:
+        """Hang up on whoever neither sent anything nor took an answer for so long, or keeps others
+        waiting for room that it does not use."""
+        now_ns = self._clock()
+        before_ns = now_ns - self._limits.idle_ms * _MS
+        for connection in [c for c in self._open.values() if c.active_ns < before_ns]:
             connection.drop()
+        reading = ((c, c.arrived_bytes) for c in self._open.values() if c.is_reading_large)
+        for connection in self.room.idle(reading, now_ns):
+            self._notices.add(
+                Kind.SLOW,
+                f"hung up on {connection}, whose request of a few bytes a second others wait for:"
+                f" queued.max.request.bytes={self._limits.queued_max_bytes}",
+            )
+            connection.drop()
+        self._notices.look()
 
     def _dispensable(self) -> "list[Connection]":
         """Whom to hang up on, silent ones first; other nodes only if there is nobody else."""
         others = [c for c in self._open.values() if c.listener not in self._inner]
-        return others or list(self._open.values())
+        return others or self.all()
 
-    # --- what connections tell ---
+    # --- turns ---
 
-    def received(self, connection: "Connection", frame: bytes) -> None:
-        event = FrameReceived(connection.id, connection.listener, frame)
-        if connection.listener in self._inner:
-            self._feed(event)
+    def next_turn(self) -> bool:
+        """The node's turn is over. Is there something for the next already?"""
+        self._turn += 1
+        self._turn_bytes = 0
+        if not self._callers and not self._served:
+            return False
+        served, self._served = self._served, deque()
+        taken = [self._take(each) for each in served if each.listener in self._inner]
+        self._callers.extend(each for each in served if each.listener not in self._inner)
+        return self._take_callers() or any(taken)
+
+    def wants(self, connection: "Connection") -> None:
+        """It has a frame for the node."""
+        if connection.turn == self._turn:
+            self._served.append(connection)
+        elif connection.listener in self._inner:
+            self._take(connection)
         else:
-            self._callers.append(event)
+            self._callers.append(connection)
             self._take_callers()
 
-    def _take_callers(self) -> None:
+    def _take_callers(self) -> bool:
+        before = self._turn_bytes
         while self._callers and self._turn_bytes < TURN_BYTES:
-            event = self._callers.popleft()
-            if event.connection in self._open:
-                if not self._turn_bytes:
-                    self._later(self._begin_turn)
-                self._turn_bytes += len(event.frame)
-                self._feed(event)
+            self._turn_bytes += self._take(self._callers.popleft())
+        return self._turn_bytes > before
 
-    def _begin_turn(self) -> None:
-        self._turn_bytes = 0
-        self._take_callers()
+    def _take(self, connection: "Connection") -> int:
+        """Hand its frame to the node; the frame's size. 0: it was hung up on meanwhile."""
+        if not connection.is_waiting:
+            return 0
+        connection.turn = self._turn
+        frame = connection.take_frame()
+        self._feed(FrameReceived(connection.id, connection.listener, frame))
+        return len(frame)
+
+    # --- what connections tell ---
 
     def active(self, connection: "Connection") -> None:
         """It sent something, or took an answer: it is the last that counts as silent."""
@@ -145,37 +213,75 @@ class Connections:
             self._open[connection.id] = connection
             connection.active_ns = self._clock()
 
+    def ask_room(self, connection: "Connection", size: int) -> bool:
+        return self.room.ask(connection, size, self._clock())
+
+    def give_back(self, connection: "Connection") -> None:
+        for waited in self.room.give_back(connection, self._clock()):
+            waited.look()
+
     def drop_largest(self) -> None:
-        """As long as all hold too much, hang up on who holds most."""
+        """As long as answers hold too much, hang up on who holds most."""
         while self.held_bytes > self.most_bytes:
             max(self._dispensable(), key=lambda each: each.held_bytes).drop()
 
-    def lost(self, connection: "Connection") -> None:
+    def lost(self, connection: "Connection", unserved: int) -> None:
+        """`unserved`: requests of it that nobody began to work on."""
         if self._open.pop(connection.id, None) is not None:
             self._feed(ConnectionClosed(connection=connection.id))
+        if unserved:
+            line = f"{unserved} requests were dropped with {connection}, which is gone"
+            self._notices.add(Kind.GONE, line)
+
+    def refused(self, connection: "Connection", size: int) -> None:
+        """It begins with a size that no request has."""
+        most = self._limits.request_max_bytes
+        why = f"socket.request.max.bytes={most}" if size > most else "it speaks another protocol"
+        line = f"hung up on {connection}: a request of {size} bytes; {why}"
+        self._notices.add(Kind.TOO_LARGE, line)
+
+    def cut(self, connection: "Connection") -> None:
+        """Of an answer that it is taking, something is in no file any more."""
+        line = f"hung up on {connection}: records that it was being sent were cut off the log"
+        self._notices.add(Kind.CUT, line)
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     def __init__(
         self,
         connection: ConnectionId,
         listener: str,
         host: str,
-        cutter: FrameCutter,
+        arrived: Arrived,
         owner: Connections,
     ) -> None:
         self.id = connection
         self.listener = listener
         self.host = host
         self.active_ns = 0  # when it last sent something, or took an answer
-        self.held_bytes = 0
+        self.turn = -1  # in which the node was handed a frame of it last
+        self.held_bytes = 0  # of an answer
         self._owner = owner
-        self._cutter = cutter
-        self._waiting: deque[bytes] = deque()
-        self._in_hand = 0  # the size of the frame that is with the node
-        self._is_muted = False  # its socket is not read
+        self._arrived = arrived
+        self.is_waiting = False  # its next frame is whole, and for the node
+        self._is_served = False  # a frame of it is with the node
+        self.is_muted = False  # its socket is not read
         self._writable = True  # the peer takes our answers
+        self._sending: deque[tuple[Piece, int]] = deque()  # and from where on
         self._transport: asyncio.Transport | None = None
+
+    def __str__(self) -> str:
+        return f"{self.host or 'somebody'} at {self.listener}"
+
+    @property
+    def arrived_bytes(self) -> int:
+        return len(self._arrived)
+
+    @property
+    def is_reading_large(self) -> bool:
+        return self._owner.room.has(self) and not self._is_served
+
+    # --- asyncio's side ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -183,37 +289,15 @@ class Connection(asyncio.Protocol):
         if not self._owner.knows(self):
             transport.abort()  # dropped before it began
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 (asyncio's signature)
+        most = _LARGE_BYTES if self.is_reading_large else SMALL_BYTES
+        return memoryview(self._owner.buffer)[:most]
+
+    def buffer_updated(self, nbytes: int) -> None:
         self._owner.active(self)
-        try:
-            self._waiting.extend(self._cutter.cut(data))
-        except FrameSizeRefused:
-            self.close()
-            return
-        self._hand_over()
-
-    def send_frame(self, frame: bytes) -> None:
-        assert self._transport is not None
-        self._transport.write(with_size(frame))
-        self.go_on()
-
-    def go_on(self) -> None:
-        self._owner.active(self)
-        self._in_hand = 0
-        self._hand_over()
-
-    def close(self) -> None:
-        """What was answered still goes out; what waits is forgotten."""
-        self._waiting.clear()
-        if self._transport is not None:
-            self._transport.close()
-
-    def drop(self) -> None:
-        """Hang up at once: nobody waits for anything that is still to go out."""
-        self._release()
-        self._owner.lost(self)
-        if self._transport is not None:
-            self._transport.abort()
+        with memoryview(self._owner.buffer) as view:
+            self._arrived.add(view[:nbytes])
+        self.look()
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -221,48 +305,151 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._writable = True
         self._owner.active(self)
-        self._hand_over()
+        self._send_on()
+        self.look()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
-        self._release()
-        self._owner.lost(self)
+        self._end()
 
-    def _hand_over(self) -> None:
-        if self._waiting and not self._in_hand and self._writable:
-            frame = self._waiting.popleft()
-            self._in_hand = len(frame)
-            self._owner.received(self, frame)
-        if bool(self._waiting) != self._is_muted:
-            self._throttle()
-        held_bytes = self._cutter.held_bytes + self._in_hand
-        if self._waiting:
-            held_bytes += sum(map(len, self._waiting))
-        if not self._writable:
-            held_bytes += self._untaken()
-        if held_bytes != self.held_bytes:
-            self._hold(held_bytes)
+    # --- the node's ---
 
-    def _untaken(self) -> int:
-        """Bytes of answers: there are so many that we wait for the peer to take them."""
-        assert self._transport is not None
-        return self._transport.get_write_buffer_size()
+    def take_frame(self) -> bytes:
+        """The one that `look` found."""
+        self.is_waiting, self._is_served = False, True
+        frame = self._arrived.take()
+        self.look()
+        return frame
 
-    def _throttle(self) -> None:
-        """Read no further while a frame waits."""
-        assert self._transport is not None
-        if self._transport.is_closing():
+    def send_frame(self, frame: bytes) -> None:
+        transport = self._transport
+        assert transport is not None
+        if not transport.is_closing():
+            transport.write(with_size(frame))
+        self.go_on()
+
+    def send_pieces(self, pieces: Sequence[Piece]) -> None:
+        self._sending.append((SIZE.pack(sum(map(len, pieces))), 0))
+        self._sending.extend((piece, 0) for piece in pieces)
+        self._send_on()
+        self.go_on()
+
+    def go_on(self) -> None:
+        self._owner.active(self)
+        self._is_served = False
+        if self._owner.room.has(self):
+            self._owner.give_back(self)
+        self.look()
+
+    def close(self) -> None:
+        """What was answered still goes out; what waits is forgotten."""
+        self._arrived.drop()
+        self.is_waiting = False
+        if self._transport is not None and not self._sending:
+            self._transport.close()
+        elif self._transport is not None:
+            self._transport.abort()  # half an answer is none
+
+    def drop(self) -> None:
+        """Hang up at once: nobody waits for anything that is still to go out."""
+        self._end()
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- what it does by itself ---
+
+    def look(self) -> None:
+        """Is there something to be handed over, or to be read?"""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return  # its loss is told soon
+        try:
+            is_whole, size = self._arrived.is_whole(), self._arrived.size()
+        except FrameSizeRefused as refused:
+            self._owner.refused(self, refused.size)
+            self.close()
             return
-        self._is_muted = not self._is_muted
-        if self._is_muted:
+        is_large, room = size is not None and size > SMALL_BYTES, self._owner.room
+        if self._writable and not (self._is_served or self._sending):
+            if is_whole and not self.is_waiting:
+                self.is_waiting = True
+                self._owner.wants(self)
+                if not self.is_waiting:
+                    return  # it was taken, and looked again
+            elif is_large and not room.has(self):
+                assert size is not None
+                self._owner.ask_room(self, size)
+        self._mute(is_whole or (is_large and (self._is_served or not room.has(self))))
+        self._count()
+
+    def _mute(self, is_muted: bool) -> None:
+        """Read no further, or read on."""
+        if is_muted == self.is_muted:
+            return
+        assert self._transport is not None
+        self.is_muted = is_muted
+        if is_muted:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
 
-    def _release(self) -> None:
-        self._waiting.clear()
-        self._cutter = FrameCutter(0)
+    def _send_on(self) -> None:
+        """As much as the peer takes, but no more than others can wait for."""
+        sent = 0
+        transport = self._transport
+        assert transport is not None
+        while self._sending and self._writable and not transport.is_closing():
+            if sent >= _BURST_BYTES:
+                self._owner.later(self._send_later)
+                return
+            chunk = self._next_chunk()
+            if chunk is None:
+                self._owner.cut(self)
+                self.drop()
+                return
+            transport.writelines(chunk)
+            sent += sum(map(len, chunk))
+
+    def _next_chunk(self) -> list[bytes] | None:
+        """Of what is to be sent; None: it is not there any more."""
+        chunk, left = [], CHUNK_BYTES
+        while self._sending and left:
+            piece, start = self._sending.popleft()
+            size = min(len(piece) - start, left)
+            data = (
+                piece[start : start + size] if isinstance(piece, bytes) else piece.read(start, size)
+            )
+            if data is None:
+                return None
+            if start + size < len(piece):
+                self._sending.appendleft((piece, start + size))
+            chunk.append(data)
+            left -= size
+        return chunk
+
+    def _send_later(self) -> None:
+        if self._sending and self._owner.knows(self):
+            self._owner.active(self)
+            self._send_on()
+            self.look()
+
+    def _count(self) -> None:
+        """What it holds of an answer: bytes that the peer does not take, and those to come that are
+        in no file."""
+        held_bytes = 0
+        if not self._writable:
+            assert self._transport is not None
+            held_bytes = self._transport.get_write_buffer_size()
+        held_bytes += sum(len(piece) - at for piece, at in self._sending if type(piece) is bytes)
+        if held_bytes != self.held_bytes:
+            self._hold(held_bytes)
+
+    def _end(self) -> None:
+        self._sending.clear()
+        self.is_waiting = False
         if self.held_bytes:
             self._hold(0)
+        self._owner.lost(self, self._arrived.drop())
+        self._owner.give_back(self)
 
     def _hold(self, held_bytes: int) -> None:
         owner, more = self._owner, held_bytes - self.held_bytes

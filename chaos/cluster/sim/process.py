@@ -27,6 +27,7 @@ from node.config import NodeConfig
 from node.effects import FlushLog, Stop
 from node.endpoint import Endpoint
 from node.events import LogFlushed, ShutdownRequested
+from node.server.notices import Notices
 from node.server.outcome import FAILED, describe_failure
 from node.server.peer_links import PeerLink, PeerLinks
 from node.server.recovered import AnyNode, Recovered, stop_line
@@ -75,6 +76,7 @@ class SimProcess:
             self._inbox.append,
             config.limits,
             config.inner_listeners,
+            Notices(self._tell, around.clock.mono_ns),
         )
         self._peers = PeerLinks(self._turns.feed, self._dial)
         self._deeds = ProcessDeeds(
@@ -190,7 +192,7 @@ class SimProcess:
         self._look()
         yield from self._take(turn)
         while self.exit_code is None:
-            if self._inbox:
+            if self._connections.next_turn() or self._inbox:
                 self._look()
                 yield from self._take(self._turns.drain())
             elif self._is_due():
@@ -222,6 +224,9 @@ class SimProcess:
                     self._deeds.on_disk(deed)
             if self.exit_code is not None:
                 return
+
+    def _tell(self, line: str) -> None:
+        self._around.err(f"{self.name}: {line}\n")
 
     def _is_due(self) -> bool:
         self._deadline_ns = self.node.core.next_deadline_ns()

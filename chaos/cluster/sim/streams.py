@@ -6,6 +6,7 @@ the end's protocol, at once or when its process next looks.
 
 import asyncio
 import errno
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,7 @@ from typing import Protocol
 
 from chaos.cluster.interface import Link
 
-Accept = Callable[[], asyncio.Protocol]
+Accept = Callable[[], asyncio.BaseProtocol]
 Hear = Callable[[Callable[[], None]], None]
 
 
@@ -69,7 +70,7 @@ class StreamEnd(asyncio.Transport):
         self._network = network
         self._hear = hear
         self._is_reading = True
-        self._unread: list[bytes] = []
+        self._unread = deque[bytes]()
 
     # --- what its protocol may do ---
 
@@ -97,9 +98,8 @@ class StreamEnd(asyncio.Transport):
 
     def resume_reading(self) -> None:
         self._is_reading = True
-        unread, self._unread = self._unread, []
-        for data in unread:
-            self.deliver(data)
+        if self._unread:
+            self._hear(self._read_on)
 
     def is_reading(self) -> bool:
         return self._is_reading and self.is_open
@@ -121,11 +121,23 @@ class StreamEnd(asyncio.Transport):
         self.is_open = False
 
     def _receive(self, data: bytes) -> None:
-        if not self._is_reading:
-            self._unread.append(data)
-        elif self.is_open:
-            assert isinstance(self.protocol, asyncio.Protocol)
-            self.protocol.data_received(data)
+        self._unread.append(data)
+        self._read_on()
+
+    def _read_on(self) -> None:
+        """What came, in its order, until its reader pauses."""
+        while self._unread and self._is_reading and self.is_open:
+            data, protocol = self._unread.popleft(), self.protocol
+            if isinstance(protocol, asyncio.BufferedProtocol):
+                buffer = memoryview(protocol.get_buffer(-1))
+                size = min(len(buffer), len(data))
+                buffer[:size] = data[:size]
+                if size < len(data):
+                    self._unread.appendleft(data[size:])
+                protocol.buffer_updated(size)
+            else:
+                assert isinstance(protocol, asyncio.Protocol)
+                protocol.data_received(data)
 
 
 class ConnectAttempt:

@@ -46,6 +46,7 @@ from node.ids import (
 from node.server.framing import with_size
 from node.server.listener import accept_from, bind
 from node.server.meter import Meter
+from node.server.notices import Notices
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
@@ -178,6 +179,7 @@ class World:
     inner_port: int
     traces: int
     stopped: "asyncio.Future[Stop]"
+    told: list[str]  # to the operator
     opened: list[asyncio.StreamWriter] = field(default_factory=list)
 
     async def connect(
@@ -212,7 +214,10 @@ async def world(
         meter=Meter(read_clocks()),
         stop=stopped.set_result,
     )
-    connections = Connections(shell.feed, clock, loop.call_soon, limits, frozenset((INNER,)))
+    told: list[str] = []
+    connections = Connections(
+        shell.feed, clock, loop.call_soon, limits, frozenset((INNER,)), Notices(told.append, clock)
+    )
     peers = PeerLinks(shell.feed, TcpDial(1.0))
     listening, tasks = {}, []
     for name in (INNER, OUTER):
@@ -221,7 +226,9 @@ async def world(
         tasks.append(loop.create_task(accepting))
     shell.start(connections, peers)
     ports = {name: at.getsockname()[1] for name, at in listening.items()}
-    made = World(account, core, log, connections, ports[OUTER], ports[INNER], read_end, stopped)
+    made = World(
+        account, core, log, connections, ports[OUTER], ports[INNER], read_end, stopped, told
+    )
     yield made
     for writer in made.opened:
         writer.transport.abort()
@@ -230,7 +237,7 @@ async def world(
         task.cancel()
         at.close()
     await until(lambda: len(connections) == 0)
-    assert connections.held_bytes == 0
+    assert connections.held_bytes == connections.room.held_bytes == 0
     os.close(read_end)
     os.close(write_end)
     assert not failures

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from socket import create_connection
@@ -14,12 +15,15 @@ from hypothesis import strategies as st
 from node.config import ConnectionLimits
 from node.events import ConnectionClosed, Event, FrameReceived
 from node.server.framing import with_size
-from node.server.tcp import TURN_BYTES, Callback, Connections
+from node.server.notices import QUIET_NS, Notices
+from node.server.room import PATIENCE_NS
+from node.server.tcp import SMALL_BYTES, TURN_BYTES, Connection, Connections
 from tests.node.server.scripted import INNER, OUTER, World, ask, frame_from, until, world
 from tests.support.quorum_processes import ROOT, wait_until
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-MIB = 1024 * 1024
+KIB = 1024
+MIB = 1024 * KIB
 SECOND_NS = 10**9
 
 
@@ -117,7 +121,7 @@ def test_the_silent_are_hung_up_on_after_a_while() -> None:
             idle, torn, deaf, active = await opened(at, 4)
             torn[1].write(with_size(b"never ends")[:-1])
             deaf[1].write(with_size(b"x" * MIB) * 20)
-            await until(lambda: at.connections.held_bytes >= MIB)
+            await until(lambda: at.connections.held_bytes > 0)
             await echo(active)
             now_ns = SECOND_NS
             at.connections.close_idle()
@@ -157,31 +161,55 @@ def test_answers_that_nobody_takes_are_few() -> None:
     asyncio.run(story())
 
 
-def test_who_holds_most_goes_when_all_hold_too_much() -> None:
+def test_large_requests_wait_for_room_and_nobody_is_hung_up_on() -> None:
     async def story() -> None:
         limits = ConnectionLimits(request_max_bytes=MIB, queued_max_bytes=2 * MIB)
         async with world(limits=limits) as at:
-            voter = (await opened(at, 1, inner=True))[0]
-            streams = await opened(at, 5)
-            await begin(at, voter, 900_000)
-            await begin(at, streams[0], 500_000)
-            await begin(at, streams[1], 600_000)
-            await begin(at, streams[2], 400_000)
-            assert await is_hung_up_on(streams[1])
-            assert at.connections.held_bytes <= 2 * MIB
-            assert await echo(streams[3]) == b"echo"
-            assert await echo(streams[4], b"y" * 100_000) == b"y" * 100_000
-            voter[1].write(b"z" * (MIB - 900_000))
-            assert await frame_from(voter[0]) == b"z" * MIB
+            streams = await opened(at, 6)
+            for stream in streams[:5]:
+                stream[1].write(with_size(b"z" * MIB)[:-1])
+            room = at.connections.room
+            await until(lambda: room.held_bytes == 2 * MIB)
+            assert await echo(streams[5], b"y" * SMALL_BYTES) == b"y" * SMALL_BYTES
+            assert room.held_bytes == 2 * MIB
+            for stream in streams[:5]:
+                stream[1].write(b"z")
+            for stream in streams[:5]:
+                assert await frame_from(stream[0]) == b"z" * MIB
+            assert room.held_bytes == 0
+            assert len(at.connections) == 6
 
     asyncio.run(story())
 
 
-async def begin(at: World, stream: Stream, size: int) -> None:
-    """Send so many bytes of a frame of a MiB, and wait until the node has them."""
-    expected = at.connections.held_bytes + size + 4
-    stream[1].write(with_size(b"z" * MIB)[: size + 4])
-    await until(lambda: at.connections.held_bytes >= min(expected, 3 * MIB // 2))
+def test_who_has_room_and_sends_nothing_goes_once_others_wait_for_it() -> None:
+    async def story() -> None:
+        now_ns = 0
+        limits = ConnectionLimits(request_max_bytes=MIB, queued_max_bytes=2 * MIB)
+        async with world(limits=limits, clock=lambda: now_ns) as at:
+            lazy, busy, third = await opened(at, 3)
+            busy[1].write(with_size(b"b" * MIB)[:-1])
+            lazy[1].write(with_size(b"l" * MIB)[:100])
+            await until(lambda: at.connections.room.held_bytes == 2 * MIB)
+            await until(lambda: _arrived(at) == MIB + 3 + 100)
+            now_ns = 2 * PATIENCE_NS
+            at.connections.close_idle()
+            assert len(at.connections) == 3  # nobody waits
+            third[1].write(with_size(b"t" * MIB))
+            await until(lambda: _arrived(at) > MIB + 103)
+            at.connections.close_idle()
+            assert await frame_from(third[0]) == b"t" * MIB
+            assert await is_hung_up_on(lazy)
+            busy[1].write(b"b")
+            assert await frame_from(busy[0]) == b"b" * MIB
+            assert len(at.told) == 1
+            assert "queued.max.request.bytes=2097152" in at.told[0]
+
+    asyncio.run(story())
+
+
+def _arrived(at: World) -> int:
+    return sum(each.arrived_bytes for each in at.connections.all())
 
 
 def test_answers_that_nobody_takes_count() -> None:
@@ -225,11 +253,102 @@ def test_a_frame_above_the_limit_is_refused_at_its_size() -> None:
             assert await echo(stream, b"x" * 1000) == b"x" * 1000
             stream[1].write((1001).to_bytes(4, "big"))
             assert await is_hung_up_on(stream)
+            (line,) = at.told
+            assert "a request of 1001 bytes; socket.request.max.bytes=1000" in line
+
+    asyncio.run(story())
+
+
+# --- who goes first ---
+
+
+def test_who_sends_most_is_not_served_most() -> None:
+    """One listener for all: each of a crowd that sent 5,000 requests at once keeps another one
+    waiting for some of them."""
+
+    async def story() -> None:
+        async with world() as at:
+            crowd = await opened(at, 30)
+            (other,) = await opened(at, 1)
+            for _, writer in crowd:
+                writer.write(with_size(b"c") * 5_000)
+            await until(lambda: at.account.count("step FrameReceived") > 500)
+            for _ in range(10):
+                at.core.events.clear()
+                assert await echo(other, b"other") == b"other"
+                heard = [e.frame for e in at.core.events if isinstance(e, FrameReceived)]
+                assert heard.index(b"other") <= 6 * len(crowd)
+
+    asyncio.run(story())
+
+
+def test_a_turn_takes_one_frame_of_a_connection() -> None:
+    events: list[Event] = []
+    table = connections(events)
+    one, other = (table.accept(OUTER) for _ in range(2))
+    for each in (one, other):
+        each.connection_made(Wire())
+    feed(one, with_size(b"1") * 3)
+    feed(other, with_size(b"2") * 2)
+    table.send_frame(one.id, b"answer")
+    table.send_frame(other.id, b"answer")
+    assert frames(events) == [b"1", b"2"]
+    assert table.next_turn()
+    assert frames(events) == [b"1", b"2", b"1", b"2"]
+    assert not table.next_turn()  # they are not answered
+    table.send_frame(one.id, b"answer")
+    assert frames(events)[4:] == [b"1"]
+
+
+def test_who_is_gone_is_answered_no_more() -> None:
+    """Its next requests are dropped, and counted in one line for all who are gone like that."""
+
+    async def story() -> None:
+        now_ns = 0
+        async with world(clock=lambda: now_ns) as at:
+            crowd = await opened(at, 10)
+            for _, writer in crowd:
+                writer.write(with_size(b"c" * 1000) * 1000)
+                writer.transport.abort()
+            await until(lambda: len(at.connections) == 0)
+            assert at.account.count("step FrameReceived") < 500
+            now_ns = QUIET_NS
+            at.connections.close_idle()
+            first, rest = at.told
+            assert " requests were dropped with 127.0.0.1 at EXTERNAL, which is gone" in first
+            assert rest.endswith("which is gone (and 8 like it before)")
 
     asyncio.run(story())
 
 
 # --- whatever happens, the bounds hold ---
+
+
+def connections(
+    events: list[Event], limits: ConnectionLimits | None = None, now: Callable[[], int] = int
+) -> Connections:
+    return Connections(
+        events.append,
+        now,
+        lambda callback: callback(),
+        limits or ConnectionLimits(),
+        frozenset((INNER,)),
+        Notices(list[str]().append, now),
+    )
+
+
+def feed(connection: Connection, data: bytes) -> None:
+    """As asyncio does."""
+    while data and not connection.is_muted:
+        buffer = connection.get_buffer(-1)
+        size = min(len(buffer), len(data))
+        buffer[:size] = data[:size]
+        connection.buffer_updated(size)
+        data = data[size:]
+
+
+def frames(events: list[Event]) -> list[bytes]:
+    return [event.frame for event in events if isinstance(event, FrameReceived)]
 
 
 @dataclass
@@ -275,14 +394,18 @@ STEPS = st.lists(
 @given(STEPS)
 @hypothesis_settings(deadline=None)
 def test_no_order_of_events_breaks_a_bound(steps: list[tuple[str, int, int]]) -> None:
+    """Sizes are in KiB here: of frames, small and large."""
     limits = ConnectionLimits(
-        connections=5, connections_per_ip=4, idle_ms=1, request_max_bytes=100, queued_max_bytes=300
+        connections=5,
+        connections_per_ip=4,
+        idle_ms=1,
+        request_max_bytes=100 * KIB,
+        queued_max_bytes=300 * KIB,
     )
     events: list[Event] = []
     now_ns = 0
-    later: list[Callback] = []
-    table = Connections(events.append, lambda: now_ns, later.append, limits, frozenset((INNER,)))
-    made = []
+    table = connections(events, limits, lambda: now_ns)
+    made: list[Connection] = []
     for what, number, size in steps:
         now_ns += 1000 * size
         if what == "connect":
@@ -293,14 +416,12 @@ def test_no_order_of_events_breaks_a_bound(steps: list[tuple[str, int, int]]) ->
         elif what == "late":
             table.close_idle()
         elif what == "turn":
-            ready, later[:] = later[:], []
-            for callback in ready:
-                callback()
+            table.next_turn()
         elif made:
             chosen = made[number % len(made)]
             match what:
                 case "data" if table.knows(chosen):
-                    chosen.data_received((with_size(b"d" * (size // 4 + 1)) * 4)[:size])
+                    feed(chosen, (with_size(b"d" * (size * KIB // 4 + 1)) * 4)[: size * KIB])
                 case "answer" if table.knows(chosen):
                     table.send_frame(chosen.id, b"answer")
                 case "gone":
@@ -313,7 +434,12 @@ def test_no_order_of_events_breaks_a_bound(steps: list[tuple[str, int, int]]) ->
                     pass
         known = [each for each in made if table.knows(each)]
         assert len(known) == len(table) <= 5
-        assert sum(each.held_bytes for each in made) == table.held_bytes <= 300
+        assert sum(each.held_bytes for each in made) == table.held_bytes <= 300 * KIB
+        assert table.room.held_bytes <= 300 * KIB
+        for each in made:
+            has_room = table.room.has(each)
+            assert table.knows(each) or not has_room
+            assert each.arrived_bytes <= (100 * KIB + 256 * KIB if has_room else 2 * SMALL_BYTES)
         assert sum(each.host == "10.0.0.1" for each in known) <= 4
         closed = [event for event in events if isinstance(event, ConnectionClosed)]
         assert len(closed) == len(set(closed)) == len(made) - len(known)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.config import BrokerRole, ConnectionLimits
+from node.config import OF_BROKERS, BrokerRole, ConnectionLimits
 from node.endpoint import Endpoint
 from node.server.properties import parse_settings
 from node.server.property_numbers import (
@@ -200,6 +200,18 @@ replica.lag.time.max.ms=7000
 """
 
 
+def test_clients_that_come_by_the_brokers_only_listener_are_no_brokers() -> None:
+    text = BROKER.replace("OUT://127.0.0.1:9092,", "")
+    assert parse_settings(text).config.inner_listeners == frozenset()
+
+
+def test_requests_of_the_largest_size_have_room() -> None:
+    larger = parse_settings(BROKER + "socket.request.max.bytes=200000000\n").config.limits
+    assert larger.request_max_bytes == larger.queued_max_bytes == 200_000_000
+    with pytest.raises(ConfigError, match=r"must be socket.request.max.bytes .104857600. or more"):
+        parse_settings(BROKER + "queued.max.request.bytes=104857599\n")
+
+
 def test_a_broker_listens_for_others_and_asks_controllers() -> None:
     config = parse_settings(BROKER).config
     assert config.role is not None
@@ -208,6 +220,7 @@ def test_a_broker_listens_for_others_and_asks_controllers() -> None:
     assert [at.name for at in own] == ["INT", "OUT"], "other brokers' comes first"
     assert not config.is_controller
     assert config.inner_listeners == {"INT"}
+    assert config.limits == OF_BROKERS
     assert list(config.quorum_voters) == [1], "of whom it is none"
     assert parse_settings(FULL).config.role is None
 

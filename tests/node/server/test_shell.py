@@ -23,10 +23,11 @@ from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.server.framing import with_size
 from node.server.listener import accepted_from
 from node.server.meter import Meter
+from node.server.notices import Notices
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.run import close, end
 from node.server.shell import Shell, read_clocks
-from node.server.tcp import Connections
+from node.server.tcp import SMALL_BYTES, Connections
 from node.server.traces import TraceWriter
 from tests.node.server.scripted import (
     CHANNEL,
@@ -76,8 +77,11 @@ def test_what_arrives_before_the_start_is_handled_by_it() -> None:
         shell.feed(FrameReceived(connection=gone, listener="CONTROLLER", frame=b"append"))
         assert account == []
         later = asyncio.get_running_loop().call_soon
-        limits = ConnectionLimits()
-        connections = Connections(shell.feed, time.monotonic_ns, later, limits, frozenset((INNER,)))
+        notices = Notices(account.append, time.monotonic_ns)
+        inner = frozenset((INNER,))
+        connections = Connections(
+            shell.feed, time.monotonic_ns, later, ConnectionLimits(), inner, notices
+        )
         shell.start(connections, PeerLinks(shell.feed, TcpDial(1.0)))
         return account
 
@@ -213,7 +217,8 @@ def test_a_connection_that_is_not_answered_is_not_read_without_end() -> None:
             writer.write(with_size(b"silence"))
             big = with_size(b"x" * 100_000)
             assert await sent_until_full(writer, big) < 500
-            assert 0 < at.connections.held_bytes < 1 << 19
+            (silent,) = at.connections.all()
+            assert 0 < silent.arrived_bytes <= 2 * SMALL_BYTES
             assert await ask(at, b"echo") == b"echo"  # others are served
             assert not reader.at_eof()
             writer.transport.abort()
