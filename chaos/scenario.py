@@ -97,13 +97,14 @@ class Takes:
     settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        brokers = f", {in_words(self.brokers)} brokers" if self.brokers[0] else ""
+        noun = "broker" if self.brokers == range(1, 2) else "brokers"
+        brokers = f", {in_words(self.brokers)} {noun}" if self.brokers[0] else ""
         chosen = "".join(f", {name}={' or '.join(of)}" for name, of in self.settings.items())
         return f"{in_words(self.voters)} voters{brokers}{chosen}"
 
     def why_not(self, roles: Sequence[Roles], settings: Mapping[str, str]) -> str:
         """What such a cluster has that the scenario does not take; "" where it takes all. The
-        settings are all that there are, those that nobody asked for too."""
+        settings are all that there are, defaults included."""
         counts = (
             ("voter", self.voters, sum(each.is_controller for each in roles)),
             ("broker", self.brokers, sum(each.is_broker for each in roles)),
@@ -126,7 +127,7 @@ def _is(found: int, what: str) -> str:
     return f"{'is' if found == 1 else 'are'} {counted(found, what)}"
 
 
-# A quorum alone, in which every controller knows the others: nobody waits for brokers to start.
+# A quorum alone, in which every controller knows the others: nothing waits for brokers to start.
 CONTROLLERS_ALONE = {"brokers": "0", "bootstrap": "3"}
 
 
@@ -151,14 +152,13 @@ class Scenario:
     whole_s: float = WHOLE_S  # how long all may take to be whole after the last cure
     conditions: Conditions = field(default_factory=Conditions)
     load: Load = field(default_factory=RegisterOptions)  # but for what the user asks for instead
-    # Where fewer clients, who are enough elsewhere in runs of which there are many, would not bring
-    # about what it is to show.
+    # Campaigns run with fewer clients, except for scenarios that would not show their point then.
     needs_its_load: bool = False
-    # Where the seed decides more than the schedule: nodes, load, time-outs, network and disks too.
-    # Of the seed, the settings that somebody asks for and, if any, the seconds of hurting and how
-    # many nodes.
+    # For scenarios whose seed decides more than the schedule: nodes, load, time-outs, network and
+    # disks too. Its arguments are the seed, the length of the fault phase in seconds and the number
+    # of nodes (None: the seed decides), and the settings that were asked for.
     trial: Callable[[int, float | None, int | None, Mapping[str, str]], Trial] | None = None
-    # Who sends and polls instead of the load's own, where clients are what the scenario is about.
+    # Clients that replace the load's own, where clients are what the scenario is about.
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # unless told others
     on_kafka: OnKafka = field(default_factory=OnKafka)

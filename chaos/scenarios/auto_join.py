@@ -1,4 +1,4 @@
-"""A controller's disk is lost and nobody tells the quorum: does its node vote again by itself?"""
+"""A controller's disk is lost, the quorum is not told: does its node vote again by itself?"""
 
 from dataclasses import replace
 
@@ -43,12 +43,12 @@ AUTO_JOIN = Scenario(
     exists_for=("M6-acknowledged-topics-committed",),
     description=(
         "Of three controllers in a dynamic quorum one comes back with a new disk, which is a "
-        "replica that nobody voted in; the one that it was still votes. With "
+        "replica that was never voted in; the one that it was still votes. With "
         "controller.quorum.auto.join.enable (4.2.0 and later) it has its old entry removed and "
         "itself added, one request after the other. Between the two, when the leader tells that "
         "it is no voter (otherwise as soon as it serves), the leader is cut off for some seconds. "
         "Then the leader's power fails: where the new replica votes, another one leads within "
-        "seconds. Where it does not, one of three voters is lost and one has no power, and nobody "
+        "seconds. Where it does not, one of three voters is lost and one has no power, and no node "
         "leads until that one is back."
     ),
     takes=THREE_OF_BOTH,
@@ -68,7 +68,7 @@ AUTO_JOIN = Scenario(
             name=f"{_AUTO_JOIN}=false",
             settings={_AUTO_JOIN: "false"},
             expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, least=25.0),)),
-            promise="nobody leads, and no topic is created, until the power is back",
+            promise="no node leads, and no topic is created, until the power is back",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""The power of everybody fails, again and again, while the disks are busy."""
+"""The power of all voters fails, again and again, while their disks are busy."""
 
 import random
 
@@ -24,7 +24,7 @@ BLACKOUT = Scenario(
     exists_for=("durability", "Q3-one-vote-per-epoch", "Q18-durable-before-counted"),
     description=(
         "As in a data centre whose power flickers: no node survives to remember what was promised, "
-        "so all of it must be on the disks, and who voted and led in which epoch as well. "
+        "so all of it must be on the disks, and the votes and leaders of each epoch as well. "
         "Overloaded disks take their time, so a cut finds much under way that is not yet durable."
     ),
     faults=(_CUT,),

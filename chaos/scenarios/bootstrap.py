@@ -42,8 +42,8 @@ BOOTSTRAP = Scenario(
     summary="the power fails while a new quorum elects its first leaders, and later on",
     exists_for=("durability", "Q3-one-vote-per-epoch", "epochs-have-an-origin"),
     description=(
-        "What every later record rests on is written within a second of the first election: who "
-        "votes (KIP-856: the directory ids of all voters, in one batch). The power of two nodes "
+        "What every later record rests on is written within a second of the first election: the "
+        "voters (KIP-856: the directory ids of all voters, in one batch). The power of two nodes "
         "fails as soon as they run, that of the first leader as soon as it leads, and that of all "
         "when the next one does. No voter set may ever be half known, and the quorum has to serve."
     ),

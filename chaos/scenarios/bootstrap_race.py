@@ -24,7 +24,7 @@ _COMING_UP = Script(
         ),
         StartAll(),
         UntilLed(within_s=60.0),
-        # The only one that follows: now everybody is alone.
+        # The only one that follows: now every node is alone.
         Begin(
             name="follower",
             fault=NetworkPartition(victim=RandomFollower(), peers=OtherSide.CONTROLLERS),
@@ -42,8 +42,8 @@ BOOTSTRAP_RACE = Scenario(
     summary="the first leader resigns before its first records are in the log, and leads again",
     exists_for=("nodes-kept-running",),
     description=(
-        "Who leads a new cluster first writes what it was formatted with, metadata.version before "
-        "all else. Records wait a while before they go into the log "
+        "The first leader of a new cluster writes what it was formatted with, metadata.version "
+        "before all else. Records wait a while before they go into the log "
         "(controller.quorum.append.linger.ms, here longer than usual), and meanwhile the two "
         "others are cut off. The leader resigns, and what waited is gone; then the one that never "
         "heard of it is back and elects it again. Its log has no record of the controller's, "

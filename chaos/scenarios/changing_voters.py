@@ -1,4 +1,4 @@
-"""Clients remove and add voters, and ask who votes, while leaders die or are cut off."""
+"""Clients remove, add and describe voters while leaders die or are cut off."""
 
 import random
 
@@ -31,11 +31,11 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 CHANGING_VOTERS = Scenario(
     name="changing-voters",
-    summary="clients remove and add voters, and ask who votes, while leaders die or are cut off",
+    summary="clients remove, add and describe voters while leaders die or are cut off",
     exists_for=("V5-acknowledged-changes-stay", "voters-as-told", "voters-as-asked-for"),
     description=(
-        "What membership-churn has an operator do, clients do all the time: each asks a node who "
-        "votes, and then for a change of that. A leader that nobody hears any more is asked, and "
+        "What membership-churn has an operator do, clients do all the time: each asks a node for "
+        "the voters, and then for a change. A leader that no voter hears any more is asked, and "
         "what it writes is undone; a new one is asked before it has committed anything. What was "
         "acknowledged is told by all later leaders, and of what one leader told another undoes one "
         "change at most."

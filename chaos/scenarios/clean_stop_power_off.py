@@ -89,7 +89,7 @@ CLEAN_STOP_POWER_OFF = Scenario(
     description=(
         "A broker that was stopped in good order has flushed its logs and says so by a file; when "
         "it starts again it trusts what is on its disk. Apache Kafka writes the last entry of a "
-        "time index after that flush, and nobody syncs it. If the power fails within the half "
+        "time index after that flush, and does not sync it. If the power fails within the half "
         "minute in which the kernel keeps it to itself, the entry is zeros: the newest record of "
         "the segment is of 1970, and retention deletes it, on every replica. It hits partitions "
         "of few records. The other side syncs the disks between the end of the processes and that "

@@ -64,7 +64,7 @@ SLOW_ROLL = Scenario(
     summary="the brokers are restarted one after another, and links between nodes are slow",
     exists_for=("log-durability", "E6-clean-as-vouched"),
     description=(
-        "Whoever is back and in sync is elected for the partitions that prefer it, while the "
+        "A broker that is back and in sync is elected for the partitions that prefer it, while the "
         "others are well. Over slow links followers lag all the time: the leader that gives way "
         "has records that its successor lacks, and goes on for as long as it takes to hear of it. "
         "They are cut from its log by leader epoch before the successor counts on it (KIP-101)."

@@ -36,7 +36,7 @@ DISK_LOSS = Scenario(
         "replica. It follows as an observer until it holds all that is committed; then the "
         "operator makes it a voter, and the lost disk's replica none, in the order that the "
         "quorum has (KIP-853: first the old one goes; KIP-856: first the new one comes). "
-        "Afterwards the leader dies: of three voters, nobody is elected and nothing committed "
+        "Afterwards the leader dies: of three voters, no node is elected and nothing committed "
         "without the one that is new. Nothing that was committed is lost, and the lost disks are "
         "kept for the judge."
     ),

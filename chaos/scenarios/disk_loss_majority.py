@@ -16,7 +16,7 @@ _HELD = 0.1
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """A follower's disk or the leader's; then that of whoever leads, which is a voter for sure."""
+    """A follower's disk or the leader's; then the disk of the current leader, which is a voter."""
     del nodes
 
     def window(fault: Wipe, bounds: tuple[float, float]) -> Window:
@@ -34,9 +34,9 @@ DISK_LOSS_MAJORITY = Scenario(
     exists_for=("stops-without-a-majority",),
     description=(
         "A disk dies while clients write, and is replaced by a new one that is formatted without "
-        "voters; nobody makes it a voter. The two voters that are left go on. Then whoever leads "
+        "voters; no operator makes it a voter. The two voters that are left go on. Then the leader "
         "loses its disk as well. One voter is left, which holds all that was acknowledged, and two "
-        "empty disks, which are voters of nothing: nobody may be elected any more, and nothing be "
+        "empty disks, which are voters of nothing: no node may be elected any more, and nothing be "
         "acknowledged (KIP-856). The run is valid if the quorum stops, and the verdict says since "
         "when."
     ),

@@ -35,9 +35,9 @@ ELR_DOWNGRADE = Scenario(
     description=(
         "As last-replica-standing: the ISR has shrunk to broker 1, and broker 2 is eligible. Then "
         "an operator finalizes level 0 of eligible.leader.replicas.version, which empties every "
-        "ELR, and the power of broker 1 fails. It is the only one who may lead, with an empty log, "
-        "and what broker 2 still has is thrown away. On the other side the level stays as it is, "
-        "and nothing is lost."
+        "ELR, and the power of broker 1 fails. It is the only one that may lead, with an empty "
+        "log, and what broker 2 still has is thrown away. On the other side the level stays as it "
+        "is, and nothing is lost."
     ),
     takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,

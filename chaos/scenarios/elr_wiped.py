@@ -16,7 +16,7 @@ _LAST, _SECOND, _THIRD = (OneNode(NodeId(node)) for node in (1, 2, 3))
 _SCRIPT = Script(
     steps=(
         Until(condition=Acknowledged(100)),
-        # Whoever led: fenced, 3 does not. Then it is back, with the controller alone.
+        # The leader may be any: once fenced, 3 is none. Then it is back, with the controller alone.
         Begin(name="fence", fault=NetworkPartition(victim=_THIRD, peers=OtherSide.CONTROLLERS)),
         Until(condition=IsrIs((1, 2))),
         Begin(name="third", fault=NetworkPartition(victim=_THIRD, peers=OtherSide.BROKERS)),

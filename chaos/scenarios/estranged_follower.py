@@ -1,4 +1,4 @@
-"""One follower does not hear the leader, though everybody else hears both."""
+"""One follower does not hear the leader, though all others hear both."""
 
 import random
 
@@ -7,7 +7,7 @@ from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import LeaderAnd
 from chaos.scenario import Scenario, Takes
 
-_SLOT_S = 12.0  # after it, the others have heard their leader for long enough to refuse anybody
+_SLOT_S = 12.0  # after it, the others have heard their leader for long enough to refuse a pre-vote
 _CUT = PartialPartition(victim=LeaderAnd(1))
 
 

@@ -1,4 +1,4 @@
-"""Every member of ISR and ELR was killed: who leads before the last known leader is unfenced?"""
+"""Every member of ISR and ELR was killed: which may lead before the last leader is unfenced?"""
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.awaited import Acknowledged, IsrIs, NobodyLeads, Whole

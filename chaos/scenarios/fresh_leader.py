@@ -12,7 +12,7 @@ _ROUNDS = 3
 # leader and to cut it off.
 _SLOW = SlowLinks(latency_ms=150)
 _KILL = Kill(victim=ControllerLeader())
-_CUT = NetworkPartition(victim=ControllerLeader())  # whoever leads next
+_CUT = NetworkPartition(victim=ControllerLeader())  # the next leader
 _STEPS: tuple[ScriptStep, ...] = (
     Rest(seconds=1.5),
     Begin(name="slow", fault=_SLOW),
@@ -33,9 +33,9 @@ FRESH_LEADER = Scenario(
     exists_for=("durability", "Q7-quorum-high-watermark", "Q11-leader-completeness"),
     description=(
         "The successor has appended the LeaderChange of its epoch, and what clients sent to it, "
-        "before anybody could fetch it. The others elect a third leader. When the successor is "
+        "before any node could fetch it. The others elect a third leader. When the successor is "
         "back it must truncate its whole epoch, not only a tail of it: its log ends in an epoch "
-        "that nobody else has (KIP-595, truncation by epoch and offset)."
+        "that no other node has (KIP-595, truncation by epoch and offset)."
     ),
     takes=Takes(voters=range(3, 8)),
     faults=(_SLOW, _KILL, _CUT),

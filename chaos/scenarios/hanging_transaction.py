@@ -1,4 +1,4 @@
-"""The power of all brokers fails, and a partition holds transactions open that nobody can end:
+"""The power of all brokers fails, and a partition holds transactions open that no client can end:
 those of which no coordinator knows any more, and those that theirs calls committed."""
 
 from dataclasses import replace
@@ -81,7 +81,7 @@ HANGING_TRANSACTION = Scenario(
         "Kafka syncs a segment when it is full, and so the first records of a transaction may be "
         "on every disk while those of its coordinator, in a log that hardly grows, are on none. "
         "After a power cut of all brokers the log holds an open transaction of which no "
-        "coordinator knows. Nobody ends it: not its time-out, and not a new producer with the "
+        "coordinator knows. Nothing ends it: not its time-out, and not a new producer with the "
         "same transactional id. Readers of committed transactions stand still before it. Where "
         "each message is synced (log.flush.interval.messages=1) the coordinator remembers, and "
         "the new producer ends it."
@@ -106,7 +106,7 @@ REMEMBERED_COMMIT = Scenario(
     description=(
         "An operator has the logs of the transactions' coordinators synced with each message "
         "(flush.messages=1 of __transaction_state), as hanging-transaction suggests. A commit is "
-        "noted there, and the partition gets a marker, which nobody syncs. After a power cut of "
+        "noted there, and the partition gets a marker, which is not synced. After a power cut of "
         "all brokers the coordinator knows that the transaction is committed, and that all were "
         "told; the partition holds it open. A new producer with the same transactional id has "
         "nothing to end. Readers of committed transactions stand still before it, until that id "

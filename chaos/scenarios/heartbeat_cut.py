@@ -32,7 +32,7 @@ HEARTBEAT_CUT = Scenario(
         "Broker 3 fetches from its leader and is caught up, but the controllers do not hear its "
         "heartbeats: they fence it and take it out of the ISR. Then broker 2 is cut off. With "
         "KIP-841 the ISR is broker 1 alone, and nothing is acknowledged. Without it the leader "
-        "brings the fenced broker back at once, and counts on one that nobody can elect."
+        "brings the fenced broker back at once, and counts on one that cannot be elected."
     ),
     takes=TWO_OF_THREE,
     faults=_SCRIPT.faults,
@@ -48,7 +48,7 @@ HEARTBEAT_CUT = Scenario(
             expected=Expectation(
                 verdict=Verdict.INVALID,
                 check="P3-only-active-brokers-lead",
-                # Who is fenced and in the ISR keeps the high watermark back.
+                # A fenced broker in the ISR keeps the high watermark back.
                 also=("P18-high-watermark-keeps-up", "invariant:P18-high-watermark-keeps-up"),
             ),
             promise="a fenced broker joins the ISR",

@@ -33,7 +33,7 @@ HELD_UP_CONTROLLER = Scenario(
     description=(
         "Brokers send heartbeats all the while, and wait for answers. When it goes on, it finds "
         "them all where they have lain, older than a session: it has to hear them before it asks "
-        "who was silent, and fences nobody (KAFKA-15019)."
+        "which were silent, and fences none (KAFKA-15019)."
     ),
     takes=THREE_BROKERS,
     faults=_SCRIPT.faults,

@@ -52,7 +52,7 @@ HWM_UNDER_MIN_ISR = Scenario(
             name=f"elr={elr}",
             settings={"elr": elr},
             expected=_WITHHELD,
-            promise="what the leader alone has is shown to nobody",
+            promise="what the leader alone has is shown to no consumer",
         )
         for elr in ("off", "on")
     ),

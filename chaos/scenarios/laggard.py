@@ -1,4 +1,4 @@
-"""One follower lags behind by a second, and then everybody dies at once."""
+"""One follower lags behind by a second, and then all nodes die at once."""
 
 import random
 
@@ -10,13 +10,13 @@ from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.victims import AllVoters, RandomFollower
 from chaos.scenario import Scenario, Takes
 
-_SLOT_S = 10.0  # everybody is up again and follows a leader before the next follower is cut off
+_SLOT_S = 10.0  # all nodes are up again and follow a leader before the next follower is cut off
 _LEAST_SLOT_S = 7.0
 _BEFORE_S = (2.0, 4.0)
 _LAGS_S = (0.8, 1.5)  # less than a fetch time-out: the follower does not ask for votes meanwhile
 _DEAD_S = 0.5
 # The cut outlasts the death, so that the follower cannot catch up before it, and so that there are
-# nodes that send what is not to arrive; it ends before anybody stands for election.
+# nodes that send what is not to arrive; it ends before any node stands for election.
 _AFTERWARDS_S = 0.5
 _CUT = NetworkPartition(victim=RandomFollower())
 _DEATHS: tuple[Fault, ...] = (PowerOff(victim=AllVoters()), Kill(victim=AllVoters()))
@@ -59,7 +59,7 @@ LAGGARD = Scenario(
     description=(
         "While one follower hears nothing, the others go on and acknowledge writes. Then all lose "
         "their power, or are killed, and start together. The one that lags may stand for election "
-        "first; whoever has the acknowledged writes must not vote for it (Raft, election "
+        "first; nodes that have the acknowledged writes must not vote for it (Raft, election "
         "restriction), and what the majority had was durable before it was acknowledged."
     ),
     takes=Takes(voters=range(3, 8)),

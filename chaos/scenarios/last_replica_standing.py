@@ -17,7 +17,7 @@ LAST_REPLICA_STANDING = Scenario(
         "With min ISR 2, every acknowledged record is on two disks at least. Brokers 3 and 2 are "
         "cut off, so the ISR shrinks to broker 1, which holds everything in its page cache. Then "
         "its power fails. Without eligible leader replicas (elr=off) it comes back as the only one "
-        "who may lead, with an empty log, and the others throw away what they still have: all is "
+        "that may lead, with an empty log, and the others throw away what they still have: all is "
         "lost although a single disk forgot anything. With them (elr=on) the controller sees that "
         "it was shut down uncleanly and elects broker 2 (KIP-966)."
     ),

@@ -20,7 +20,7 @@ def _turn(number: int) -> tuple[ScriptStep, ...]:
         Begin(name=away, fault=Terminate(victim=_FIRST)),
         Rest(seconds=1.0),
         End(name=away),
-        Rest(seconds=1.5),  # until it has heard who leads
+        Rest(seconds=1.5),  # until it has heard of the leader
         Until(condition=PreferredLead(), within_s=30.0),
         Rest(seconds=0.6),  # until its followers are connected, and their questions on the way
         Begin(name=held, fault=Pause(victim=_FIRST)),
@@ -45,7 +45,7 @@ LATE_ANSWER = Scenario(
     summary="a broker is paused just as it leads, and answers its followers when another leads",
     exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
-        "Broker 1 was away, and is elected where it is preferred, over slow links: those who led "
+        "Broker 1 was away, and is elected where it is preferred, over slow links: those that led "
         "and followed before have records that it lacks, and ask it where their logs part. It is "
         "paused before it answers; another leads, and its followers have gone on when the answer "
         "comes. It says where to cut, and counts for nothing (KAFKA-18991)."
@@ -54,7 +54,7 @@ LATE_ANSWER = Scenario(
     faults=_SCRIPT.faults,
     script=_SCRIPT,
     default_duration_s=40.0,
-    # Of many partitions, so that of one of them broker 1 has less than who only follows.
+    # Many partitions, so that broker 1 has less of one of them than a mere follower.
     load=replace(PROMISED, partitions=12, producers=24, acks_leader_share=0.5, rate=240.0),
     needs_its_load=True,
     settings={**TWO_IN_SYNC, "leader.imbalance.check.interval.seconds": "1"},

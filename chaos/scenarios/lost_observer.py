@@ -44,7 +44,7 @@ LOST_OBSERVER = Scenario(
     description=(
         "Brokers know one of three controllers by their configuration "
         "(controller.quorum.bootstrap.servers), and it does not lead. A broker that heard nothing "
-        "for as long as its fetch time-out asks that one, which answers who leads: the same as "
+        "for as long as its fetch time-out asks that one, which names the leader: the same as "
         "before. Releases before 4.2.0 go on asking it for ever (KAFKA-19354), so that the broker "
         "learns nothing any more. It led a partition; of the broker that does now it never hears, "
         "and does not follow it."

@@ -1,4 +1,4 @@
-"""Nobody is hurt: offsets are looked up by time in a log that is compacted."""
+"""Without any fault, offsets are looked up by time in a log that is compacted."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ _LOOKED_UP = replace(
 
 LOST_TIMESTAMPS = Scenario(
     name="lost-timestamps",
-    summary="offsets are looked up by time in a compacted log, and nobody is hurt",
+    summary="offsets are looked up by time in a compacted log, without any fault",
     exists_for=("look-ups-find-records",),
     description=(
         "A few keys are written again and again, so that compaction leaves old segments without a "

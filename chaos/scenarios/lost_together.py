@@ -28,11 +28,11 @@ LOST_TOGETHER = Scenario(
     summary="a broker that leads a partition and the active controller are killed at one moment",
     exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
-        "Sessions of brokers are in no log: whoever is active next begins them anew, for brokers "
-        "that it has never heard. The one that was killed is silent from the first moment on, and "
-        "is fenced all the same, so that another leads its partitions (KAFKA-18138). Topics come "
-        "and go meanwhile: what it holds of those that are deleted it removes when it is back "
-        "(KAFKA-14616)."
+        "Sessions of brokers are in no log: the next active controller begins them anew, for "
+        "brokers that it has never heard. The one that was killed is silent from the first moment "
+        "on, and is fenced all the same, so that another leads its partitions (KAFKA-18138). "
+        "Topics come and go meanwhile: what it holds of those that are deleted it removes when it "
+        "is back (KAFKA-14616)."
     ),
     takes=THREE_BROKERS,
     faults=_SCRIPT.faults,

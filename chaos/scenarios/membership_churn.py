@@ -25,7 +25,7 @@ _Begin = Callable[[float, float, Fault], Window]
 
 
 def _while_cut_off(rng: random.Random, window: _Begin) -> list[Window]:
-    """A leader that nobody hears any more is asked; what it writes is truncated later."""
+    """A leader that no voter hears any more is asked; what it writes is truncated later."""
     return [window(0.0, 4.0, _CUT), window(rng.uniform(0.2, 1.2), 4.0, _ONE)]
 
 
@@ -40,7 +40,7 @@ def _two_at_once(rng: random.Random, window: _Begin) -> list[Window]:
 
 
 def _while_replaced(rng: random.Random, window: _Begin) -> list[Window]:
-    """A new disk is there, which votes for nobody yet, and the leader dies."""
+    """A new disk is there, which does not vote yet, and the leader dies."""
     back_s = rng.uniform(2.0, 3.0)
     return [window(0.0, back_s, _LOSS), window(back_s - 0.1, 4.0, _DEATH)]
 
@@ -77,10 +77,10 @@ MEMBERSHIP_CHURN = Scenario(
         "An operator changes the voters while the quorum is hurt, by one at a time as far as the "
         "leader lets it. A leader that is cut off is asked, and what it writes is undone when it "
         "is back; a leader is asked before it has committed anything in its epoch; two changes are "
-        "asked for at the same time, and the power of who wrote the first fails; the leader dies "
-        "while a new disk waits to become a voter. Whoever leads next goes by the voters of its "
-        "own log, committed or not, and in the end all that was acknowledged is there, of writes "
-        "and of changes."
+        "asked for at the same time, and the power of the one that wrote the first fails; the "
+        "leader dies while a new disk waits to become a voter. The next leader goes by the voters "
+        "of its own log, committed or not, and in the end all that was acknowledged is there, of "
+        "writes and of changes."
     ),
     takes=Takes(voters=range(3, 8), settings={"quorum": ("dynamic",)}),
     faults=(_CUT, _SLOW_DEATH, _DEATH, _POWER, _ONE, _TWO, _LOSS),

@@ -1,7 +1,7 @@
 """Our nodes and Apache Kafka's controllers are voters of one quorum: each side leads in turn.
 
 With clients of the quorum itself, in both forms of one, and with clients of a broker of Apache
-Kafka beside it, who follows whichever side leads.
+Kafka beside it, which follows whichever side leads.
 """
 
 import random
@@ -80,12 +80,12 @@ MIXED_QUORUM = Scenario(
     exists_for=("durability", "no-complaint-in-logs"),
     description=(
         "Two of our nodes and a controller of Apache Kafka, or one and two (--set kafkas=2), were "
-        "formatted as voters of one quorum (KIP-853). Whoever leads is killed, cut off or loses "
+        "formatted as voters of one quorum (KIP-853). The leader is killed, cut off or loses "
         "its power, so that leadership passes from one implementation to the other with writes in "
         "flight. Meanwhile nodes change sides: a voter is removed, and one of the other "
         "implementation is added in its place; or the other implementation goes on as the same "
         "replica, on the disk that the first has written. Every log must be the same bytes, no "
-        "acknowledged write may be gone, and nobody may end at what the other side wrote or "
+        "acknowledged write may be gone, and no node may end at what the other side wrote or "
         "answered. Kafka's controllers promise no linearizable reads, and print no traces: what "
         "both promise is judged."
     ),
@@ -103,9 +103,9 @@ MIXED_STATIC = Scenario(
     exists_for=("durability", "no-complaint-in-logs"),
     description=(
         "As mixed-quorum, in the older form of a quorum (kraft.version 0): every configuration "
-        "lists the same voters, who are known by their ids alone. Whoever leads is killed, cut "
+        "lists the same voters, which are known by their ids alone. The leader is killed, cut "
         "off or loses its power, and nodes go on as the other implementation, on the disk that the "
-        "first has written. Who votes cannot be changed."
+        "first has written. The voters cannot be changed."
     ),
     faults=(*_OF_LEADERS, *_OTHERS, *_SWITCHED_DISKS),
     draw=_draw_same_voters,
@@ -123,10 +123,10 @@ MIXED_BROKER = Scenario(
     description=(
         "A broker of Apache Kafka registers with a quorum of both (--set brokers=3 makes three of "
         "it, --set quorum=static the older form of the quorum), and clients write to it and read, "
-        "and create and delete topics all the while. Whoever leads the quorum is killed, cut off "
+        "and create and delete topics all the while. The leader of the quorum is killed, cut off "
         "or loses its power, and nodes go on as the other implementation, so that the broker is "
         "told of topics, asks for ids and sends its heartbeats to either side. No acknowledged "
-        "topic or record may be gone, and nobody, the broker included, may complain in its log of "
+        "topic or record may be gone, and no node, the broker included, may complain in its log of "
         "what another one wrote or answered. The broker itself is not hurt."
     ),
     faults=(*_OF_LEADERS, *_OTHERS, *_SWITCHED_DISKS),

@@ -32,7 +32,7 @@ PARTITION_BROKERS = Scenario(
     exists_for=("log-durability", "P11-replicas-agree"),
     description=(
         "Cut off from its peers, a leader must shrink the ISR before it acknowledges anything; cut "
-        "off from the controllers, it is replaced and must not go on; cut off from clients, nobody "
+        "off from the controllers, it is replaced and must not go on; cut off from clients, none "
         "hears its answers, and what they were is unknown until the end."
     ),
     takes=SOME_BROKERS,

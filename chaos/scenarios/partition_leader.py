@@ -29,7 +29,7 @@ PARTITION_LEADER = Scenario(
     summary="the leader is cut off, both ways and one way at a time, and comes back",
     exists_for=("linearizable", "durability", "Q2-one-leader-per-epoch"),
     description=(
-        "Whoever leads is cut off from all other voters while clients still reach it: nothing from "
+        "The leader is cut off from all other voters while clients still reach it: nothing from "
         "it arrives, nothing reaches it, or both. The others must elect a new leader; the old one "
         "must not acknowledge a write or answer a stale read, must resign, and must give up what "
         "was never committed when it is back (KIP-595: check-quorum, truncation)."

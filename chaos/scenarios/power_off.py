@@ -1,4 +1,4 @@
-"""Power fails: of the leader, of a follower, of everybody at one moment."""
+"""The power of the leader fails, of a follower, of all voters at one moment."""
 
 import random
 
@@ -18,14 +18,14 @@ _FAULTS: tuple[Fault, ...] = (
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """Single cuts first, in any order, and everybody at once to end a round."""
+    """Single cuts first, in any order, and all voters at once to end a round."""
     del nodes
     slots = max(len(_FAULTS), round(duration_s / _SLOT_S))
-    singles, everybody = list(_FAULTS[:2]), _FAULTS[2]
+    singles, all_at_once = list(_FAULTS[:2]), _FAULTS[2]
     faults: list[Fault] = []
     while len(faults) < slots:
         rng.shuffle(singles)
-        faults += [*singles, everybody]
+        faults += [*singles, all_at_once]
     return spread(faults[:slots], duration_s=duration_s, rng=rng, held_share=0.35)
 
 

@@ -29,7 +29,7 @@ POWER_OFF_BROKERS = Scenario(
     description=(
         "Brokers answer before their disks do: a record is as durable as the replicas that hold it "
         "are many. With min ISR 2 and one power cut between two full recoveries, nothing that was "
-        "acknowledged may be lost, whoever led."
+        "acknowledged may be lost, whichever broker led."
     ),
     takes=SOME_BROKERS,
     faults=_FAULTS,

@@ -14,7 +14,7 @@ from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 
 _WIPED, _AWAY = Wipe(victim=AllFollowers()), Kill(victim=ControllerLeader())
-# Of all the time; an election among those who are back takes less than the leader is away.
+# Of all the time; an election among those that are back takes less than the leader is away.
 _AT, _AWAY_AFTER, _WIPED_FOR, _AWAY_FOR = (0.16, 0.24), 0.02, 0.1, 0.36
 
 
@@ -33,7 +33,7 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 REFORMAT_IGNORED = Scenario(
     name="reformat-ignored",
-    summary="two voters' disks are formatted anew, and the leader is off: who remembers?",
+    summary="two voters' disks are formatted anew while the leader, which alone remembers, is off",
     exists_for=("durability", "Q11-leader-completeness"),
     description=(
         "Of three voters, both followers lose their disks, and the leader, which alone has what "

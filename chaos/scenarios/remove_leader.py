@@ -1,4 +1,4 @@
-"""Whoever leads is removed from the voters, and another leads; in both forms of a quorum.
+"""The leader is removed from the voters, and another leads; in both forms of a quorum.
 
 Where voters are listed (KIP-856) no node is without a vote for good: of a leader's node one
 directory is removed, that by which it leads, while another one is a voter.
@@ -25,17 +25,17 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 REMOVE_LEADER = Scenario(
     name="remove-leader",
-    summary="whoever leads is removed from the voters, and is added again",
+    summary="the leader is removed from the voters, and is added again",
     exists_for=(
         "V5-acknowledged-changes-stay",
         "V9-removed-leader-resigns",
         "V11-changes-come-to-an-end",
     ),
     description=(
-        "An operator asks the leader to remove itself (KIP-853). It writes who votes from now on, "
+        "An operator asks the leader to remove itself (KIP-853). It writes the voters from now on, "
         "does not count itself any more, leads on until a majority of the others has that record, "
         "and resigns; another is elected, and the one that was removed follows it as an observer. "
-        "Then it is added again, and nobody has lost a write."
+        "Then it is added again, and no write is lost."
     ),
     takes=Takes(voters=range(2, 8), settings={"quorum": ("dynamic",)}),
     faults=(_REMOVAL,),
@@ -73,7 +73,7 @@ REMOVE_LEADER_DIRECTORY = Scenario(
         "it leads. It writes that, does not count itself any more, though its node is a voter by "
         "the lost disk, leads on until a majority of the others has the record, and resigns; "
         "another is elected. Then the directory is added again and the lost one removed, and "
-        "nobody has lost a write."
+        "no write is lost."
     ),
     takes=Takes(voters=range(3, 4), settings={"quorum": ("listed",)}),
     faults=_SCRIPT.faults,

@@ -17,7 +17,7 @@ from chaos.scenarios.loads import (
 
 _COMING_UP = Script(
     steps=(
-        # Who times out second has not heard of the first by then.
+        # The one that times out second has not heard of the first by then.
         Begin(name="slow", fault=SlowLinks(latency_ms=700, victim=OneNode(NodeId(2)))),
         StartAll(),
         UntilLed(within_s=60.0),
@@ -43,8 +43,8 @@ REMOVED_CANDIDATE = Scenario(
         "time, as links are slow, and the third decides it. The one that lost has voted for itself "
         "in the epoch in which it follows, and its disk says so. It is removed from the voters, "
         "stopped in good order and started again. It is an observer now: it should start and "
-        "follow. Apache Kafka starts whoever voted for itself as a candidate, and ends because a "
-        "candidate has to be a voter."
+        "follow. Apache Kafka starts a node that voted for itself as a candidate, and ends because "
+        "a candidate has to be a voter."
     ),
     takes=THREE_VOTERS_ONE_BROKER,
     faults=(*_COMING_UP.faults, *_SCRIPT.faults),

@@ -28,7 +28,7 @@ _SCRIPT = Script(
         Rest(seconds=1.0),
         End(name="dead"),
         End(name="cut"),
-        End(name="two"),  # whether anybody leads is for the judge
+        End(name="two"),  # whether a node leads is for the judge
     )
 )
 _NOBODY_LEADS = Expectation(
@@ -45,7 +45,7 @@ REMOVED_LEADER = Scenario(
         "record of that is in its own log alone. It is started again, and the cut is healed: all "
         "processes run and all links are whole. By its own log it is no voter; the other one needs "
         "its vote and does not get it, as its own log is the longer one. So it has to stand itself "
-        "until its removal is committed (Raft thesis, 4.2.2). Apache Kafka's does not, and nobody "
+        "until its removal is committed (Raft thesis, 4.2.2). Apache Kafka's does not, and no node "
         "ever leads again. On the other side nothing is asked, and one of the two leads."
     ),
     takes=THREE_VOTERS_ONE_BROKER,
@@ -60,7 +60,7 @@ REMOVED_LEADER = Scenario(
             name=f"{REMOVAL}={Removal.ASKED}",
             settings={REMOVAL: Removal.ASKED},
             expected=_NOBODY_LEADS,
-            promise="nobody leads any more, though all processes run and all links are whole",
+            promise="no node leads any more, though all processes run and all links are whole",
         ),
         Side(
             name=f"{REMOVAL}={Removal.UNASKED}",

@@ -49,7 +49,7 @@ SILENT_CONTROLLER = Scenario(
             expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, least=25.0),)),
             promise="no topic is created for half a minute (Kafka's default)",
             own=ExpectedOutcome(
-                expected=_FOR_SECONDS, promise="for some seconds: it asks who leads now"
+                expected=_FOR_SECONDS, promise="for some seconds: it asks for the new leader"
             ),
         ),
         Side(

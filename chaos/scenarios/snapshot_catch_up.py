@@ -37,7 +37,7 @@ SNAPSHOT_CATCH_UP = Scenario(
         "follower is killed, and what it lacks is removed while it is away: it must catch up by a "
         "snapshot, without an election. Then all nodes lose their power at the same moment, and "
         "begin with the snapshots that they find (KIP-630). What was overwritten below a snapshot "
-        "is nowhere any more; what is the current value must be in it. A run in which nobody "
+        "is nowhere any more; what is the current value must be in it. A run in which no node "
         "loaded a snapshot is void."
     ),
     takes=Takes(voters=range(3, 8)),

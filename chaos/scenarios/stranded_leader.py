@@ -9,7 +9,7 @@ from chaos.nemesis.victims import PartitionLeader
 from chaos.scenario import Scenario
 from chaos.scenarios.loads import PROMISED, TWO_IN_SYNC, TWO_OF_THREE
 
-# Most producers are content with the leader: they stay with one that nobody else hears. The others
+# Most producers are content with the leader: they stay with one that no node hears. The others
 # find the next leader, whose log so grows more slowly.
 _CONTENT = replace(PROMISED, partitions=3, producers=16, acks_leader_share=0.75)
 

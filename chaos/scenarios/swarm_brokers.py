@@ -1,9 +1,9 @@
 """Whatever the seed comes up with, of brokers: any cluster, topics, settings and load; faults that
-are aimed at whoever leads, is in sync, or is eligible when they fire.
+are aimed at the leader, an in-sync or an eligible replica of the moment when they fire.
 
 As in the swarm of quorums (`swarm_trial`), each seed first decides which kinds of faults there are
 at all. Windows overlap as they fall; some more are aimed at the state that another one brings
-about: while that lasts, sessions end and ISRs shrink, and whoever is hit is the last one in sync,
+about: while that lasts, sessions end and ISRs shrink, and the victim is the last replica in sync,
 or eligible.
 
 Only faults under which a correct cluster keeps its promises are drawn: without eligible leader
@@ -229,14 +229,14 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 SWARM_BROKERS = Scenario(
     name="swarm-brokers",
-    summary="the seed draws brokers, topics, settings, load, and faults aimed at who leads or may",
+    summary="the seed draws brokers, topics, settings, load, and faults aimed at leaders",
     exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "Each seed draws a cluster with brokers (how many, how many controllers or whether the "
         "brokers are that too, replication, min ISR, eligible leader replicas, sessions), what "
         "clients do, and which faults there are: kills, clean stops, pauses, power cuts, "
-        "partitions from everybody, from brokers or from controllers alone, clients that are shut "
-        "out. They hit whoever leads a partition, is in sync or is eligible when they fire, and "
+        "partitions from all nodes, from brokers or from controllers alone, clients that are shut "
+        "out. They hit a partition's leader, an in-sync or an eligible replica of the moment, and "
         "more of them come while others last. Then all is "
         "healed, and every replica has to be in sync again. Made for campaigns in virtual time."
     ),

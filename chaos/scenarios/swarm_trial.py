@@ -49,7 +49,7 @@ def trial(
     asked: Mapping[str, str] | None = None,
 ) -> Trial:
     """The same for the same seed, in every process. The seed says how long, on how many nodes, and
-    how those know who votes, if nobody else does; `asked` are settings."""
+    how nodes know the voters, unless a setting says it; `asked` are settings."""
     nodes = nodes or _stream(seed, "nodes").choice(_SIZES)
     snapshot_bytes, retention_bytes = _stream(seed, "snapshots").choice(_SNAPSHOTS)
     late_flushes, late_most_us = _stream(seed, "late-flushes").choice(_LATE_FLUSHES)

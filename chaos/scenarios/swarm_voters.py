@@ -1,7 +1,7 @@
-"""Who votes in a seed's trial: how its nodes know it, and what an operator changes of it.
+"""The voters in a seed's trial: how its nodes know them, and how an operator changes them.
 
 A quorum whose voters are formatted with it (KIP-853) or listed (KIP-856), each in half of all
-trials; in half of them nobody changes voters. Where somebody does, most changes are aimed: what is
+trials; in half of them the voters stay. In the others most changes are aimed: what is
 decided by the wrong set shows while the quorum is hurt.
 
     a voter is removed, or its disk lost      shortly after any other fault, most after cuts

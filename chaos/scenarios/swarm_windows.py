@@ -32,9 +32,9 @@ def echoes(
 ) -> Iterator[Window]:
     """In half of all seeds: faults soon after others, while those still have their effect.
 
-    Most of the time somebody leads, and a majority follows. Who wants to hit an election, or a
-    leader that is cut off and does not know it yet, must not wait for chance. Whoever it is: while
-    nobody leads, a leader cannot be hit.
+    Most of the time a node leads, and a majority follows. Hitting an election, or a leader that is
+    cut off and does not know it yet, must not wait for chance. The victim may be any node: while
+    none leads, a leader cannot be hit.
     """
     if rng.random() < 0.5:
         return

@@ -33,7 +33,7 @@ UNCLEAN_LEADER = Scenario(
     exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "With unclean.leader.election.enable and min ISR 1, broker 1 acknowledges records that "
-        "nobody else has, and is cut off. Another is elected that never had them. The loss was "
+        "no other has, and is cut off. Another is elected that never had them. The loss was "
         "asked for: it is counted, not accused."
     ),
     takes=THREE_BROKERS,

@@ -28,8 +28,9 @@ UNCLEAN_LEADER_REGISTERED = Scenario(
     exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
     description=(
         "Brokers 1 and 2 are in sync, and the power of 1, which leads, fails. It is back within "
-        "seconds, with less in its log than it acknowledged. Whoever registers after an unclean "
-        "shutdown is taken out of every ISR and ELR before its registration is written (KIP-966, "
+        "seconds, with less in its log than it acknowledged. A broker that registers after an "
+        "unclean shutdown is taken out of every ISR and ELR before its registration is written "
+        "(KIP-966, "
         '"Controller behaviors" 4): broker 2 leads, and 1 joins again when it has caught up. If '
         "it led on, or was still eligible, the others would throw away what it lost."
     ),

@@ -1,4 +1,4 @@
-"""Who is left after a leader's death must elect a voter of which one of them does not know."""
+"""The survivors of a leader's death must elect a voter that one of them does not know."""
 
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill
@@ -33,7 +33,7 @@ UNINFORMED_VOTER = Scenario(
         "Of three voters one is removed, and added again while the second is cut off: the leader "
         "and the new voter are a majority, and commit it. Then the leader dies and the second "
         "voter is back. By its own log the other one is no voter; it has to give it its vote all "
-        "the same, for that log is newer than its own, or nobody is ever elected (KIP-856, "
+        "the same, for that log is newer than its own, or no node is ever elected (KIP-856, "
         '"Leader Election").'
     ),
     takes=Takes(voters=range(3, 4), settings={"quorum": ("dynamic",)}),

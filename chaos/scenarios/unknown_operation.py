@@ -1,4 +1,4 @@
-"""Nobody is hurt: a client asks controllers for an operation that there is not."""
+"""Without any fault, a client asks controllers for an operation that does not exist."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ _ALTERING = replace(
 
 UNKNOWN_OPERATION = Scenario(
     name="unknown-operation",
-    summary="a client asks for an operation that there is not, and nobody is hurt",
+    summary="a client asks for an operation that does not exist, without any fault",
     exists_for=("no-request-unseats",),
     description=(
         "A client alters a configuration through the brokers (IncrementalAlterConfigs), once a "

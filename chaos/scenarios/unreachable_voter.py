@@ -1,4 +1,4 @@
-"""Two of three controllers say that they are where nobody reaches them, and the leader is lost."""
+"""Two of three controllers advertise an unreachable address, and the leader is lost."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ _GAP = "longest_without_topic_s"
 
 UNREACHABLE_VOTER = Scenario(
     name="unreachable-voter",
-    summary="two controllers advertise where nobody reaches them, and the power of the third fails",
+    summary="two controllers advertise an unreachable address, and the power of the third fails",
     exists_for=("M6-acknowledged-topics-committed",),
     description=(
         "Of three controllers in a dynamic quorum the two that do not lead are started again, one "
@@ -39,8 +39,8 @@ UNREACHABLE_VOTER = Scenario(
         "leader. Its power fails: two of three are up, and bytes pass between them. Where they are "
         "reached under the other host, one of them leads seconds later. Where they are not, they "
         "cannot ask each other for votes, and do not come to it when both are started with the "
-        "right host again either: who is where stands in the log, and only a leader could change "
-        "that (KAFKA-20661). Nobody leads until the third is back, which others do reach."
+        "right host again either: the addresses stand in the log, and only a leader could change "
+        "them (KAFKA-20661). No node leads until the third is back, which others do reach."
     ),
     takes=THREE_VOTERS_ONE_BROKER,
     faults=_SCRIPT.faults,
@@ -53,7 +53,7 @@ UNREACHABLE_VOTER = Scenario(
             name=f"{ADVERTISED}={Advertised.UNREACHABLE}",
             settings={ADVERTISED: Advertised.UNREACHABLE},
             expected=Expectation(verdict=Verdict.VALID, numbers=(Bound(name=_GAP, least=20.0),)),
-            promise="nobody leads, and no topic is created, until the third is back",
+            promise="no node leads, and no topic is created, until the third is back",
         ),
         Side(
             name=f"{ADVERTISED}={Advertised.REACHABLE}",
