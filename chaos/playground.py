@@ -12,7 +12,7 @@ from chaos.cluster.interface import Cluster, Described, FaultEvidence, Link, Nod
 from chaos.injected import Injected
 from chaos.interrupt import Interrupt, signals_to
 from chaos.nemesis.abilities import lacking
-from chaos.nemesis.aim import NobodyToHitError, resolve
+from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.by_hand import FAULTS, aimed_at
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, needs_of
 from chaos.operator_errors import OperatorError, UsageError
@@ -180,7 +180,7 @@ async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
         nodes = await _with_probe(
             cluster, lambda probe: resolve(fault.victim, cluster, probe, random.Random())
         )
-    except NobodyToHitError as error:
+    except NoVictimError as error:
         raise OperatorError(
             f"{error}: no node to hit\n  try: kraft-chaos heal, or inject with --node"
         ) from error

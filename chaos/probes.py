@@ -89,7 +89,7 @@ class QuorumProbe:
                 return
             await asyncio.sleep(_PAUSE_S)
         told = ", ".join(f"node {node}" for node in nodes)
-        raise NoLeaderError(f"no leader told within {within_s:g} s that {told} votes by no disk")
+        raise NoLeaderError(f"{told} is still a voter after {within_s:g} s")
 
     async def leader_after(self, epoch: int, within_s: float) -> Leader:
         """Who leads in a later epoch than this one. Raises NoLeaderError."""

@@ -41,7 +41,7 @@ def run(parsed: argparse.Namespace) -> int:
     verbose: bool = parsed.verbose
     told = (in_full(each) if verbose else _short(each, column) for each in SCENARIOS.values())
     sys.stdout.write(("\n\n" if verbose else "\n").join(told))
-    sys.stdout.write(f"\n\na run takes about {_BESIDE_S} s more than the hurting\n")
+    sys.stdout.write(f"\n\na run takes about {_BESIDE_S} s longer than its faults\n")
     sys.stdout.write("  try: kraft-chaos run SCENARIO" + ("" if verbose else ", or list -v") + "\n")
     return 0
 

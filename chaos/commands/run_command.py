@@ -98,7 +98,8 @@ def _add_size(command: Parser) -> None:
         "--duration",
         type=number(1, 86_400, "a number of seconds"),
         metavar="S",
-        help="seconds of hurting (default: the scenario's, see kraft-chaos list)",
+        help="how long faults are injected, in seconds (default: the scenario's, see "
+        "kraft-chaos list)",
     )
 
 

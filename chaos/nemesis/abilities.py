@@ -45,7 +45,7 @@ class Ability(StrEnum):
     FEATURES = "set levels of features"
     READDRESS = "start controllers with another advertised host"
     SWITCH = "let a node be the other of two programs"
-    VOTES = "tell whom controllers voted for"
+    VOTES = "tell how controllers voted"
 
 
 PROTOCOLS: dict[Ability, type] = {

@@ -34,8 +34,8 @@ from workloads.wire.topic_partitions import PartitionClaim
 LEADER_WITHIN_S = 10.0
 
 
-class NobodyToHitError(Exception):
-    """Whoever is meant cannot be hit now, and the message says why."""
+class NoVictimError(Exception):
+    """No node that the victim means can be hit now, and the message says why."""
 
 
 async def resolve(
@@ -48,10 +48,10 @@ async def resolve(
     patience_s: float | None = None,
     lookout: ClusterView | None = None,
 ) -> tuple[NodeId, ...]:
-    """The nodes that a victim is now, who leads before the others.
+    """The nodes that a victim is now, the leader before the others.
 
-    `held` are those that another fault has in its hands; `lookout` knows who leads partitions.
-    Raises NobodyToHitError.
+    `held` are those that another fault has in its hands; `lookout` knows the leaders of partitions.
+    Raises NoVictimError.
     """
     free = [node for node in sorted(cluster.nodes) if node not in held]
     voters = [node for node in free if node in controllers_of(cluster)]
@@ -99,14 +99,14 @@ async def resolve(
             assert_never(victim)
     hit = tuple(node for node in found if node not in held)
     if not hit:
-        raise NobodyToHitError(f"no node could be hit as {victim}: {len(held)} are hurt already")
+        raise NoVictimError(f"no node could be hit as {victim}: {len(held)} are hurt already")
     return hit
 
 
 async def _partition_leader(lookout: ClusterView | None) -> NodeId:
     led = [claim for claim in await _claims(lookout) if claim.leader >= 0]
     if not led:
-        raise NobodyToHitError("no partition has a leader")
+        raise NoVictimError("no partition has a leader")
     first = min(claim.key for claim in led)
     newest = max((claim for claim in led if claim.key == first), key=lambda claim: claim.epoch)
     return NodeId(newest.leader)
@@ -137,7 +137,7 @@ async def _leader(probe: QuorumProbe, patience_s: float | None) -> NodeId:
     try:
         return await probe.leader(_patience(patience_s))
     except NoLeaderError as error:
-        raise NobodyToHitError(str(error)) from error
+        raise NoVictimError(str(error)) from error
 
 
 def _patience(patience_s: float | None) -> float:
@@ -157,20 +157,20 @@ async def _by_one_disk(
     try:
         disks = Counter(await probe.voters(_patience(patience_s)))
     except NoLeaderError as error:
-        raise NobodyToHitError(str(error)) from error
+        raise NoVictimError(str(error)) from error
     return [node for node in voters if disks[node] == 1]
 
 
 async def _that_voted(
     cluster: Cluster, running: list[NodeId], leader: NodeId, voted: Voted
 ) -> list[NodeId]:
-    """A follower voted for itself, for whoever leads, for another one that lost, or for nobody."""
+    """Followers that voted for themselves, the leader, another one that lost, or not at all."""
     assert isinstance(cluster, VoteTelling)
     votes = {node: await cluster.vote(node) for node in running if node != leader}
     of_itself = voted is Voted.ITSELF
     found = [node for node, vote in votes.items() if vote == (node if of_itself else leader)]
     if not found:
-        raise NobodyToHitError(f"no follower voted for {voted}: {votes}")
+        raise NoVictimError(f"no follower voted for {voted}: {votes}")
     return found
 
 
@@ -190,6 +190,6 @@ def _drawn(running: list[NodeId], rng: random.Random) -> list[NodeId]:
 
 
 async def _running(cluster: Cluster, nodes: list[NodeId]) -> list[NodeId]:
-    """Who is off or paused already cannot be hit a second time."""
+    """Those that run: a node that is off or paused already cannot be hit a second time."""
     statuses = [(node, await cluster.status(node)) for node in nodes]
     return [node for node, status in statuses if status is NodeStatus.RUNNING]

@@ -1,8 +1,8 @@
 """What a script waits for, as values: how things stand in the cluster, as its brokers tell it.
 
 A broker that is cut off from the controllers answers from what it last heard, and a change of an
-ISR leaves the leader epoch as it was: nothing in an answer tells who is behind. So all brokers are
-asked, and a condition that can only come true holds as soon as one of them says so.
+ISR leaves the leader epoch as it was: nothing in an answer tells which broker is behind. So all
+brokers are asked, and a condition that can only come true holds as soon as one of them says so.
 """
 
 from collections import Counter
@@ -62,7 +62,7 @@ class ElrIs:
 
 
 @dataclass(frozen=True, slots=True)
-class NobodyLeads:
+class Leaderless:
     """Every partition is without a leader."""
 
     def holds(self, sight: Sight) -> bool:
@@ -147,7 +147,7 @@ class TransactionsCommitted:
 
 
 Condition = (
-    IsrIs | ElrIs | NobodyLeads | Led | PreferredLead | Whole | Acknowledged | TransactionsCommitted
+    IsrIs | ElrIs | Leaderless | Led | PreferredLead | Whole | Acknowledged | TransactionsCommitted
 )
 
 
@@ -184,8 +184,8 @@ def unled(sight: Sight, running: Collection[int]) -> str:
         claims = [each[key] for each in told]
         may = set.intersection(*({*each.isr} or {*each.elr} for each in claims)) & set(running)
         if may and all(each.leader < 0 for each in claims):
-            whom = ", ".join(f"broker {broker}" for broker in sorted(may))
-            return f"{_not_whole(claims[0])}, though nothing is done to {whom}"
+            spared = ", ".join(f"broker {broker}" for broker in sorted(may))
+            return f"{_not_whole(claims[0])}, though nothing is done to {spared}"
     return ""
 
 

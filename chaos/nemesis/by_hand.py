@@ -23,7 +23,9 @@ def _catalogue() -> Iterator[tuple[str, Fault]]:
     for kind in KINDS:
         for name, words in kind.by_hand.items():
             for victim in _VICTIMS:
-                if kind.aspect is not Aspect.CUTS or victim != AllVoters():  # cut off from whom?
+                if (
+                    kind.aspect is not Aspect.CUTS or victim != AllVoters()
+                ):  # no node would be left to be cut off from
                     yield f"{name}-{victim}", with_parameters(kind, victim, words)
 
 

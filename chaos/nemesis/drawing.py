@@ -1,4 +1,4 @@
-"""Whom a swarm's faults are to hit, drawn from a seed."""
+"""The victims of a swarm's faults, drawn from a seed."""
 
 import random
 
@@ -13,7 +13,7 @@ from chaos.nemesis.victims import (
 
 
 def one(rng: random.Random, nodes: int) -> Victim:
-    """Whoever leads is hit as often as all others together."""
+    """The leader is hit as often as all others together."""
     if nodes == 1:
         return RandomNode()
     return rng.choice((ControllerLeader(), ControllerLeader(), RandomFollower(), RandomNode()))

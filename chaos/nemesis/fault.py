@@ -31,12 +31,12 @@ class Aspect(StrEnum):
     FLAKINESS = "flakiness"  # single links
     LATENCY = "latency"  # all links at once
     ENTRANCE = "entrance"  # the way in for clients
-    VOTERS = "voters"  # who votes
+    VOTERS = "voters"  # of the quorum
     FEATURES = "features"  # of the cluster
 
 
 class Fault(Protocol):
-    """A fault as a value: what is done to whom. Who that is turns out when it fires."""
+    """A fault as a value: what is done to which victim, which is resolved when it fires."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     kinds: ClassVar[tuple[str, ...]]  # every name that `kind` may be
@@ -74,10 +74,9 @@ class OfLinks(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A fault that fired: whom it hit, and what was measured at that moment.
+    """A fault that fired: the nodes that it hit, and what was measured at that moment.
 
-    `operator`: by whom voters are changed, in a run.
-    """
+    `operator`: what changes voters, in a run."""
 
     fault: Fault
     nodes: tuple[NodeId, ...]

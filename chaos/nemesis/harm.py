@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Harm:
-    """All false: everybody is up, hears everybody, and forgets nothing."""
+    """All false: every node is up, hears all others, and forgets nothing."""
 
     ends_process: bool = False  # the process of each victim ends
     unclean: bool = False  # and leaves no clean-shutdown file

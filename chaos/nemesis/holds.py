@@ -36,7 +36,7 @@ class Held:
 
     def is_impossible(self, fault: Fault) -> bool:
         """Whether it takes what there is only one of, or might leave no majority of the voters:
-        who is removed, or has a new disk, does not vote until the cure is done."""
+        a node that is removed, or has a new disk, does not vote until the cure is done."""
         if fault.aspect in _ALL_AT_ONCE and self._alike(fault):
             return True
         return _takes_voters(fault) and any(_takes_voters(hit.fault) for hit in self.hits)

@@ -4,7 +4,7 @@ Windows follow one another; one that starts late, because a cure took its time, 
 planned. In a schedule of windows side by side each keeps its own time, and takes of the cluster
 only what no other has in its hands (`holds.py`); kinds of faults that did not get to bite there are
 made up for afterwards, one after another. Whatever goes wrong with a fault is said in its
-evidence, never passed over; a window that found nobody to hit was no fault, and says so. A script
+evidence, never passed over; a window that found no node to hit was no fault, and says so. A script
 (`script.py`) goes from step to step, and waits for what each of them has to bring about.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from chaos.cluster.cluster_errors import DiedAtStartError, NeverReadyError
 from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
 from chaos.cluster.roles import controllers_of
-from chaos.nemesis.aim import NobodyToHitError, resolve
+from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.awaited import ClusterView, Led, Sight, unled
 from chaos.nemesis.book import FaultBook, ScheduleContent
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
@@ -65,15 +65,15 @@ class SilentError(ClusterBrokenError):
 
 
 class LeaderlessError(ClusterBrokenError):
-    """Nobody is elected, of the quorum or for a partition, although nodes that nothing is done to
-    would be enough."""
+    """No node is elected, of the quorum or for a partition, although nodes without a fault would be
+    enough."""
 
 
 class VotersStuckError(ClusterBrokenError):
     """The voters do not change as an operator asks for."""
 
 
-class NeverSoError(Exception):
+class ConditionTimeoutError(Exception):
     """What a script waited for did not come about; the message says what, and how things stood."""
 
 
@@ -153,7 +153,7 @@ class Nemesis:
                 self._book.save(content)
 
     async def follow(self, script: Script, *, name: str = "script") -> None:
-        """All steps; there has to be a lookout. Raises ClusterBrokenError, NeverSoError.
+        """All steps; there has to be a lookout. Raises ClusterBrokenError, ConditionTimeoutError.
 
         `name`: under which `schedule.json` tells the steps.
         """
@@ -212,9 +212,9 @@ class Nemesis:
             await refuse_dead(self._cluster, _hurt(self._held.hits))
             sight = await self._lookout.look()
             await self._refuse_unled(sight)
-            raise NeverSoError(
-                f"within {step.within_s:g} s it did not come true that {step.condition}; "
-                f"the last look: {sight}"
+            raise ConditionTimeoutError(
+                f"timed out after {step.within_s:g} s waiting until {step.condition}; "
+                f"last seen: {sight}"
             )
         self._tell(f"after {loop.time() - began:.1f} s {step.condition}")
 
@@ -225,7 +225,7 @@ class Nemesis:
         except NoLeaderError as error:
             await refuse_dead(self._cluster, _hurt(self._held.hits))
             await self._refuse_leaderless(error)
-            raise NeverSoError(str(error)) from error
+            raise ConditionTimeoutError(str(error)) from error
         self._last_epoch = leader.epoch
         self._tell(f"node {leader.node} leads the quorum in epoch {leader.epoch}")
 
@@ -236,8 +236,8 @@ class Nemesis:
             await self._probe.without(nodes, step.within_s)
         except NoLeaderError as error:
             await refuse_dead(self._cluster, _hurt(self._held.hits))
-            raise NeverSoError(str(error)) from error
-        self._tell(f"the leader tells that {told} votes by no disk")
+            raise ConditionTimeoutError(str(error)) from error
+        self._tell(f"the leader counts {told} among the voters no more")
 
     async def _in_time(
         self, window: Window, schedule: Schedule, content: ScheduleContent, began: float
@@ -253,7 +253,7 @@ class Nemesis:
     async def _one(self, number: int, fault: Fault, hold_s: float, *, alone: bool) -> None:
         try:
             nodes, links = await self._aim(fault, alone=alone)
-        except NobodyToHitError as error:
+        except NoVictimError as error:
             if alone:
                 self._book.start(number, (), ())
                 self._book.evidence(number, of_failure("no node to hit", error))
@@ -279,7 +279,7 @@ class Nemesis:
     async def _aim(
         self, fault: Fault, *, alone: bool, hurt: Collection[NodeId] = ()
     ) -> tuple[tuple[NodeId, ...], tuple[Link, ...]]:
-        """Whom to hit, of those that are free and not `hurt`. Raises NobodyToHitError, and
+        """The nodes to hit, of those that are free and not `hurt`. Raises NoVictimError, and
         LeaderlessError where no node leads that could."""
         if alone:
             nodes = await self._aimed_alone(fault, hurt)
@@ -298,7 +298,7 @@ class Nemesis:
         all_links = links_of(fault, nodes, self._cluster)
         links = self._held.free(fault, all_links)
         if not nodes or (all_links and not links) or self._held.is_impossible(fault):
-            raise NobodyToHitError("another fault has it in its hands")
+            raise NoVictimError("another fault has it in its hands")
         return nodes, links
 
     async def _aimed_alone(self, fault: Fault, hurt: Collection[NodeId]) -> tuple[NodeId, ...]:
@@ -314,7 +314,7 @@ class Nemesis:
 
         try:
             return await aimed()
-        except NobodyToHitError as error:
+        except NoVictimError as error:
             if not isinstance(error.__cause__, NoLeaderError):
                 raise
             await self._refuse_leaderless(error.__cause__)

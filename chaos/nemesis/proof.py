@@ -16,7 +16,7 @@ def of_links(
 ) -> FaultEvidence:
     """A partition bit if every one of its links swallowed bytes that were sent along it.
 
-    Nobody can send anything along a link to or from a node that is `off`: what it lacks says
+    No node can send anything along a link to or from one that is `off`: what it lacks says
     nothing, as long as another link of the cut has two ends that run.
     """
     dead = sorted({node for link in cut for node in (link.source, link.destination)} & set(off))
@@ -59,7 +59,7 @@ def of_both(one: FaultEvidence, other: FaultEvidence) -> FaultEvidence:
 def of_failure(
     what: str, error: BaseException, measured: FaultEvidence | None = None
 ) -> FaultEvidence:
-    """A fault whose injection or proof failed did not bite as far as anybody knows; what had been
+    """A fault whose injection or proof failed counts as one that did not bite; what had been
     `measured` before it failed stays."""
     facts = measured.facts if measured is not None else {}
     failed = {"failed": type(error).__name__}
@@ -78,7 +78,7 @@ def _all_of(parts: Mapping[str, FaultEvidence | None]) -> FaultEvidence:
 
 
 def _sentence(parts: Mapping[str, FaultEvidence | None]) -> str:
-    """Who said what: those who said the same are named together, those who name themselves once."""
+    """What each part said: parts that said the same are named together, and named once."""
     said: dict[str, list[str]] = {}
     for name, part in parts.items():
         what = part.what if part is not None else "no evidence"

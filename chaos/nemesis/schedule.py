@@ -25,7 +25,7 @@ class Schedule:
     """Windows in order of time; hurting ends after `duration_s`, and each of them before.
 
     With `side_by_side` they may overlap: each begins when it is due, whatever else goes on, and
-    one that finds nobody left to hit is passed over. Otherwise one follows another, and none is
+    one that finds no node left to hit is passed over. Otherwise one follows another, and none is
     ever passed over.
     """
 

@@ -58,7 +58,7 @@ class UntilLed:
 class UntilNoVoter:
     """Go on when the leader tells that what the fault of this name hit votes by no disk: the old
     entry of a disk that was lost is gone, and the new one is not there. Where the cluster is not
-    set so, nobody waits."""
+    set so, the step does not wait."""
 
     name: str
     where: tuple[str, str]  # a setting and its value

@@ -1,4 +1,4 @@
-"""Whom a fault is to hit, as a value: who that is turns out when it fires (`aim.py`)."""
+"""The victim of a fault as a value, which is resolved when the fault fires (`aim.py`)."""
 
 from dataclasses import dataclass
 
@@ -47,7 +47,7 @@ class AllVoters:
 
 @dataclass(frozen=True, slots=True)
 class VotersByOneDisk:
-    """Every node that is one voter: who votes by two disks is left out (KIP-856)."""
+    """Every node that is one voter: one that votes by two disks is left out (KIP-856)."""
 
     def __str__(self) -> str:
         return "voters-by-one-disk"
@@ -107,7 +107,7 @@ class InSyncFollower:
 
 @dataclass(frozen=True, slots=True)
 class EligibleBroker:
-    """A broker that runs and is in the ELR of a partition; where nobody is, any that runs."""
+    """A broker that runs and is in the ELR of a partition; if there is none, any that runs."""
 
     def __str__(self) -> str:
         return "eligible-broker"

@@ -1,7 +1,7 @@
 """Every member of ISR and ELR was killed: which may lead before the last leader is unfenced?"""
 
 from chaos.cluster.interface import NodeId
-from chaos.nemesis.awaited import Acknowledged, IsrIs, NobodyLeads, Whole
+from chaos.nemesis.awaited import Acknowledged, IsrIs, Leaderless, Whole
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Rest, Script, Until
 from chaos.nemesis.victims import OneNode
@@ -23,7 +23,7 @@ _SCRIPT = Script(
         Rest(seconds=4.0),  # longer than its session
         End(name="third"),
         End(name="second"),
-        Until(condition=NobodyLeads()),
+        Until(condition=Leaderless()),
         End(name="last"),
         Until(condition=Whole(3), within_s=60.0),
     )

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from chaos.cluster.interface import NodeId, Roles
-from chaos.nemesis.aim import NobodyToHitError, resolve
+from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.awaited import Condition, Sight
 from chaos.nemesis.victims import EligibleBroker, InSyncFollower, PartitionLeader, Victim
 from chaos.probes import QuorumProbe, driver_for
@@ -83,5 +83,5 @@ def test_who_is_in_sync_is_told_from_who_is_eligible_and_who_leads() -> None:
 
 def test_where_nobody_is_eligible_anybody_is_hit_and_where_nobody_follows_nobody() -> None:
     assert hit(EligibleBroker(), claim(1, 7, isr=(1, 2, 3), elr=()))
-    with pytest.raises(NobodyToHitError, match="in-sync-follower"):
+    with pytest.raises(NoVictimError, match="in-sync-follower"):
         hit(InSyncFollower(), claim(1, 7, isr=(1,), elr=()))

@@ -25,7 +25,7 @@ from chaos.nemesis.victims import LeaderAnd, SomeNodes, Victim
 
 
 class OtherSide(StrEnum):
-    """From whom a partition keeps its victim."""
+    """The nodes from which a partition keeps its victim."""
 
     ALL = "all"
     BROKERS = "brokers"
@@ -37,7 +37,7 @@ def _partition(ways: Ways) -> Callable[[random.Random, int], Fault]:
 
 
 def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
-    """A minority with the leader in it: it leads on for those few, who then come back after it."""
+    """A minority with the leader in it: it leads on for those few, which come back after it."""
     return lambda rng, nodes: NetworkPartition(
         victim=LeaderAnd(rng.randint(1, (nodes - 1) // 2 - 1)), stagger_ms=stagger_ms
     )
@@ -45,11 +45,11 @@ def _leaders_side(stagger_ms: int) -> Callable[[random.Random, int], Fault]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkPartition:
-    """The victims are cut off from all other nodes, or from some; clients still reach everybody.
+    """The victims are cut off from all other nodes, or from some; clients still reach all.
 
-    `ways` says which bytes are stopped, seen from the victims, and `peers` between whom. With
-    `stagger_ms` the victims come back one by one, so long apart: who led first, and then those who
-    still believe in it.
+    `ways` says which bytes are stopped, seen from the victims, and `peers` from which nodes. With
+    `stagger_ms` the victims come back one by one, so long apart: the former leader first, and then
+    those that still follow it.
 
     Steps: stop bytes on every link between a victim and the others, one after another. Cure: send
     a marked request along each link, and against it where that way is open; let all links pass
@@ -110,7 +110,7 @@ class NetworkPartition:
 
 
 def _others(cluster: Cluster, peers: OtherSide) -> Sequence[NodeId]:
-    """Whom a partition keeps its victim from, where it is not one of them itself."""
+    """The nodes from which a partition keeps its victim; the victim may be among them."""
     if peers is OtherSide.ALL:
         return cluster.nodes
     return brokers_of(cluster) if peers is OtherSide.BROKERS else controllers_of(cluster)
@@ -153,7 +153,7 @@ def _estranged(rng: random.Random, _nodes: int) -> Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialPartition:
-    """The victims do not hear each other; everybody else hears all of them.
+    """The victims do not hear each other; all other nodes hear all of them.
 
     Steps: as of a partition, on the links among the victims.
 
@@ -175,7 +175,7 @@ class PartialPartition:
     victim: Victim
 
     def links(self, cluster: Cluster, nodes: Sequence[NodeId]) -> tuple[Link, ...]:
-        del cluster  # whoever else there is, hears them
+        del cluster  # the other nodes hear them
         return among(nodes)
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:

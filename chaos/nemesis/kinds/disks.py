@@ -35,8 +35,8 @@ class SickDisk:
     """The disks of the victims are sick: `slow` (each sync takes 40 ms longer), `error` (one of the
     next writes fails with EIO) or `full` (no write that needs room succeeds, ENOSPC).
 
-    Steps: make each victim's disk sick. Cure: make it well; unless it was only slow, start whoever
-    died of it and wait until it answers.
+    Steps: make each victim's disk sick. Cure: make it well; unless it was only slow, start each
+    node that died of it and wait until it answers.
 
     Evidence: of a slow disk, that a sync was slow; of the others, that the node died of it, by its
     exit code, as a node must that cannot keep what it promised.
@@ -96,8 +96,8 @@ class Wipe:
     still off just before the cure.
 
     Limits: whether a replica with a new directory id may vote is for the cluster to say (KIP-856,
-    KIP-853), and nobody tells the cluster that the disk is a new one. Where it may not, and those
-    who are left are no majority, the quorum has stopped for good.
+    KIP-853), and the cluster is not told that the disk is a new one. Where it may not, and the
+    nodes that are left are no majority, the quorum has stopped for good.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("wipe",)

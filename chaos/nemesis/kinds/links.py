@@ -16,7 +16,7 @@ from chaos.nemesis.victims import AllVoters, Victim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowLinks:
-    """Every byte between nodes takes so much longer, each way: all links, whoever is named.
+    """Every byte between nodes takes so much longer, each way: on all links, whatever the victim.
 
     Steps: delay both directions of every link. Cure: time a marked request along each link between
     nodes that run, then take the delays away.

@@ -43,7 +43,7 @@ class PowerOff:
 
     Steps: where asked to, make the syncs of the victims go wrong for 1.5 s, stalled ones for 2.5 s
     (where they only take longer, of all but the first of several victims: a leader that waits for
-    its own disk counts nobody meanwhile). Then stop every process of all victims, overwrite a
+    its own disk counts no follower meanwhile). Then stop every process of all victims, overwrite a
     canary (a block that was synced long ago) without a sync, silence the network, shut the file
     systems down without a last flush, and only then kill: an fsync that is in flight may otherwise
     return although nothing reached the disk. Cure: look whether each is still off, mount, start
@@ -114,8 +114,8 @@ class StopThenPowerOff:
     the nodes are on again.
 
     Limits: the kernel writes out by itself what is half a minute old. Nothing here is an unclean
-    shutdown: who ends in good order has synced, by its own word, all that it is to answer for, so
-    what is lost is never an allowed loss.
+    shutdown: a node that ends in good order has synced, by its own word, all that it vouches for,
+    so what is lost is never an allowed loss.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("stop-then-power-off",)
@@ -148,5 +148,5 @@ async def _power_on(cluster: Cluster, hit: Hit) -> FaultEvidence:
 
 def _troubled(nodes: Sequence[NodeId], disks: DiskTrouble) -> Sequence[NodeId]:
     """All disks lie, but only followers' are slow: a leader that waits for its own disk counts
-    nobody meanwhile, and nothing would be under way at the cut."""
+    no follower meanwhile, and nothing would be under way at the cut."""
     return nodes if disks is DiskTrouble.LYING or len(nodes) == 1 else nodes[1:]

@@ -19,7 +19,7 @@ from chaos.nemesis.proof import of_both, of_nodes
 from chaos.nemesis.victims import FollowerThatVoted, Victim
 from workloads.operator import NeverChangedError, Operator
 
-# A leader that nobody follows any more resigns after 1.5 fetch time-outs.
+# A leader without followers resigns after 1.5 fetch time-outs.
 _STILL_LEADS_S = 2.0
 
 
@@ -27,13 +27,13 @@ _STILL_LEADS_S = 2.0
 class RestartRemoved:
     """An operator removes a voter for good, and starts its node again.
 
-    Steps: read from the victim's disk whom it voted for, ask the leader to remove it from the
+    Steps: read the victim's vote from its disk, ask the leader to remove it from the
     voters until it tells that it is none, and stop it in good order. Cure: start it and wait until
     it answers.
 
     Evidence: the leader told that the victim was a voter, then that it was none; the process ran
-    before and does not run after, and was still off just before the cure. Whom it voted for is
-    told with that.
+    before and does not run after, and was still off just before the cure. Its vote is told
+    with that.
 
     Limits: controllers of a dynamic quorum. It stays an observer. In containers only.
     """
@@ -50,7 +50,7 @@ class RestartRemoved:
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         operator = hit.operator
-        assert operator is not None, "nobody is there to change voters"
+        assert operator is not None, "a run without an operator changes voters"
         gone = await on_each(hit.nodes, lambda node: self._remove(operator, cluster, node))
         stopped = await on_each(hit.nodes, lambda node: stop(cluster, node))
         return {node: of_both(gone[node], stopped[node]) for node in hit.nodes}
@@ -59,7 +59,7 @@ class RestartRemoved:
         assert isinstance(cluster, VoteTelling)
         vote = await cluster.vote(node)
         found = await removed(operator, node)
-        what = f"it had voted for {'nobody' if vote is None else vote}; {found.what}"
+        what = f"it had voted for {'none' if vote is None else vote}; {found.what}"
         return replace(found, what=what)
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
@@ -93,7 +93,7 @@ class RemoveForGood:
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         del cluster  # clients ask for it
         operator = hit.operator
-        assert operator is not None, "nobody is there to change voters"
+        assert operator is not None, "a run without an operator changes voters"
         return await on_each(hit.nodes, partial(removed, operator))
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
@@ -114,8 +114,8 @@ class KillRemoved:
     that it was none: it goes by its log, committed or not.
 
     Limits: that no other voter has the record by then is for another fault to see to, which keeps
-    the others from the leader. Whoever is cut off leads for seconds only: on a slow machine it may
-    have resigned before it is asked, and the fault has not bitten.
+    the others from the leader. A leader that is cut off leads for seconds only: on a slow machine
+    it may have resigned before it is asked, and the fault has not bitten.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("kill-removed",)
@@ -134,7 +134,7 @@ class KillRemoved:
         if self.removal is Removal.UNASKED:
             return await on_each(hit.nodes, cluster.kill)
         operator = hit.operator
-        assert operator is not None, "nobody is there to change voters"
+        assert operator is not None, "a run without an operator changes voters"
         return await on_each(hit.nodes, partial(_kill_removed, operator, cluster))
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:

@@ -89,7 +89,7 @@ class SwitchVoter:
         return of_both(of_both(lasted, switched), of_nodes(come, hit.nodes))
 
     async def _remove(self, cluster: Cluster, node: NodeId, hit: Hit) -> FaultEvidence:
-        assert hit.operator is not None, "nobody is there to change voters"
+        assert hit.operator is not None, "a run without an operator changes voters"
         assert isinstance(cluster, Wipeable)
         gone = await removed(hit.operator, node)
         switched = await _switched(cluster, node)

@@ -93,7 +93,7 @@ class MoveReplicas:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readdress:
     """The victims are started again one by one with another advertised host, which they tell the
-    leader of the quorum (KIP-853, UpdateRaftVoter): one under which nobody is reached, or with
+    leader of the quorum (KIP-853, UpdateRaftVoter): one under which it cannot be reached, or with
     `advertised=reachable` another name of their own.
 
     Steps: stop a victim in good order, start it with the other host, wait until the leader names it
@@ -120,7 +120,7 @@ class Readdress:
 
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         assert isinstance(cluster, Readdressing)
-        # At once they would be no majority meanwhile, and who leads might be another one then.
+        # At once they would be no majority meanwhile, and another one might lead then.
         return {node: await cluster.readdress(node, self.advertised) for node in hit.nodes}
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
@@ -141,7 +141,7 @@ class SetElrLevel:
     Evidence: the answer, that it is done.
 
     Limits: of a cluster that was formatted with level 1. A broker is asked once: where the answer
-    is lost, nobody knows whether it was done.
+    is lost, it is not known whether it was done.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("set-elr-level",)

@@ -1,4 +1,4 @@
-"""Voters that are lost, and voters that come and go: an operator changes who votes."""
+"""Voters that are lost, and voters that come and go: an operator changes the voters."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ class LoseDisk:
     at the end that it is none, or one still where it was to be kept, and that the new one is and
     holds all that is committed.
 
-    Limits: who loses more disks at once than a minority stays without a leader.
+    Limits: a quorum that loses more disks at once than a minority stays without a leader.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("lose-disk",)
@@ -81,7 +81,7 @@ class LoseDisk:
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         operator = hit.operator
-        assert operator is not None, "nobody is there to change voters"
+        assert operator is not None, "a run without an operator changes voters"
         seen = await statuses(cluster, hit.nodes)
         await start_all(cluster, hit.nodes)
         replaced = {node: await self._replace(operator, node, hit) for node in hit.nodes}
@@ -127,7 +127,7 @@ class RemoveVoter:
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         del cluster  # clients ask for it
         operator = hit.operator
-        assert operator is not None, "nobody is there to change voters"
+        assert operator is not None, "a run without an operator changes voters"
         return await on_each(hit.nodes, lambda node: removed(operator, node))
 
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
@@ -177,8 +177,8 @@ class RemoveLeadingDirectory:
     another node told that it leads, and that one of the two is a voter still and the other none;
     and at the end a leader told the reverse.
 
-    Limits: takes a node that votes by two disks, one of which is lost; nobody else can be asked to
-    remove a directory of a node by which it leads. All processes go on.
+    Limits: takes a node that votes by two disks, one of which is lost; no other can be asked to
+    remove the directory by which it leads. All processes go on.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("removed-directory",)
@@ -194,7 +194,7 @@ class RemoveLeadingDirectory:
     async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
         del cluster
         operator = hit.operator
-        assert operator is not None, "nobody is there to change voters"
+        assert operator is not None, "a run without an operator changes voters"
         return await on_each(hit.nodes, lambda node: self._remove(operator, node))
 
     async def _remove(self, operator: Operator, node: NodeId) -> FaultEvidence:
@@ -239,8 +239,8 @@ def of_change(
     come: Voter | None = None,
     stays: bool = False,
 ) -> FaultEvidence:
-    """Voters were changed when who was to go was one and is none, and the reverse; with `stays`,
-    when who would have to go is one still."""
+    """Voters were changed when the replica to remove was one and is none, and the reverse; with
+    `stays`, when the replica to remove is one still."""
     went = gone is None or (gone in before and (gone in after) is stays)
     came = come is None or (come in after and come not in before)
     return FaultEvidence(
