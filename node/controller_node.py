@@ -11,7 +11,7 @@ from functools import partial
 from node import wire
 from node.config import NodeConfig
 from node.controller.controller import Controller
-from node.controller.image import Image
+from node.controller.image import Image, endpoints_of
 from node.controller.registration import (
     REGISTRY_CHANNEL,
     Active,
@@ -22,7 +22,7 @@ from node.controller.registration import (
 from node.core import Core, Life
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, Now, Offset
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, NodeId, Now, Offset
 from node.node import Framing, Node
 from node.outbox import Outbox
 from node.parking import Parking
@@ -30,6 +30,7 @@ from node.raft.client import RaftClient
 from node.raft.quorum_gauges import Gauge
 from node.raft.raft import QuorumRequest, Raft
 from node.records.metadata import MetadataRecord
+from node.records.metadata_versions import CONTROLLER_REGISTRATIONS
 from node.wire import API_RANGES
 from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api import ApiRange
@@ -84,6 +85,7 @@ class ControllerRole:
             outbox,
         )
         self._client = RaftClient(raft)
+        raft.tell_registered(self)
         self.controller = Controller(
             self._client,
             config,
@@ -114,7 +116,7 @@ class ControllerRole:
         controller = self.controller
         controller.poll(now)
         registrar = self._registrar
-        if registrar.is_wanted(controller.image):
+        if registrar.is_wanted(controller.image, is_voter=self._raft.quorum.is_voter):
             registrar.poll(self._active_controller(), now.mono_ns)
         elif registrar.is_talking:
             registrar.poll(None, now.mono_ns)
@@ -170,6 +172,21 @@ class ControllerRole:
 
     def gauges(self) -> Mapping[str, Gauge]:
         return self.controller.gauges()
+
+    # --- what nodes said of themselves (`node.raft.replicas.Registered`) ---
+
+    def knows(self, node: NodeId) -> bool:
+        image = self.controller.image
+        return node in image.controllers or image.brokers.find(node) is not None
+
+    def is_broker_alone(self, node: NodeId) -> bool:
+        image = self.controller.image
+        can_say = image.metadata_version >= CONTROLLER_REGISTRATIONS
+        return can_say and node not in image.controllers and self.knows(node)
+
+    def controller_at(self, node: NodeId) -> tuple[Endpoint, ...]:
+        record = self.controller.image.controllers.get(node)
+        return () if record is None else endpoints_of(record)
 
     # --- requests ---
 

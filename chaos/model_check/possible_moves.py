@@ -15,9 +15,9 @@ from node.outbox import RequestTo
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Role
 from node.raft.voter_forms import VoterChange
 from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsRequest, ApiVersionsResponse
-from node.wire.apis import API_RANGES, PeerRequest, Response
+from node.wire.apis import API_RANGES, OutgoingRequest, PeerRequest, Response
 from node.wire.fetch import FetchRequest
-from node.wire.quorum_epoch import BeginQuorumEpochRequest
+from node.wire.quorum_epoch import BeginQuorumEpochRequest, QuorumEpochResponse
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
 from node.wire.vote import VoteRequest
 
@@ -161,10 +161,22 @@ class ChangeVoters:
         (leader,) = replicas
         before = len(leader.log.batches)
         leader.change(self._request())
-        for ask in leader.asks_of(self.voter.id):
-            if isinstance(ask.request, ApiVersionsRequest):
-                leader.respond(ask, _AS_WE_SERVE)
+        for _ in (ApiVersionsRequest, BeginQuorumEpochRequest):
+            for ask in leader.asks_of(self.voter.id):
+                shown = self._shown(leader, ask.request)
+                if shown is not None:
+                    leader.respond(ask, shown)
         return len(leader.log.batches) > before
+
+    def _shown(self, leader: LiveReplica, asked: OutgoingRequest) -> Response | None:
+        """By one that is to be added: that it can vote."""
+        match asked:
+            case ApiVersionsRequest():
+                return _AS_WE_SERVE
+            case BeginQuorumEpochRequest() if self.voter not in leader.raft.quorum.voters:
+                return QuorumEpochResponse(leader=asked.leader, epoch=asked.epoch)
+            case _:
+                return None
 
     def _request(self) -> VoterChange:
         if not self.adds:

@@ -10,6 +10,7 @@ from node.raft import raft
 from node.raft.local_log import LocalLog
 from node.raft.quorum import Quorum
 from node.raft.quorum_description import describe_quorum
+from node.raft.replicas import Replicas
 from node.raft.roles import Leader
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 
@@ -18,11 +19,12 @@ def as_elected(
     request: DescribeQuorumRequest,
     quorum: Quorum,
     log: LocalLog,
+    replicas: Replicas,
     advertised: tuple[Endpoint, ...],
     now: Now,
 ) -> DescribeQuorumResponse:
     """All that it does goes by the right voters, and no trace and no disk tells of others."""
-    response = describe_quorum(request, quorum, log, advertised, now)
+    response = describe_quorum(request, quorum, log, replicas, advertised, now)
     leader = quorum.role
     if not isinstance(leader, Leader):
         return response

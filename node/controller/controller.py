@@ -251,7 +251,7 @@ class Controller:
                 self._write(records, claim, now)
 
     def _register_self(self, claim: Claim, now: Now) -> None:
-        if self._registrar.is_wanted(claim.image):
+        if self._registrar.is_wanted(claim.image, is_voter=True):
             self._write([self._registrar.record], claim, now)
 
     def _write(self, records: Sequence[MetadataRecord], claim: Claim, now: Now) -> None:

@@ -4,7 +4,8 @@ Where a controller is and what it supports stands in the metadata log, one recor
 its process. The active controller writes its own; every other sends it, over a connection of its
 own, for a Fetch that waits at the leader would hold it up. It is sent to whoever leads until the
 replayed log shows it. In a quorum of our nodes alone nobody asks for registrations; so ours begin
-once another controller has registered, as Apache Kafka's do.
+once another controller has registered, as Apache Kafka's do, or where brokers have: one of ours
+that only observes would be taken for a broker.
 """
 
 from collections.abc import Collection, Sequence
@@ -127,10 +128,12 @@ class Registrar:
         self._due_ns = 0  # of the next attempt, or of giving up what is out
         self._pause_ns = _FIRST_PAUSE_NS
 
-    def is_wanted(self, image: Image) -> bool:
-        """Do controllers register here, and is ours not known?"""
+    def is_wanted(self, image: Image, *, is_voter: bool) -> bool:
+        """Do controllers register here, and is ours not known? One that does not vote yet is told
+        from a broker by that (`node.raft.replicas`)."""
+        is_mistaken = not is_voter and not image.brokers.is_empty
         return (
-            bool(image.controllers)
+            (bool(image.controllers) or is_mistaken)
             and image.metadata_version >= CONTROLLER_REGISTRATIONS
             and image.controllers.get(self._registration.controller) != self._record
         )

@@ -6,7 +6,14 @@ from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NodeId, Offset, ReplicaKey
 from node.lazy_dataclass import dataclass
-from node.raft.voter_forms import ForeignVoters, KRaftVersions, Refused, VoterChange
+from node.raft.voter_forms import (
+    ForeignVoters,
+    KRaftVersions,
+    Refused,
+    VoterChange,
+    lacked,
+    why_no_voter,
+)
 from node.raft.voter_set import VoterSet
 from node.records.control import (
     AddVoter,
@@ -19,24 +26,15 @@ from node.records.control import (
 from node.wire.api import Api
 from node.wire.api_versions import ApiVersionsResponse
 from node.wire.describe_quorum import DESCRIBE_QUORUM
-from node.wire.fetch import FETCH
-from node.wire.fetch_snapshot import FETCH_SNAPSHOT
-from node.wire.quorum_epoch import BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH
 from node.wire.raft_voters import (
     ADD_RAFT_VOTER,
     REMOVE_RAFT_VOTER,
     AddVoterRequest,
     RemoveVoterRequest,
 )
-from node.wire.vote import VOTE
 
-# From which version on voters are told by their directories, or changed at all (KIP-856).
-_BY_DIRECTORY: Sequence[tuple[Api, int]] = (
-    (FETCH, 17),
-    (FETCH_SNAPSHOT, 1),
-    (VOTE, 1),
-    (BEGIN_QUORUM_EPOCH, 1),
-    (END_QUORUM_EPOCH, 1),
+# From which version on voters are described by their directories, or changed at all (KIP-856).
+_OF_CHANGES: Sequence[tuple[Api, int]] = (
     (DESCRIBE_QUORUM, 2),
     (ADD_RAFT_VOTER, 0),
     (REMOVE_RAFT_VOTER, 0),
@@ -123,16 +121,19 @@ class ListedNodes:
             case _:
                 return None
 
+    def candidate_at(self, node: NodeId) -> tuple[Endpoint, ...] | None:
+        return self.listed.get(node)
+
     def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
         return self.listed[request.voter.id]
 
     def lacks(self, told: ApiVersionsResponse, kraft_version: int) -> Refused | None:
         del kraft_version
-        newest = {api.api_key: api.max_version for api in told.apis}
-        for api, version in _BY_DIRECTORY:
-            if newest.get(api.key, -1) < version:
-                what = f"it does not serve {api.name} in version {version}: upgrade it first"
-                return ErrorCode.UNSUPPORTED_VERSION, what
+        if (what := why_no_voter(told)) is not None:
+            return ErrorCode.UNSUPPORTED_VERSION, what
+        missed = next(lacked(told, _OF_CHANGES), None)
+        if missed is not None:
+            return ErrorCode.UNSUPPORTED_VERSION, f"{missed}: upgrade it first"
         return None
 
     def change_record(

@@ -1,5 +1,7 @@
 """A replica as the leader sees it."""
 
+from dataclasses import replace
+
 from node.ids import NEVER_NS, Now, Offset
 from node.lazy_dataclass import dataclass
 
@@ -34,6 +36,10 @@ class Progress:
             leader_end_at_fetch=leader_end,
             outcome=outcome,
         )
+
+    def fetched_snapshot(self, now: Now) -> "Progress":
+        """After a FetchSnapshot: it follows, and what it has is what it had."""
+        return replace(self, last_fetch_ns=now.mono_ns, last_fetch_wall_ns=now.wall_ns)
 
 
 NOT_MET = Progress()

@@ -6,7 +6,7 @@ from node.ids import Now, ReplicaKey
 from node.raft.local_log import LocalLog
 from node.raft.progress import NOT_MET
 from node.raft.quorum import Quorum
-from node.raft.replicas import observers
+from node.raft.replicas import Replicas, observers
 from node.raft.roles import Leader
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 
@@ -15,18 +15,23 @@ def describe_quorum(
     request: DescribeQuorumRequest,
     quorum: Quorum,
     log: LocalLog,
+    replicas: Replicas,
     advertised: tuple[Endpoint, ...],
     now: Now,
 ) -> DescribeQuorumResponse:
     """Others than the leader answer 6, with the leader's id, so that a client can find it.
 
-    `nodes` gives our own addresses by every listener, and the inner ones of the other voters.
+    `nodes` gives our own addresses by every listener, and the inner ones of the other voters; a
+    leader's also those observers that could be added to them, with the addresses that are known.
+    The leader has all that it has, now: both of its own times are the time of the answer, as
+    Kafka's are (`LeaderState.describeReplicaState`).
     """
     if not request.partition_ok:
         return DescribeQuorumResponse(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    by_id = quorum.voters.by_id
     nodes = tuple(
         (node, advertised if node == quorum.key.id else quorum.voters.endpoints_of(key))
-        for node, key in quorum.voters.by_id.items()
+        for node, key in by_id.items()
     )
     leader = quorum.role
     if not isinstance(leader, Leader):
@@ -37,6 +42,7 @@ def describe_quorum(
             nodes=nodes,
         )
     known = leader.high_watermark
+    could_vote = {key.id: at for key, at in replicas.could_vote(leader, now.mono_ns).items()}
     return DescribeQuorumResponse(
         leader=leader.leader,
         epoch=leader.epoch,
@@ -46,7 +52,7 @@ def describe_quorum(
             _status(key, leader, quorum, log, now)
             for key in observers(leader, quorum.voters, now.mono_ns)
         ),
-        nodes=nodes,
+        nodes=(*nodes, *((id_, at) for id_, at in could_vote.items() if id_ not in by_id)),
     )
 
 

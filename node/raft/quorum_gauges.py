@@ -3,10 +3,10 @@
 What only a leader can know is not there on others, as in Kafka (KIP-853).
 """
 
-from node.ids import NO_NODE, ZERO_UUID, ReplicaKey, uuid_text
+from node.ids import NO_NODE, ReplicaKey, uuid_text
 from node.raft.local_log import LocalLog
 from node.raft.quorum import Quorum
-from node.raft.replicas import observers
+from node.raft.replicas import Replicas, observers
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Role, Unattached, voted_in
 from node.raft.voter_changes import VoterChanges
 
@@ -14,7 +14,7 @@ Gauge = int | str
 
 
 def quorum_gauges(
-    quorum: Quorum, log: LocalLog, changes: VoterChanges, mono_ns: int
+    quorum: Quorum, log: LocalLog, replicas: Replicas, changes: VoterChanges, mono_ns: int
 ) -> dict[str, Gauge]:
     """Every gauge of KIP-595, KIP-856 and KIP-853 that is true of this role."""
     voters, known = quorum.voters, quorum.high_watermark
@@ -34,18 +34,18 @@ def quorum_gauges(
         ),
     }
     if isinstance(quorum.role, Leader):
-        gauges |= _of_leader(quorum.role, quorum, changes, mono_ns)
+        gauges |= _of_leader(quorum.role, quorum, replicas, changes, mono_ns)
     return gauges
 
 
 def _of_leader(
-    leader: Leader, quorum: Quorum, changes: VoterChanges, mono_ns: int
+    leader: Leader, quorum: Quorum, replicas: Replicas, changes: VoterChanges, mono_ns: int
 ) -> dict[str, Gauge]:
     known = observers(leader, quorum.voters, mono_ns)
     pending_add, pending_remove = changes.waiting()
     return {
         "number-of-observers": len(known),
-        "number-of-possible-voters": sum(key.directory != ZERO_UUID for key in known),
+        "number-of-possible-voters": len(replicas.could_vote(leader, mono_ns)),
         "uncommitted-voter-change": int(changes.is_pending()),
         "pending-add-voter": int(pending_add),
         "pending-remove-voter": int(pending_remove),

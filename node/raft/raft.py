@@ -34,7 +34,7 @@ from node.raft.quorum import Quorum
 from node.raft.quorum_description import describe_quorum
 from node.raft.quorum_gauges import Gauge, quorum_gauges
 from node.raft.read_index import ReadIndex
-from node.raft.replicas import Replicas
+from node.raft.replicas import Registered, Replicas
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from node.raft.snapshot_transfer import FollowerSnapshots, LeaderSnapshots
 from node.raft.voter_changes import VoterChanges
@@ -114,7 +114,7 @@ class Raft:
         )
         self.changes = VoterChanges(self.quorum, self.log, self._replicas, parking, cluster_id)
         self._moves = DueMoves(self.quorum, self.log, self.reads, self._epochs, self.changes)
-        self._new_voters = NewVoters(self._peers, self.changes)
+        self._new_voters = NewVoters(self.quorum, self._peers, self.changes, cluster_id, advertised)
         self._own_address = OwnAddress(
             self.quorum, self.log, self._peers, self.changes, cluster_id, advertised[0], directory
         )
@@ -184,7 +184,9 @@ class Raft:
             case EndQuorumEpochRequest():
                 return self._epochs.on_end(request, now.mono_ns)
             case DescribeQuorumRequest():
-                return describe_quorum(request, self.quorum, self.log, self._advertised, now)
+                return describe_quorum(
+                    request, self.quorum, self.log, self._replicas, self._advertised, now
+                )
             case AddVoterRequest() | RemoveVoterRequest():
                 self.changes.on_request(connection, request, now)
                 return None
@@ -206,7 +208,7 @@ class Raft:
 
     def gauges(self, mono_ns: int) -> dict[str, Gauge]:
         """What metrics tell of this moment."""
-        return quorum_gauges(self.quorum, self.log, self.changes, mono_ns)
+        return quorum_gauges(self.quorum, self.log, self._replicas, self.changes, mono_ns)
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, now: Now
@@ -219,6 +221,10 @@ class Raft:
                 fault = self._fetching.on_response(key, request, response, now.mono_ns)
             case (VoteRequest(), VoteResponse()):
                 self._votes.on_response(key, request, response, now)
+            case (BeginQuorumEpochRequest(), QuorumEpochResponse()) if self._new_voters.is_asked(
+                key
+            ):
+                self._new_voters.on_acknowledged(key, response, now.mono_ns)
             case (BeginQuorumEpochRequest() | EndQuorumEpochRequest(), QuorumEpochResponse()):
                 self._epochs.on_response(key, request, response, now.mono_ns)
             case (FetchSnapshotRequest(), FetchSnapshotResponse()):
@@ -260,6 +266,10 @@ class Raft:
         """Is this the leader, and may more be written than what names the voters?"""
         leader = self.quorum.role
         return isinstance(leader, Leader) and self._replicas.may_write(leader)
+
+    def tell_registered(self, registered: Registered) -> None:
+        """Who replays what nodes say of themselves."""
+        self._replicas.registered = registered
 
     def voters_without(self, kraft_version: int) -> Sequence[NodeId] | None:
         """Voters that did not say that they support it (`VoterChanges.without`)."""

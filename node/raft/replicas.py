@@ -1,9 +1,16 @@
 """What a leader knows of the replicas by their Fetches: how far each is, hence what is committed,
-and whether a majority still follows."""
+and whether a majority still follows.
+
+Of observers it remembers the progress of all whom the quorum knows: registered brokers and
+controllers, the nodes of voters, and whom somebody wants to add to the voters. Anybody else may be
+made up, so there are not many of those.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Protocol
 
+from node.endpoint import Endpoint
 from node.ids import MS, ConnectionId, NodeId, Now, Offset, ReplicaKey
 from node.raft import deadlines, high_watermark
 from node.raft.local_log import LocalLog
@@ -14,7 +21,8 @@ from node.raft.roles import Leader
 from node.raft.voter_set import VoterSet
 from node.wire.fetch import FetchRequest
 
-_OBSERVERS = 64  # of these the leader remembers the progress; the rest are served and forgotten
+_STRANGERS = 256  # of these the leader remembers the progress; the rest are served and forgotten
+_DISKS = 4  # of one node that is known, likewise: an operator replaces one at a time
 # Who did not fetch for so long observes no more (LeaderState.OBSERVER_SESSION_TIMEOUT_MS).
 _OBSERVER_SESSION_NS = 300_000 * MS
 
@@ -27,6 +35,32 @@ def observers(leader: Leader, voters: VoterSet, mono_ns: int) -> list[ReplicaKey
         for key, progress in leader.replicas.items()
         if key not in voters and progress.last_fetch_ns > since
     ]
+
+
+class Registered(Protocol):
+    """What nodes said of themselves by their own registrations."""
+
+    def knows(self, node: NodeId) -> bool:
+        """As a broker or as a controller."""
+
+    def is_broker_alone(self, node: NodeId) -> bool:
+        """A broker, and no controller. False where controllers cannot say so."""
+
+    def controller_at(self, node: NodeId) -> tuple[Endpoint, ...]:
+        """Where a controller said that it is."""
+
+
+class _Nobody:
+    """Nothing was registered, or nobody here replays that."""
+
+    def knows(self, node: NodeId) -> bool:  # noqa: ARG002 - as of all
+        return False
+
+    def is_broker_alone(self, node: NodeId) -> bool:  # noqa: ARG002 - as of all
+        return False
+
+    def controller_at(self, node: NodeId) -> tuple[Endpoint, ...]:  # noqa: ARG002 - as of all
+        return ()
 
 
 def without_directories(leader: Leader, mono_ns: int) -> list[NodeId]:
@@ -43,6 +77,8 @@ class Replicas:
         self._quorum = quorum
         self._log = log
         self._reads = reads
+        self.registered: Registered = _Nobody()
+        self.awaited: frozenset[ReplicaKey] = frozenset()  # whom somebody wants to vote
 
     def on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
         """The replica has, durably, everything below its fetch offset, and follows us now."""
@@ -53,7 +89,7 @@ class Replicas:
             self._on_voter(connection, request, now)
             return
         leader = self._without_silent(leader, now.mono_ns)
-        if key in leader.replicas or self._has_room(leader, key):
+        if self._has_room(leader, key):
             replicas = self._progress(leader, key, request, now)
             self._quorum.update(replace(leader, replicas=replicas))
 
@@ -66,11 +102,18 @@ class Replicas:
         if replicas[key].end != before.end:
             self.advance_high_watermark()
 
-    def on_snapshot_fetch(self, replica: ReplicaKey, mono_ns: int) -> None:
+    def on_snapshot_fetch(self, replica: ReplicaKey, now: Now) -> None:
         """It follows us, whatever it has."""
-        if replica in self._quorum.voters and replica != self._quorum.key:
-            leader = self._leader()
-            self._quorum.update(self._heard(leader, replica, leader.replicas, mono_ns))
+        if replica == self._quorum.key:
+            return
+        is_voter = replica in self._quorum.voters
+        leader = self._leader() if is_voter else self._without_silent(self._leader(), now.mono_ns)
+        if is_voter or self._has_room(leader, replica):
+            progress = leader.replicas.get(replica, NOT_MET).fetched_snapshot(now)
+            replicas = {**leader.replicas, replica: progress}
+            if is_voter:
+                leader = self._heard(leader, replica, replicas, now.mono_ns)
+            self._quorum.update(replace(leader, replicas=replicas))
 
     def _without_silent(self, leader: Leader, mono_ns: int) -> Leader:
         voters = self._quorum.voters
@@ -80,10 +123,31 @@ class Replicas:
         return replace(leader, replicas={k: p for k, p in leader.replicas.items() if k in kept})
 
     def _has_room(self, leader: Leader, observer: ReplicaKey) -> bool:
-        voters = self._quorum.voters
-        if voters.may_include(observer):
+        voters, known = self._quorum.voters, leader.replicas
+        if observer in known or observer in self.awaited or voters.may_include(observer):
             return True
-        return observer.id >= 0 and sum(k not in voters for k in leader.replicas) < _OBSERVERS
+        if observer.id < 0:
+            return False
+        others = [key for key in known if key not in voters]
+        if self._is_known(observer.id):
+            return sum(key.id == observer.id for key in others) < _DISKS
+        return sum(not self._is_known(key.id) for key in others) < _STRANGERS
+
+    def _is_known(self, node: NodeId) -> bool:
+        return node in self._quorum.voters.by_id or self.registered.knows(node)
+
+    def could_vote(self, leader: Leader, mono_ns: int) -> dict[ReplicaKey, tuple[Endpoint, ...]]:
+        """Observers that could be added to the voters, and where they are as far as is known
+        (KIP-856, "CouldBeVoters"): of a node that may vote in this quorum, by a disk with an id,
+        and not of one that registered as a broker and as nothing else."""
+        form, registered = self._log.voters.form, self.registered
+        found: dict[ReplicaKey, tuple[Endpoint, ...]] = {}
+        for key in observers(leader, self._quorum.voters, mono_ns):
+            listed = form.candidate_at(key.id)
+            is_able = key.known_directory is not None and not registered.is_broker_alone(key.id)
+            if listed is not None and is_able:
+                found[key] = listed or registered.controller_at(key.id)
+        return found
 
     def _progress(
         self, leader: Leader, key: ReplicaKey, request: FetchRequest, now: Now
@@ -106,7 +170,13 @@ class Replicas:
         """A majority (with ourselves) that fetched renews the leader's licence."""
         quorum, timeouts = self._quorum, self._quorum.timeouts
         begin_ns = mono_ns + deadlines.begin_epoch_interval_ns(timeouts)
-        fetched, deadline = leader.fetched | {voter}, leader.check_quorum_deadline_ns
+        # Who was removed since it fetched makes no majority of those who are left.
+        still = (
+            leader.fetched
+            if leader.fetched <= quorum.voters.rows.keys()
+            else frozenset(key for key in leader.fetched if key in quorum.voters)
+        )
+        fetched, deadline = still | {voter}, leader.check_quorum_deadline_ns
         if len(fetched) + (1 if quorum.is_voter else 0) >= quorum.voters.majority:
             fetched = frozenset()
             deadline = mono_ns + deadlines.check_quorum_timeout_ns(timeouts)

@@ -50,7 +50,7 @@ class LeaderSnapshots:
             return self._response(request, ErrorCode.SNAPSHOT_NOT_FOUND)
         if not 0 <= request.position < found.size:
             return self._response(request, ErrorCode.POSITION_OUT_OF_RANGE)
-        self._replicas.on_snapshot_fetch(request.replica, now.mono_ns)
+        self._replicas.on_snapshot_fetch(request.replica, now)
         limit = min(max(request.max_bytes, 1), limits.MAX_FETCH_BYTES)
         data = self._log.view.read_snapshot(found.id, request.position, limit)
         return self._response(request, size=found.size, data=data)

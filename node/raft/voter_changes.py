@@ -10,11 +10,12 @@ written of it, is up to the form of the quorum (`node.raft.voter_forms`).
     waits for                                               then
     ------------------------------------------------------  --------------------------------------
     LeaderChange and the last change are committed           its errors: 126, 127, 42
-    (add) the node answers ApiVersions where it is to be     its errors: 42, 35
+    (add) it shows that it can vote (`node.raft.new_voters`) its errors: 42, 35
     (add) the replica's log ends where ours does             its record is appended, and in force
     the record is committed                                  success; a removed leader resigns
 """
 
+from collections.abc import Iterator
 from dataclasses import field, replace
 from operator import attrgetter
 
@@ -60,7 +61,17 @@ class _Awaited:
     epoch: Epoch  # in which it arrived
     deadline_ns: int
     told: ApiVersionsResponse | None = field(default=None)  # by whom is to be added
+    is_itself: bool = field(default=False)  # did it acknowledge the leader, as that replica?
+    mistaken: bool = field(default=False)  # another one answers in its place
     offset: Offset | None = field(default=None)  # of its record, once it is appended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unproven:
+    """One that is to be added: where it is, and whether it said there what it serves."""
+
+    at: Endpoint
+    has_told: bool
 
 
 class VoterChanges:
@@ -144,25 +155,34 @@ class VoterChanges:
         supporting = {row.key.id for row in leader.told.values() if _supports(row, kraft_version)}
         return sorted(set(voters.newest.by_id) - supporting)
 
-    def unprobed(self) -> dict[ReplicaKey, Endpoint]:
-        """Who is to be added, and did not say yet what it supports; and where it is, by whom asked
-        last. Only who fetches is asked anything: the others are too many to know."""
+    def unproven(self) -> dict[ReplicaKey, Unproven]:
+        """Who is to be added, and did not yet show that it can vote. Only who fetches is asked
+        anything: the others are too many to know."""
         leader = self._quorum.role
         if not self._waiting.requests or not isinstance(leader, Leader):
             return {}
         return {
-            waiting.request.voter: at
+            waiting.request.voter: Unproven(at=at, has_told=waiting.told is not None)
             for waiting in self._waiting.requests.values()
-            if waiting.told is None and waiting.request.voter in leader.replicas
+            if not waiting.is_itself and waiting.request.voter in leader.replicas
             if waiting.request.voter not in self._log.voters.newest
             if (at := self._address(waiting.request)) is not None
         }
 
     def on_versions(self, key: ReplicaKey, at: Endpoint, told: ApiVersionsResponse) -> None:
         """It answered there."""
+        for waiting in self._of(key, at):
+            waiting.told = told
+
+    def on_acknowledged(self, key: ReplicaKey, at: Endpoint, *, is_itself: bool) -> None:
+        """Whoever answers there was told who leads, by the name of that replica."""
+        for waiting in self._of(key, at):
+            waiting.is_itself, waiting.mistaken = is_itself, not is_itself
+
+    def _of(self, key: ReplicaKey, at: Endpoint) -> Iterator[_Awaited]:
         for waiting in self._waiting.requests.values():
             if waiting.request.voter == key and self._address(waiting.request) == at:
-                waiting.told = told
+                yield waiting
 
     def _address(self, request: VoterChange) -> Endpoint | None:
         """Where who is to be added is reached; None: nobody is."""
@@ -175,11 +195,17 @@ class VoterChanges:
 
     def poll(self, now: Now) -> None:
         if not self._waiting.requests:
+            self._replicas.awaited = frozenset()
             return
         for connection, waiting in self._waiting.all():
             response = self._go_on(waiting, now)
             if response is not None:
                 self._waiting.respond(connection, response)
+        self._replicas.awaited = frozenset(
+            waiting.request.voter
+            for waiting in self._waiting.requests.values()
+            if isinstance(waiting.request, AddVoterRequest)
+        )
 
     def deadline_ns(self) -> int:
         waiting = self._waiting
@@ -206,9 +232,14 @@ class VoterChanges:
         return since.epoch > 0 and not self._is_committed(since.offset)
 
     def waiting(self) -> tuple[bool, bool]:
-        """Does a request to add a voter wait, does one to remove one?"""
+        """Is a voter being added, or one removed: does a request of that wait, or its record, of
+        which nobody may wait any more?"""
         kinds = {type(waiting.request) for waiting in self._waiting.requests.values()}
-        return AddVoterRequest in kinds, RemoveVoterRequest in kinds
+        sets = self._log.voters.sets
+        is_written = self.is_pending() and len(sets) > 1
+        before, after = (set(each.voters.keys) for each in sets[-2:]) if is_written else ((), ())
+        added, removed = set(after) - set(before), set(before) - set(after)
+        return AddVoterRequest in kinds or bool(added), RemoveVoterRequest in kinds or bool(removed)
 
     def is_caught_up(self, leader: Leader, request: AddVoterRequest) -> bool:
         """Does it have, durably, all that we have? Else nothing could be committed until then."""
@@ -254,6 +285,11 @@ class VoterChanges:
         """What was told in another version than was asked for is an error, and names nothing."""
         if waiting.told is None:
             return None
+        if waiting.mistaken:
+            at = self._address(waiting.request)
+            assert at is not None, "who is removed is asked nothing"
+            what = f"another replica answers at {at.host}:{at.port}: it would never be asked"
+            return _refused(ErrorCode.INVALID_REQUEST, what)
         return _response_of(self._form.lacks(waiting.told, self._log.voters.kraft_version))
 
     def _change(self, waiting: _Awaited, leader: Leader, now: Now) -> VoterChangeResponse | None:
@@ -265,7 +301,7 @@ class VoterChanges:
         if forbidden is not None:
             return forbidden
         if isinstance(request, AddVoterRequest) and (
-            waiting.told is None or not self.is_caught_up(leader, request)
+            not waiting.is_itself or not self.is_caught_up(leader, request)
         ):
             return None
         record = self._form.change_record(request, voters, _kraft_versions(waiting.told))
@@ -286,12 +322,14 @@ class VoterChanges:
             what = "another change, or the election of this leader, is not committed yet"
         elif request.voter not in leader.replicas:
             return _refused(ErrorCode.INVALID_REQUEST, "it is no observer: it does not fetch")
-        elif waiting.told is None:
+        elif not waiting.is_itself:
             at = self._address(request)
             assert at is not None, "who is removed is waited for no longer"
-            what = f"it does not answer at {at.host}:{at.port}, where the others would ask it"
+            does = "does not answer" if waiting.told is None else "acknowledges no leader"
+            what = f"it {does} at {at.host}:{at.port}, where the others would ask it"
+        elif (end := leader.replicas[request.voter].end) is None:
+            what = "it has not caught up: it fetches a snapshot"
         else:
-            end = leader.replicas[request.voter].end
             what = f"it has not caught up: its log ends at {end}, ours at {self._log.end.offset}"
         return _refused(ErrorCode.REQUEST_TIMED_OUT, what)
 

@@ -18,22 +18,27 @@ A disk is formatted for one of them (`node.storage.format`).
     a voter is at      what the set says of it             what the list says of its node
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from node.endpoint import Endpoint, why_not_taken
 from node.errors import ErrorCode
-from node.ids import Offset, ReplicaKey
+from node.ids import NodeId, Offset, ReplicaKey
 from node.raft.voter_set import VoterSet
 from node.records.control import (
     ControlRecord,
     Voter,
 )
+from node.wire.api import Api
 from node.wire.api_versions import ApiVersionsResponse
+from node.wire.fetch import FETCH
+from node.wire.fetch_snapshot import FETCH_SNAPSHOT
+from node.wire.quorum_epoch import BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH
 from node.wire.raft_voters import (
     AddVoterRequest,
     RemoveVoterRequest,
 )
+from node.wire.vote import VOTE
 
 FEATURE = "kraft.version"
 STATIC, DYNAMIC = 0, 1  # its levels: voters by configuration, or by records with directory ids
@@ -79,6 +84,10 @@ class VoterForm(Protocol):
     def forbids(self, change: VoterChange, voters: VoterSet) -> Refused | None:
         """What cannot be while these vote."""
 
+    def candidate_at(self, node: NodeId) -> tuple[Endpoint, ...] | None:
+        """Where a node is that could vote: empty where only that node says it. None: it cannot, by
+        whatever disk."""
+
     def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
         """Where who is to be added is reached."""
 
@@ -98,6 +107,31 @@ class VoterForm(Protocol):
     ) -> ControlRecord | None:
         """What is written where a voter says that it listens elsewhere now. None: the configuration
         says where it does."""
+
+
+# What voters ask of one another, and from which version on they tell each other by directories.
+_ASKED_OF_VOTERS: Sequence[tuple[Api, int]] = (
+    (VOTE, 1),
+    (BEGIN_QUORUM_EPOCH, 1),
+    (END_QUORUM_EPOCH, 1),
+    (FETCH, 17),
+    (FETCH_SNAPSHOT, 1),
+)
+
+
+def why_no_voter(told: ApiVersionsResponse) -> str | None:
+    """What the others would ask in vain of who serves this; a broker lacks most of it."""
+    return next(
+        (f"{it}: it is no controller, or an old one" for it in lacked(told, _ASKED_OF_VOTERS)), None
+    )
+
+
+def lacked(told: ApiVersionsResponse, needed: Iterable[tuple[Api, int]]) -> Iterator[str]:
+    """What is not served of these, each in that version or a newer one."""
+    newest = {api.api_key: api.max_version for api in told.apis}
+    for api, version in needed:
+        if newest.get(api.key, -1) < version:
+            yield f"it does not serve {api.name} in version {version}"
 
 
 def why_unreachable(endpoints: Sequence[Endpoint], listener: str) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import Offset, ReplicaKey
+from node.ids import NodeId, Offset, ReplicaKey
 from node.lazy_dataclass import dataclass
 from node.raft.voter_forms import (
     DYNAMIC,
@@ -14,6 +14,7 @@ from node.raft.voter_forms import (
     KRaftVersions,
     Refused,
     VoterChange,
+    why_no_voter,
     why_unreachable,
 )
 from node.raft.voter_set import VoterSet
@@ -93,10 +94,16 @@ class WholeSets:
             case _:
                 return None
 
+    def candidate_at(self, node: NodeId) -> tuple[Endpoint, ...] | None:
+        del node
+        return ()
+
     def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
         return request.endpoints
 
     def lacks(self, told: ApiVersionsResponse, kraft_version: int) -> Refused | None:
+        if (what := why_no_voter(told)) is not None:
+            return ErrorCode.INVALID_REQUEST, what
         low, high = told.levels(FEATURE)
         if low <= kraft_version <= high:
             return None

@@ -58,12 +58,18 @@ def _send(address: Address) -> QuorumDescription | list[Address]:
 
 def status(quorum: QuorumDescription) -> Row:
     """What `kafka-metadata-quorum describe --status` tells, and who could be added to the voters
-    (KIP-856: an observer of which id and directory id are known)."""
+    (KIP-856): observers with a directory id whose nodes the leader names. Ours names those that may
+    vote, brokers not among them; Kafka's names nobody but voters."""
     response = quorum.response
     leader = _leader(response)
     followers = [status for status in response.voters if status is not leader]
     lags = [_leader_end(response) - status.log_end for status in followers]
-    could_be = [status for status in response.observers if status.key.directory != ZERO_UUID]
+    named = dict(response.nodes)
+    could_be = [
+        status
+        for status in response.observers
+        if status.key.directory != ZERO_UUID and status.key.id in named
+    ]
     return {
         "ClusterId": quorum.cluster_id,
         "LeaderId": response.leader,

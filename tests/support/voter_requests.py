@@ -1,11 +1,14 @@
 """What is asked of a leader about its voters, and a leader to ask it of."""
 
+from dataclasses import replace
+
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import Epoch
+from node.ids import Epoch, NodeId
 from node.raft.voter_forms import DYNAMIC
 from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import API_RANGES, Response
+from node.wire.quorum_epoch import BeginQuorumEpochRequest, QuorumEpochResponse
 from node.wire.raft_voters import (
     AddVoterRequest,
     RemoveVoterRequest,
@@ -60,20 +63,29 @@ def fetches(rig: Rig, *nodes: int) -> None:
         rig.request(asked, connection=node)
 
 
+ACKNOWLEDGED = QuorumEpochResponse(leader=NodeId(1), epoch=Epoch(1))
 SERVED = ApiVersionsResponse(error=ErrorCode.NONE, apis=API_RANGES, supported=SUPPORTED_FEATURES)
 
 
 def operate(
     rig: Rig, request: AddVoterRequest | RemoveVoterRequest, connection: int
 ) -> Response | None:
-    """Ask; who is to be added is there, and answers what it serves. The answer if it came at
+    """Ask; who is to be added is there, and shows that it can vote. The answer if it came at
     once."""
     before = len(rig.answered(connection))
     rig.request(request, connection)
     if asked_what_it_serves(rig, request.voter.id):
-        rig.reply(request.voter.id, SERVED)
+        shows_itself(rig, request.voter.id)
     answers = rig.answered(connection)
     return answers[-1] if len(answers) > before else None
+
+
+def shows_itself(rig: Rig, node: int, told: ApiVersionsResponse = SERVED) -> None:
+    """Asked of what it serves, and told who leads, it answers."""
+    rig.reply(node, told)
+    asked = [ask.request for ask in rig.asked if asked_node(ask) == node]
+    if isinstance(asked[-1], BeginQuorumEpochRequest):
+        rig.reply(node, replace(ACKNOWLEDGED, epoch=asked[-1].epoch))
 
 
 def asked_what_it_serves(rig: Rig, node: int) -> list[Endpoint]:

@@ -6,7 +6,7 @@ else. An image is also the records that make it (`records`), which is what a sna
 a `digest`, so that two nodes, or a log and a snapshot, can be compared.
 """
 
-from node.controller.image.image import Image, is_of_brokers
+from node.controller.image.image import Image, endpoints_of, is_of_brokers
 from node.controller.image.partition import Partition, PartitionKey
 from node.controller.image.topics import Topic
 
@@ -15,5 +15,6 @@ __all__ = [
     "Partition",
     "PartitionKey",
     "Topic",
+    "endpoints_of",
     "is_of_brokers",
 ]

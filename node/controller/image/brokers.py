@@ -40,6 +40,11 @@ class Brokers:
     def records(self) -> Iterator[RegisterBrokerRecord]:
         yield from self._registered.values()
 
+    @property
+    def is_empty(self) -> bool:
+        """Is nobody registered?"""
+        return not self._registered
+
     def find(self, broker: int) -> RegisterBrokerRecord | None:
         return self._registered.get(broker)
 

@@ -122,12 +122,7 @@ class Image:
 
     def controller_endpoints(self) -> dict[NodeId, tuple[Endpoint, ...]]:
         """Where those that registered said that they are."""
-        return {
-            NodeId(node): tuple(
-                Endpoint(name=at.name, host=at.host, port=at.port) for at in record.end_points
-            )
-            for node, record in self.controllers.items()
-        }
+        return {NodeId(node): endpoints_of(record) for node, record in self.controllers.items()}
 
     # --- replay ---
 
@@ -187,6 +182,11 @@ _OF_BROKERS = (
     ClearElrRecord,
     RemoveTopicRecord,
 )
+
+
+def endpoints_of(record: RegisterControllerRecord) -> tuple[Endpoint, ...]:
+    """Where that controller said that it is."""
+    return tuple(Endpoint(name=at.name, host=at.host, port=at.port) for at in record.end_points)
 
 
 def is_of_brokers(record: MetadataRecord | UnknownRecord) -> bool:

@@ -32,6 +32,7 @@ from tests.support.voter_requests import (
     operate,
     refusal,
     remove,
+    shows_itself,
     update,
     voting,
 )
@@ -43,7 +44,7 @@ def test_a_voter_is_added_in_steps() -> None:
     assert operate(rig, add(4), OPERATOR) is None
     assert voting(rig) == [1, 2, 3, 4], "in force from its append"
     told = [asked_node(a) for a in rig.asked if isinstance(a.request, BeginQuorumEpochRequest)]
-    assert told.count(NodeId(4)) == 1
+    assert told.count(NodeId(4)) == 2, "to show itself, and as a voter"
     fetches(rig, 4)
     assert rig.answered(OPERATOR) == [], "two of four are no majority"
     fetches(rig, 2)
@@ -103,7 +104,7 @@ def test_what_a_new_voter_supports_is_written() -> None:
     rig = led()
     fetches(rig, 4)
     rig.request(add(4), OPERATOR)
-    rig.reply(4, replace(SERVED, supported=(("kraft.version", 1, 2),)))
+    shows_itself(rig, 4, replace(SERVED, supported=(("kraft.version", 1, 2),)))
     row = rig.core.raft.quorum.voters.rows[key(4)]
     assert (row.min_kraft_version, row.max_kraft_version) == (1, 2)
 
@@ -118,7 +119,7 @@ def test_an_answer_from_where_it_is_not_counts_for_no_other_address() -> None:
     rig.request(add(4), ANOTHER)
     rig.pass_ms(100)
     assert asked_what_it_serves(rig, 4) == [at(4)[0]]
-    rig.reply(4, SERVED)
+    shows_itself(rig, 4)
     assert rig.core.raft.quorum.voters.endpoints_of(key(4)) == at(4)
 
 
@@ -140,7 +141,7 @@ def test_it_waits_until_the_epoch_and_the_change_before_are_committed() -> None:
     assert voting(rig) == [1, 2]
     assert operate(rig, add(4), ANOTHER) is None
     fetches(rig, 4)
-    rig.reply(4, SERVED)
+    shows_itself(rig, 4)
     assert voting(rig) == [1, 2], "the removal is not committed"
     fetches(rig, 2)
     assert rig.answered(OPERATOR) == [VoterChangeResponse()]

@@ -19,8 +19,10 @@ def replica(node: int, end: int, caught_up_ms: int, directory: UUID | None = Non
     )
 
 
-def answered(*observers: ReplicaStatus, third_ms: int = 9_985) -> QuorumDescription:
-    """Node 1 leads; its clock says 10 s."""
+def answered(
+    *observers: ReplicaStatus, third_ms: int = 9_985, named: tuple[int, ...] = (1,)
+) -> QuorumDescription:
+    """Node 1 leads; its clock says 10 s, and it says where these nodes are."""
     return QuorumDescription(
         cluster_id="4L6g3nShT-eMCtK--X86sw",
         response=DescribeQuorumResponse(
@@ -33,14 +35,15 @@ def answered(*observers: ReplicaStatus, third_ms: int = 9_985) -> QuorumDescript
                 replica(3, 234_100, third_ms),
             ),
             observers=observers,
-            nodes=((NodeId(1), (AT,)),),
+            nodes=tuple((NodeId(node), (AT,) if node == 1 else ()) for node in named),
         ),
     )
 
 
 def test_the_status_is_kafkas_with_those_who_could_be_voters() -> None:
-    candidate, broker = replica(4, 234_124, 9_988), replica(5, 234_130, 9_985, ZERO_UUID)
-    lines = as_lines(status(answered(candidate, broker)))
+    candidate, old = replica(4, 234_124, 9_988), replica(5, 234_130, 9_985, ZERO_UUID)
+    broker = replica(6, 234_130, 9_985)
+    lines = as_lines(status(answered(candidate, old, broker, named=(1, 4, 5))))
     assert lines[:6] == [
         "ClusterId:              4L6g3nShT-eMCtK--X86sw",
         "LeaderId:               1",
@@ -55,7 +58,7 @@ def test_the_status_is_kafkas_with_those_who_could_be_voters() -> None:
         "directoryId": "AAAAAAAAAAEAAAAAAAAAAA",
         "endpoints": ["CONTROLLER://node-1:9101"],
     }
-    assert [each["id"] for each in members["CurrentObservers"]] == [4, 5]
+    assert [each["id"] for each in members["CurrentObservers"]] == [4, 5, 6]
     assert [each["id"] for each in members["CouldBeVoters"]] == [4]
 
 
