@@ -3,13 +3,13 @@
 import sys
 
 from chaos.mutations.catalogue import MUTATIONS
-from chaos.mutations.of_brokers import BROKER_MUTATIONS
+from chaos.mutations.of_brokers import BROKER_MUTATIONS, LEADER_MUTATIONS
 from chaos.mutations.planted import planted_by
 from node.server.cli import main
 
 WRONG_USAGE = 254
 _WRONG = {name: one.wrong for name, one in MUTATIONS.items()} | {
-    name: one.wrong for name, one in BROKER_MUTATIONS.items()
+    name: one.wrong for name, one in {**BROKER_MUTATIONS, **LEADER_MUTATIONS}.items()
 }
 
 

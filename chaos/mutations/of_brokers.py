@@ -75,4 +75,16 @@ _CATALOGUE = (
     ),
 )
 
+_OF_LEADERS = (
+    BrokerMutation(
+        id="P-TOLD-ISR",
+        wrong="a leader takes the ISR that the controller answers for one of the min ISR it knows",
+        real="this node, until AlterPartition's answers were taken from the metadata log",
+        checks=(),
+    ),
+)
+
+# Of a leader beside a controller: found in every order of both (`tests/support/isr_orders.py`), and
+# by no run yet, for the answer has to overtake a raised min.insync.replicas.
+LEADER_MUTATIONS: dict[str, BrokerMutation] = {each.id: each for each in _OF_LEADERS}
 BROKER_MUTATIONS: dict[str, BrokerMutation] = {each.id: each for each in _CATALOGUE}

@@ -27,7 +27,8 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Isr:
-    """`pending` is out, or was answered in a way that leaves open whether it took effect."""
+    """`pending` is out, or was answered in a way that leaves it to the metadata log whether it took
+    effect, and beside what min ISR."""
 
     committed: tuple[int, ...]
     pending: Proposal | None = None

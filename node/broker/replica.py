@@ -8,7 +8,8 @@ The high watermark of a leader is the end that all of the maximal ISR have, with
 caught up and may join it. It moves only while the *committed* ISR has min.insync.replicas members,
 whatever acks the records came with (KIP-966, "Additional High Watermark advancement requirement"):
 below that an eligible leader replica may be out of the ISR, and must not miss anything that was
-shown to anybody.
+shown to anybody. So ISR and min ISR are always those of one moment of the metadata log: what the
+controller answers of a smaller ISR than all replicas makes nothing committed here.
 """
 
 from collections.abc import Callable
@@ -37,6 +38,7 @@ _REVERTING = (
 # It was done, or the partition is no more as the proposal has it. What the ISR is then only the
 # metadata log tells, and until it does, nobody who may be in it is left out.
 _AWAITING = (
+    ErrorCode.NONE,
     ErrorCode.NEW_LEADER_ELECTED,
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.INVALID_UPDATE_VERSION,
@@ -316,14 +318,23 @@ class Replica:
         if result.error in _REVERTING:
             leading.isr = leading.isr.reverted()
         elif result.error is ErrorCode.NONE:
-            self._committed(leading, result)
+            self._granted(leading, proposal, result)
         self._advance(now_ns)
-        return result.error is not ErrorCode.NONE and result.error not in (*_REVERTING, *_AWAITING)
+        return result.error not in (*_REVERTING, *_AWAITING)
 
-    def _committed(self, leading: Leading, result: PartitionResult) -> None:
+    def _granted(self, leading: Leading, proposal: Proposal, result: PartitionResult) -> None:
+        """An ISR of all replicas is in force from here on: no min ISR is larger, and nobody is in
+        the ELR. One that was in force already no record will tell of.
+
+        Any other is taken from the metadata log alone, where it stands behind the min ISR by which
+        the controller decided who is eligible. The answer may overtake that: min ISR was raised
+        from 2 to 3, a replica left the ISR for the ELR, and the leader, which knew of 2 and of the
+        smaller ISR, would have confirmed what that replica lacks (KIP-966).
+        """
         assert self.state is not None
-        is_news = result.partition_epoch >= self.state.partition_epoch
-        if is_news and result.leader_epoch == self.state.leader_epoch:
+        if result.partition_epoch == proposal.partition_epoch:
+            leading.isr = leading.isr.reverted()
+        elif len(result.isr) == len(self.state.replicas):
             leading.isr = Isr(committed=result.isr)
             self.state = replace(self.state, isr=result.isr, partition_epoch=result.partition_epoch)
 

@@ -16,10 +16,12 @@ from node.controller.accumulator import (
 from node.controller.claim import Claim, claim_of
 from node.controller.confirmed_reads import ConfirmedReads
 from node.controller.decision import Situation
+from node.controller.feature_updates import one_min_isr
 from node.controller.image import Image
 from node.controller.image_loader import ImageLoader
 from node.controller.partition_gauges import partition_gauges
 from node.controller.registration import Registrar
+from node.controller.resource_configs import drop_elr
 from node.controller.snapshot_generator import SnapshotGenerator
 from node.controller.told_replay import replay
 from node.controller.writes import decide
@@ -190,6 +192,7 @@ class Controller:
         self._outbox.trace("c.active", epoch=epoch, offset=self.applied)
         if self.image.metadata_version == 0:
             self._write(first_records(self._bootstrap), self._claim, now)
+        self._set_min_isr(self._claim, now)
         self._register_self(self._claim, now)
 
     def _resign(self) -> None:
@@ -253,6 +256,14 @@ class Controller:
     def _register_self(self, claim: Claim, now: Now) -> None:
         if self._registrar.is_wanted(claim.image, is_voter=True):
             self._write([self._registrar.record], claim, now)
+
+    def _set_min_isr(self, claim: Claim, now: Now) -> None:
+        """Eligible replicas that were there from the first record on, by the format, need the same
+        as those that an operator turns on."""
+        default, image = self._brokers.min_isr, claim.image
+        records = list(one_min_isr(image, default)) if image.has_elr else []
+        if records:
+            self._write([*records, *drop_elr(image, records, default)], claim, now)
 
     def _write(self, records: Sequence[MetadataRecord], claim: Claim, now: Now) -> None:
         self._gather(self._encode(records, claim), claim, now)

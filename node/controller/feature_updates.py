@@ -112,14 +112,20 @@ def _beside(situation: Situation, update: FeatureUpdate) -> Iterator[MetadataRec
     With: one min.insync.replicas for the whole cluster, and none of single brokers (KAFKA-16540).
     Without: no ELR.
     """
-    configs = situation.image.configs
     if update.name != ELR_VERSION:
         return
     if not update.level:
         yield ClearElrRecord(topic_name="")
         return
+    yield from one_min_isr(situation.image, situation.settings.min_isr)
+
+
+def one_min_isr(image: Image, default: int) -> Iterator[ConfigRecord]:
+    """With an ELR, controllers and leaders go by one minimum, whatever their files say: it is set
+    for the cluster, and for no broker (KAFKA-16540). What lacks to that."""
+    configs = image.configs
     if MIN_ISR not in configs.of(CLUSTER):
-        yield _min_isr("", str(situation.settings.min_isr))
+        yield _min_isr("", str(default))
     for broker in sorted(configs.resources(BROKER)):
         if broker and MIN_ISR in configs.of((BROKER, broker)):
             yield _min_isr(broker, None)

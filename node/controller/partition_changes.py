@@ -61,7 +61,7 @@ def change(
     record = PartitionChangeRecord(topic_id=key[0], partition_id=key[1])
     if elected.leader != before.leader:
         record = replace(record, leader=elected.leader)
-        after = _led(after, elected)
+        after = _led(after, elected, rules.min_isr)
     elif not set(before.replicas) <= set(after.replicas):
         record = replace(record, leader=before.leader)  # a replica less is a new leader epoch
     if not rules.elr:
@@ -124,21 +124,26 @@ def _elect(before: Partition, after: Partition, rules: Rules) -> _Elected:
     return _Elected(leader=NO_LEADER)
 
 
-def _led(after: Partition, elected: _Elected) -> Partition:
-    """By whom was just elected."""
+def _led(after: Partition, elected: _Elected, min_isr: int) -> Partition:
+    """By whom was just elected; a minimum that was lowered while nobody led may be reached so."""
     leader = elected.leader
     if elected.is_unclean:
         return replace(after, isr=(leader,), elr=(), recovery=RECOVERING)
     if leader in after.elr:
-        return replace(after, isr=(leader,), elr=without(after.elr, leader))
+        others = without(after.elr, leader) if min_isr > 1 else ()
+        return replace(after, isr=(leader,), elr=others)
     return after
 
 
 def _remember_leader(before: Partition, after: Partition, led: int, rules: Rules) -> Partition:
     """As shipped, without a recovery manager: the last leader alone, from when there
-    is none until there is another."""
+    is none until there is another. Where it lost its leader while there was no ELR yet, the one
+    that stayed in the ISR led last, and is remembered when it leaves."""
     if not rules.elr:
         return replace(after, last_known_elr=())
+    is_deserted = not (after.isr or after.elr or before.has_leader or before.last_known_elr)
+    if is_deserted and len(before.isr) == 1:
+        return replace(after, last_known_elr=before.isr)
     if led == NO_LEADER and not before.last_known_elr and before.has_leader:
         return replace(after, last_known_elr=(before.leader,))
     if led >= 0 and before.last_known_elr:

@@ -1,8 +1,9 @@
 """The configuration of topics, of brokers, and of CLIENT_METRICS resources.
 
 Brokers look at what is to be set on a broker before they hand it on; of topics and metrics the
-schema is known here. Who changes min.insync.replicas clears the ELRs that it holds for, as shipped;
-and with eligible leader replicas it is set for the whole cluster, and for no broker.
+schema is known here. Who changes min.insync.replicas drops the ELRs beside ISRs that are large
+enough then (KIP-966; Kafka drops all of them, and what was acknowledged is lost where it was
+raised); and with eligible leader replicas it is set for the whole cluster, and for no broker.
 
 Rules of Kafka's `ConfigurationControlManager`. A resource is altered whole or not at all; one that
 is refused does not keep others of the same request from succeeding. What a request has too much of
@@ -10,7 +11,7 @@ is refused does not keep others of the same request from succeeding. What a requ
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from node import limits
@@ -22,7 +23,7 @@ from node.controller.image.configurations import BROKER, CLUSTER, TOPIC
 from node.controller.replica_rules import MIN_ISR
 from node.controller.topic_configs import TOPIC_DEFINITIONS
 from node.errors import ErrorCode
-from node.records.metadata import ClearElrRecord, ConfigRecord
+from node.records.metadata import ConfigRecord, PartitionChangeRecord
 from node.records.strings import is_too_long
 from node.wire.configs import (
     ConfigChange,
@@ -55,9 +56,10 @@ _BROKER_LISTS = (
 
 
 def alter_all(
-    image: Image, changes: Sequence[ResourceChange]
-) -> tuple[list[ConfigRecord | ClearElrRecord], tuple[ResourceResult, ...]]:
-    """The records that alter what can be altered, and a result for each resource."""
+    image: Image, changes: Sequence[ResourceChange], default_min_isr: int
+) -> tuple[list[ConfigRecord | PartitionChangeRecord], tuple[ResourceResult, ...]]:
+    """The records that alter what can be altered, and a result for each resource.
+    `default_min_isr`: where neither the cluster nor the topic has one."""
     try:
         _check_amount(image, changes)
     except RefusedError as refused:
@@ -74,14 +76,14 @@ def alter_all(
         decided, result = alter(image, change)
         records += decided
         results.append(result)
-    return [*records, *_clear_elr(image, records)], tuple(results)
+    return [*records, *drop_elr(image, records, default_min_isr)], tuple(results)
 
 
 def replace_all(
-    image: Image, resources: Sequence[ResourceChange]
-) -> tuple[list[ConfigRecord | ClearElrRecord], tuple[ResourceResult, ...]]:
+    image: Image, resources: Sequence[ResourceChange], default_min_isr: int
+) -> tuple[list[ConfigRecord | PartitionChangeRecord], tuple[ResourceResult, ...]]:
     """As `alter_all`; what a resource has beside what is set goes."""
-    return alter_all(image, [_replacing(image, each) for each in resources])
+    return alter_all(image, [_replacing(image, each) for each in resources], default_min_isr)
 
 
 def _replacing(image: Image, resource: ResourceChange) -> ResourceChange:
@@ -94,16 +96,32 @@ def _replacing(image: Image, resource: ResourceChange) -> ResourceChange:
     return replace(resource, changes=(*resource.changes, *gone))
 
 
-def _clear_elr(image: Image, records: Sequence[ConfigRecord]) -> list[ClearElrRecord]:
-    """Who is in an ELR is there by the minimum that held till then."""
-    if not image.has_elr:
-        return []
-    topics = [
-        each.resource_name if each.resource_type == TOPIC else ""
+def drop_elr(
+    image: Image, records: Sequence[ConfigRecord], default: int
+) -> Iterator[PartitionChangeRecord]:
+    """What becomes of the ELRs by these. Where the ISR has the new minimum the high watermark goes
+    on without the ELR (KIP-966, "ELR update"); elsewhere it waits, and who is eligible has all that
+    is below it."""
+    altered = {
+        (each.resource_type, each.resource_name): each.value
         for each in records
         if each.name == MIN_ISR
-    ]
-    return [ClearElrRecord(topic_name=topic) for topic in dict.fromkeys(topics)]
+    }
+    if not altered or not image.has_elr:
+        return
+    cluster = altered.get(CLUSTER, image.config(CLUSTER).get(MIN_ISR))
+    for key, found in image.topics.partitions():
+        topic = image.topics.find(key[0])
+        if not found.elr or topic is None:
+            continue
+        resource = (TOPIC, topic.name)
+        own = altered.get(resource, image.config(resource).get(MIN_ISR))
+        text = cluster if own is None else own
+        minimum = default if text is None else int(text)
+        if len(found.isr) >= min(minimum, len(found.replicas)):
+            yield PartitionChangeRecord(
+                topic_id=key[0], partition_id=key[1], eligible_leader_replicas=()
+            )
 
 
 def refuse_alteration(

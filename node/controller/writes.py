@@ -68,14 +68,18 @@ def _check_strings(records: Sequence[MetadataRecord]) -> None:
 def _decide(situation: Situation, request: WriteRequest) -> Decision:
     match request:
         case AlterConfigsRequest():
-            records, results = resource_configs.alter_all(situation.image, request.resources)
+            records, results = resource_configs.alter_all(
+                situation.image, request.resources, situation.settings.min_isr
+            )
             return Decision(
                 records=records,
                 response=AlterConfigsResponse(results=results),
                 only_validated=request.validate_only,
             )
         case ReplaceConfigsRequest():
-            records, results = resource_configs.replace_all(situation.image, request.resources)
+            records, results = resource_configs.replace_all(
+                situation.image, request.resources, situation.settings.min_isr
+            )
             return Decision(
                 records=records,
                 response=AlterConfigsResponse(results=results),

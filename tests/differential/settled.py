@@ -36,8 +36,7 @@ class Settled:
 
 
 NODE, BOTH = "our node", "both"
-_MIN_ISR = "min.insync.replicas"
-_OF_CLUSTER, _STARTED_WITH, _DEFAULT = 3, 4, 5  # `DescribeConfigsResponse.ConfigSource`
+_STARTED_WITH, _DEFAULT = 4, 5  # `DescribeConfigsResponse.ConfigSource`
 
 
 def _is(*values: Any) -> Says:
@@ -46,12 +45,6 @@ def _is(*values: Any) -> Says:
 
 def _is_anything(_value: Any) -> bool:
     return True
-
-
-def _is_min_isr(config: Any) -> bool:
-    """Alone, or the only one of those that were asked for."""
-    only = next(iter(config.values()), None) if isinstance(config, dict) else None
-    return any(isinstance(each, dict) and each.get("name") == _MIN_ISR for each in (config, only))
 
 
 def _of_faults(kind: str, path: str, told: Told) -> Iterator[Settled]:
@@ -79,11 +72,6 @@ def _not_told(kind: str, path: str) -> Settled:
 
 
 _NEVER_JOINED = "a group that nobody joined and that holds no offset: Apache Kafka keeps its name"
-
-_MIN_ISR_OF_ALL = (
-    "with eligible leader replicas Apache Kafka's first controller sets min.insync.replicas for "
-    "all brokers; ours goes by what they were started with until somebody sets it: it is the same"
-)
 
 _SMALL_INDEXES = (
     "segment.index.bytes: in our containers Apache Kafka is started with log.index.size.max.bytes, "
@@ -180,18 +168,9 @@ SETTLED: tuple[Settled, ...] = (
             ("DescribeConfigs", "results.configs"),
         )
         for field, kafka, node, words in (
-            ("config_source", _OF_CLUSTER, _STARTED_WITH, _MIN_ISR_OF_ALL),
             ("config_source", _STARTED_WITH, _DEFAULT, _SMALL_INDEXES),
             ("value", "1048576", "10485760", _SMALL_INDEXES),
         )
-    ),
-    Settled(
-        kind="DescribeConfigs",
-        path="results.configs",
-        kafka=_is_min_isr,
-        node=_is(None, NOTHING),
-        right=BOTH,
-        words=_MIN_ISR_OF_ALL,
     ),
     Settled(
         kind="JoinGroup",

@@ -1,10 +1,10 @@
 """One node core on a bench: what it is asked, what it asks, and time are the test's."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from node.config import NodeConfig, QuorumTimeouts, SnapshotSettings
+from node.config import BrokerSettings, NodeConfig, QuorumTimeouts, SnapshotSettings
 from node.controller.registration import REGISTRY_CHANNEL
 from node.controller_node import controller_core
 from node.core import Life
@@ -23,7 +23,7 @@ from node.raft.roles import Leader, Role
 from node.raft.voter_forms import STATIC
 from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch
-from node.records.metadata import NoOpRecord, encode_metadata
+from node.records.metadata import MetadataRecord, NoOpRecord, encode_metadata
 from node.storage.log_changes import perform
 from node.wire.apis import Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
@@ -94,6 +94,8 @@ class Rig:
         rng: random.Random | None = None,
         timeouts: QuorumTimeouts | None = None,
         snapshots: SnapshotSettings | None = None,
+        brokers: BrokerSettings | None = None,
+        bootstrap: Sequence[MetadataRecord] = BOOTSTRAP,
         now_ns: int = 1000 * MS,
         watch: Callable[[Output], None] = _ignore,
     ) -> None:
@@ -121,6 +123,7 @@ class Rig:
                 advertised=(*inner[key(me.id)], outer),
                 timeouts=timeouts or QuorumTimeouts(append_linger_ms=0),
                 snapshots=snapshots or SnapshotSettings(),
+                brokers=brokers or BrokerSettings(),
             ),
             Life(
                 cluster_id=CLUSTER,
@@ -132,7 +135,7 @@ class Rig:
                 rng=rng or random.Random(0),
                 incarnation=UUID(int=1 << 64),
             ),
-            BOOTSTRAP,
+            bootstrap,
         )
         self._do(self.core.start(self.now()))
 

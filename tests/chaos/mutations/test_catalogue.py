@@ -10,7 +10,7 @@ import chaos.mutations
 from chaos.cluster.sim.invariants.answer_rules import ANSWER_RULES
 from chaos.mutations.catalogue import MUTATIONS
 from chaos.mutations.in_brokers import IN_BROKERS
-from chaos.mutations.of_brokers import BROKER_MUTATIONS
+from chaos.mutations.of_brokers import BROKER_MUTATIONS, LEADER_MUTATIONS
 from chaos.mutations.planted import planted_by
 from chaos.scenarios import CONTROLLER_SCENARIOS, SCENARIOS
 from checkers.suite import CHECKS
@@ -19,10 +19,10 @@ from checkers.suite import CHECKS
 def test_every_mutation_has_a_module_and_every_module_is_listed() -> None:
     package = Path(chaos.mutations.__file__).parent
     found = {path.stem.upper().replace("_", "-") for path in package.glob("[aegpqrv]_*.py")}
-    assert found == {*MUTATIONS, *BROKER_MUTATIONS}
+    assert found == {*MUTATIONS, *BROKER_MUTATIONS, *LEADER_MUTATIONS}
 
 
-@pytest.mark.parametrize("mutation", [*MUTATIONS, *BROKER_MUTATIONS])
+@pytest.mark.parametrize("mutation", [*MUTATIONS, *BROKER_MUTATIONS, *LEADER_MUTATIONS])
 def test_each_replaces_a_decision_that_the_node_takes(mutation: str) -> None:
     for planted in planted_by(mutation).decisions():
         decision = getattr(planted.owner, planted.decision)

@@ -1,13 +1,14 @@
 """One replica of a partition: KIP-841, KIP-966, and what Kafka does where they are silent."""
 
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
 from node.errors import ErrorCode
 from node.ids import Epoch, Offset
-from node.wire.alter_partition import IsrMember
-from tests.support.led_partition import LAG, TWO, LedPartition
+from node.wire.alter_partition import IsrMember, PartitionResult
+from tests.support.led_partition import LAG, ME, TWO, LedPartition
 
 # --- the high watermark ---
 
@@ -52,6 +53,8 @@ def test_a_larger_maximal_isr_does_not_stand_in_for_the_committed_one() -> None:
     assert world.maximal == {0, 2}
     assert world.hwm == 0, "on two brokers, and the controller knows of one"
     world.answer(proposal)
+    assert world.hwm == 0, "the min ISR that the controller went by stands in the metadata log"
+    world.update(isr=(0, 2))
     assert world.hwm == 3, "as soon as the ISR is committed (KAFKA-13091)"
 
 
@@ -168,7 +171,43 @@ def test_who_does_not_fetch_is_shrunk_from_the_isr_and_counted_on_until_then() -
     assert world.maximal == {0, 1, 2}
     assert world.hwm == 0
     world.answer(proposal)
+    assert world.hwm == 0
+    world.update(isr=(0, 1))
     assert world.hwm == 2
+
+
+def test_an_isr_of_all_replicas_is_in_force_when_it_is_answered() -> None:
+    """No min ISR is larger."""
+    world = LedPartition(isr=(0, 1), min_isr=3)
+    world.append(2)
+    world.fetch(1, 2)
+    proposal = world.fetch(2, 2)
+    assert proposal is not None
+    assert world.hwm == 0
+    world.answer(proposal)
+    assert world.hwm == 2
+    assert world.replica.leading is not None
+    assert world.replica.leading.isr.pending is None
+
+
+def test_an_isr_that_was_in_force_is_told_by_no_record() -> None:
+    """The controller had it already: the leader may propose another."""
+    world = LedPartition(isr=(0, 1), min_isr=1)
+    world.append(2)
+    world.now += LAG + 1
+    proposal = world.replica.shrinking(world.now)
+    assert proposal is not None
+    known = PartitionResult(
+        topic=UUID(int=9),
+        index=0,
+        leader=ME,
+        leader_epoch=proposal.leader_epoch,
+        partition_epoch=proposal.partition_epoch,
+        isr=(0, 1),
+    )
+    assert not world.replica.on_response(proposal, known, world.now)
+    assert world.maximal == {0, 1}
+    assert world.replica.shrinking(world.now) is not None
 
 
 def test_a_follower_at_the_end_is_in_sync_however_long_it_is_silent() -> None:

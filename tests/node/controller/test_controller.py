@@ -1,6 +1,7 @@
 """The controller on top of a quorum, as far as the stories (tests/stories) do not tell of it."""
 
 from node import limits
+from node.config import BrokerSettings
 from node.controller.accumulator import Accumulator, encode_all
 from node.effects import AppendBatches, FlushLog
 from node.errors import ErrorCode
@@ -9,7 +10,9 @@ from node.records.batch import encode_batch, split_batches
 from node.records.metadata import (
     ConfigRecord,
     FeatureLevelRecord,
+    MetadataRecord,
     decode_metadata,
+    encode_metadata,
 )
 from node.wire.configs import (
     AlterConfigsRequest,
@@ -20,8 +23,9 @@ from node.wire.configs import (
 from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from node.wire.fetch import FetchResponse
+from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.registers import write_request
-from tests.support.rig import QUIET, Rig, fetch
+from tests.support.rig import QUIET, Rig, batch, fetch
 
 VOTER_CONNECTION = 20
 
@@ -65,6 +69,40 @@ def test_bootstrap_records_are_written_once_in_the_life_of_a_log() -> None:
     catch_up(again)
     assert again.core.role.controller.is_active
     assert sum(isinstance(record, FeatureLevelRecord) for record in records(again)) == 1
+
+
+ELR_ON = FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=1)
+
+
+def minimum(broker: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(
+        resource_type=4, resource_name=broker, name="min.insync.replicas", value=value
+    )
+
+
+def test_eligible_replicas_by_format_have_one_minimum_for_all_brokers() -> None:
+    """KAFKA-16540, as where an operator turns them on: leaders would go by their own files."""
+    rig = Rig(bootstrap=(*BOOTSTRAP, ELR_ON), brokers=BrokerSettings(min_isr=2))
+    rig.become_leader()
+    catch_up(rig)
+    catch_up(rig, VOTER_CONNECTION + 1)
+    assert [each for each in records(rig) if isinstance(each, ConfigRecord)] == [minimum("", "2")]
+    assert rig.core.role.image.config((4, "")) == {"min.insync.replicas": "2"}
+
+
+def test_a_log_with_eligible_replicas_and_minimums_of_brokers_is_mended_by_its_next_leader() -> (
+    None
+):
+    log = MemoryLog()
+    written_before: tuple[MetadataRecord, ...] = (*BOOTSTRAP, ELR_ON, minimum("7", "3"))
+    for base, each in enumerate(written_before):
+        log.append(batch(base, 1, text=encode_metadata(each)))
+    log.flush()
+    rig = Rig(log=log, brokers=BrokerSettings(min_isr=2))
+    rig.become_leader()
+    catch_up(rig)
+    told = [each for each in records(rig) if isinstance(each, ConfigRecord)]
+    assert told == [minimum("7", "3"), minimum("", "2"), minimum("7", None)]
 
 
 def test_writes_that_are_ready_together_share_a_batch_and_a_flush() -> None:

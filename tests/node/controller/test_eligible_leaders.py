@@ -7,7 +7,6 @@ import pytest
 from node.controller.image.partition import RECOVERED, RECOVERING
 from node.errors import ErrorCode
 from node.records.metadata import (
-    ClearElrRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionChangeRecord,
@@ -275,20 +274,92 @@ def test_where_all_are_asked_for_topics_that_need_none_are_told_without_partitio
 
 
 def altered(brokers: Brokers, kind: int, name: str, value: str | None) -> None:
-    change = ConfigChange(name="min.insync.replicas", operation=0, value=value)
+    operation = 1 if value is None else 0
+    change = ConfigChange(name="min.insync.replicas", operation=operation, value=value)
     resource = ResourceChange(type=kind, name=name, changes=(change,))
     brokers.ask(AlterConfigsRequest(resources=(resource,), validate_only=False))
 
 
-@pytest.mark.parametrize(("kind", "name"), [(2, "t"), (4, "")])
-def test_another_minimum_clears_the_elr(kind: int, name: str) -> None:
-    """Whether or not the ISR is large enough then: stricter than KIP-966, as shipped."""
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "elr"),
+    [
+        (2, "t", "1", ()),  # the ISR has it
+        (2, "t", "3", (2,)),  # as shipped, all of them were dropped: what was acknowledged is lost
+        (2, "t", "7", (2,)),
+        (2, "t", "2", (2,)),
+        (2, "t", None, ()),  # then the cluster's holds
+        (4, "", "3", (2,)),
+        (4, "", "1", (2,)),  # the topic has one of its own
+    ],
+)
+def test_another_minimum_drops_the_elr_where_the_isr_has_it(
+    kind: int, name: str, value: str | None, elr: tuple[int, ...]
+) -> None:
+    """KIP-966, "ELR update"."""
     brokers = three_of_two()
     brokers.propose(1, 2)
     brokers.propose(1)
-    altered(brokers, kind, name, "1")
-    assert isinstance(brokers.records[-1], ClearElrRecord)
+    before = brokers.partition()
+    altered(brokers, kind, name, value)
+    assert isinstance(brokers.records[0], ConfigRecord)
+    assert len(brokers.records) == (1 if elr else 2), "in one batch"
+    assert brokers.state() == ((1,), elr, 1)
+    assert brokers.partition().leader_epoch == before.leader_epoch
+
+
+def test_the_cluster_s_minimum_is_that_of_topics_without_their_own() -> None:
+    brokers = Brokers()
+    brokers.come_up(1, 2, 3)
+    altered(brokers, 4, "", "2")
+    brokers.create("t", (1, 2, 3))
+    brokers.propose(1, 2)
+    brokers.propose(1)
+    assert brokers.state() == ((1,), (2,), 1)
+    altered(brokers, 4, "", "3")
+    assert brokers.state() == ((1,), (2,), 1)
+    altered(brokers, 4, "", "1")
     assert brokers.state() == ((1,), (), 1)
+
+
+def test_a_raised_minimum_keeps_those_who_are_eligible_while_nobody_leads() -> None:
+    brokers = three_of_two()
+    for broker in (2, 3, 1):
+        brokers.fence(broker)
+    assert brokers.state() == ((), (1, 3), NONE)
+    altered(brokers, 2, "t", "3")
+    assert brokers.state() == ((), (1, 3), NONE)
+    brokers.come_up(1, 2, 3, clean=True)
+    assert brokers.state() == ((1,), (3,), 1)
+
+
+def test_a_minimum_that_was_lowered_while_nobody_led_holds_from_the_next_election_on() -> None:
+    brokers = three_of_two()
+    for broker in (2, 3, 1):
+        brokers.fence(broker)
+    altered(brokers, 2, "t", "1")
+    assert brokers.state() == ((), (1, 3), NONE), "an ISR of nobody has no minimum"
+    brokers.come_up(3, clean=True)
+    assert brokers.state() == ((3,), (), 3)
+
+
+def test_who_led_last_before_there_was_an_elr_is_waited_for() -> None:
+    """The feature is turned on while nobody leads, and the one of the ISR is in doubt."""
+    brokers = Brokers(elr=False)
+    brokers.come_up(1, 2, 3)
+    brokers.create("t", (1, 2, 3), min_insync_replicas="2")
+    for broker in (2, 3, 1):
+        brokers.fence(broker)
+    update = FeatureUpdate(name="eligible.leader.replicas.version", level=1)
+    brokers.ask(UpdateFeaturesRequest(updates=(update,)))
+    assert brokers.state() == ((1,), (), NONE)
+    brokers.register(1)
+    assert brokers.state() == ((), (), NONE)
+    assert brokers.partition().last_known_elr == (1,)
+    brokers.come_up(2)
+    assert brokers.state() == ((), (), NONE), "nobody knows what it has"
+    brokers.beat(1)
+    assert brokers.state() == ((1,), (), 1)
+    assert brokers.partition().recovery == RECOVERING
 
 
 def test_with_the_feature_the_minimum_is_of_the_cluster() -> None:

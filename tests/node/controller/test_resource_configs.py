@@ -221,7 +221,7 @@ def test_patterns_of_a_request_are_compiled_in_little_time() -> None:
     item = "client_id=(?i)" + "[\0-\uffff]" * 48
     value = ",".join(item.replace("48", str(n)) for n in range(60))[: 16 * 1024]
     began = process_time()
-    alter_all(Image(), [change("match", value)])
+    alter_all(Image(), [change("match", value)], 1)
     assert process_time() - began < 1.0
 
 
@@ -259,7 +259,7 @@ def test_values_are_measured_in_bytes_and_lists_as_they_become() -> None:
 def test_a_request_for_too_much_is_refused_whole(
     changes: list[ResourceChange], error: ErrorCode
 ) -> None:
-    records, results = alter_all(Image(), changes)
+    records, results = alter_all(Image(), changes, 1)
     assert records == []
     assert [result.error for result in results] == [error] * len(changes)
     assert all(result.message for result in results)
@@ -272,7 +272,7 @@ def test_appending_to_what_is_long_counts_as_much() -> None:
             ConfigRecord(resource_type=16, resource_name=f"r{n}", name="metrics", value=LONGEST)
         )
     little = [change("metrics", "y", SUBTRACT, name=f"r{n}") for n in range(257)]
-    _, results = alter_all(image, little)
+    _, results = alter_all(image, little, 1)
     assert {result.error for result in results} == {ErrorCode.MESSAGE_TOO_LARGE}
 
 
@@ -364,7 +364,7 @@ def test_what_is_replaced_has_nothing_else() -> None:
     """AlterConfigs, as it was before single keys could be altered (KIP-339)."""
     image = image_with("interval.ms", "500")
     image.replay(ConfigRecord(resource_type=16, resource_name="r", name="metrics", value="a,b"))
-    records, results = replace_all(image, [change("match", "client_id=x")])
+    records, results = replace_all(image, [change("match", "client_id=x")], 1)
     assert [each.error for each in results] == [ErrorCode.NONE]
     assert {(each.name, each.value) for each in records if isinstance(each, ConfigRecord)} == {
         ("match", "client_id=x"),
@@ -372,9 +372,9 @@ def test_what_is_replaced_has_nothing_else() -> None:
         ("metrics", None),
     }
     nothing = ResourceChange(type=16, name="r", changes=())
-    records, _ = replace_all(image, [nothing])
+    records, _ = replace_all(image, [nothing], 1)
     assert len(records) == 2
     for wrong in (change("interval.ms", None), change("interval.ms", "soon")):
-        records, (result,) = replace_all(image, [wrong])
+        records, (result,) = replace_all(image, [wrong], 1)
         assert records == []
         assert result.error is not ErrorCode.NONE
