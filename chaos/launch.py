@@ -38,7 +38,9 @@ class Ran:
 def perform(choices: Choices, out: Path, progress: ConsoleProgress) -> Ran:
     """What somebody chose, on a fresh cluster, to its verdict. Raises what runtimes and set-up
     raise."""
-    runtime = runtime_of(choices.runtime, progress.tell, choices.target)
+    runtime = runtime_of(
+        choices.runtime, progress.tell, choices.target, falls_back=choices.falls_back
+    )
     ran = launch(plan_of(replace(choices, runtime=runtime)), out, progress)
     _point_latest(ran.directory, progress)
     return ran

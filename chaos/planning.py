@@ -51,7 +51,8 @@ class Choices:
     rate: float = 0.0
     target: str = NODE
     settings: Mapping[str, str] = field(default_factory=dict)
-    runtime: str = ""  # whichever there is
+    runtime: str = ""  # containers
+    falls_back: bool = False  # to virtual time, if there are no containers and no runtime is named
     mutation: str = ""
     client: str = RAW
     topic_client: str = RAW
@@ -283,8 +284,11 @@ def _require_apart(plan: RunPlan) -> None:
         raise UsageError(f"{plan.scenario.name} with {ROLES}={COMBINED}: {why}")
 
 
-def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> str:
-    """What was asked for; else containers, or with a word of it the simulator where none can be."""
+def runtime_of(
+    asked: str, tell: Callable[[str], None], target: str = NODE, *, falls_back: bool = False
+) -> str:
+    """The runtime that was asked for; else containers. If there are none, and `falls_back`, virtual
+    time, of which it tells. Raises UsageError, and OperatorError without containers."""
     if asked == SIM and target != NODE:
         raise UsageError(
             f"--runtime {SIM} --target {target}: only our own node can be simulated\n"
@@ -299,6 +303,11 @@ def runtime_of(asked: str, tell: Callable[[str], None], target: str = NODE) -> s
         raise OperatorError(
             f"no containers here ({why}), and {target} runs in nothing else\n"
             "  try: kraft-chaos doctor\n  without it: --target node"
+        )
+    if not falls_back:
+        raise OperatorError(
+            f"no containers here ({why})\n"
+            f"  try: kraft-chaos doctor\n  in virtual time: --runtime {SIM}"
         )
     tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
     return SIM

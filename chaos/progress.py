@@ -24,6 +24,11 @@ class ConsoleProgress:
         self._quiet = quiet
         self._shown = 0
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether a person sits at a terminal and sees both what is told and the results."""
+        return self._living and sys.stdout.isatty() and not os.environ.get("CI")
+
     def tell(self, text: str) -> None:
         if not self._quiet:
             self._write(f"{self._blank()}{text}\n")

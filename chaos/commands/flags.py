@@ -133,7 +133,8 @@ def add_world(command: argparse.ArgumentParser) -> None:
         choices=(*RUNTIMES, SIM),
         default="",
         help="where it runs: in containers, or in virtual time from the seed, byte for byte the "
-        "same each time (default: docker where an engine can be had, else sim)",
+        "same each time (default: docker; where no engine can be had, `run` goes on in sim, but "
+        "only for a person at a terminal)",
     )
 
 

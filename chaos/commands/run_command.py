@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chaos.cluster.targets.kafka_settings import MOST
@@ -145,7 +146,8 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.expect is not None:
         require_known(parsed.expect)
     progress = ConsoleProgress()
-    ran = perform(choices_of(parsed), parsed.out, progress)
+    choices = replace(choices_of(parsed), falls_back=progress.is_watched and not parsed.json)
+    ran = perform(choices, parsed.out, progress)
     show = judgement_json if parsed.json else judgement_text
     sys.stdout.write(show(ran.judgement, ran.directory) + "\n")
     if parsed.expect is None:

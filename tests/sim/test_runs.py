@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ from chaos.cluster.sim import world
 from chaos.controls.our_node import LYING_FSYNC
 from chaos.judging import judge_directory
 from chaos.mutations.planted import Planted, planted_by
+from chaos.progress import ConsoleProgress
 from chaos.runtimes import RUNTIMES
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.store import VERDICT
@@ -188,11 +190,33 @@ def test_a_bug_in_what_is_not_simulated_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_no_containers_can_be_had_it_is_simulated_with_a_word(
+@pytest.mark.parametrize(
+    ("is_watched", "words"), [(False, ()), (True, ("--json",))], ids=["pipe", "json"]
+)
+def test_without_containers_no_script_gets_virtual_time_instead(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_watched: bool,
+    words: Sequence[str],
+) -> None:
+    """A dead engine would make a green night otherwise."""
+    monkeypatch.setitem(RUNTIMES, "docker", FakeRuntime(why="no engine can be had"))
+    monkeypatch.setattr(ConsoleProgress, "is_watched", is_watched)
+    out = tmp_path / "runs"
+    assert main(["run", "baseline", "--duration", "1", *words, "--out", str(out)]) == 255
+    told = capsys.readouterr().err
+    assert "no containers here (no engine can be had)" in told
+    assert "in virtual time: --runtime sim" in told
+    assert not out.exists()
+
+
+def test_at_a_terminal_it_is_simulated_with_a_word_where_no_containers_can_be_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = FakeRuntime(why="no engine can be had")
     monkeypatch.setitem(RUNTIMES, "docker", fake)
+    monkeypatch.setattr(ConsoleProgress, "is_watched", True)
     words = ["run", "baseline", "--duration", "1", "--seed", "3", *LOAD, "--out", str(tmp_path)]
     code = main(words)
     out, err = capsys.readouterr()
