@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from crc32c import crc32c
 
-from chaos.controls.our_node import NoVictimError
+from chaos.controls.our_node import NothingToDropError
 from chaos.inventory import take, trace_lines
 from checkers.disk.batches import HEADER, HEADER_SIZE, Batch, read_batches
 from checkers.disk.compression import decompressed
@@ -37,7 +37,7 @@ class Removed:
 def without_its_record_at_the_leader(run: Path, copy: Path) -> Removed:
     """Copy a valid run of brokers, unsealed, to a directory that is not there yet.
 
-    Raises NoVictimError where no image of a last leader holds an acknowledged record.
+    Raises NothingToDropError where no image of a last leader holds an acknowledged record.
     """
     removed = _victim(read_run(run))
     shutil.copytree(run, copy)
@@ -50,7 +50,7 @@ def without_its_record_at_the_leader(run: Path, copy: Path) -> Removed:
                 segment.write_bytes(_without(data, batch, removed.offset))
                 collected_as_it_is(copy)
                 return removed
-    raise NoVictimError(f"{run}: no segment of node {removed.node} holds {removed}")
+    raise NothingToDropError(f"{run}: no segment of node {removed.node} holds {removed}")
 
 
 def collected_as_it_is(copy: Path) -> None:
@@ -65,7 +65,7 @@ def _victim(run: Run) -> Removed:
     evidence = Evidence(run)
     found, sent = evidence.timeline, evidence.acknowledged
     if found is None or not sent.num_rows:
-        raise NoVictimError(f"{run.info.run_id}: brokers acknowledged no record")
+        raise NothingToDropError(f"{run.info.run_id}: brokers acknowledged no record")
     row = sent.slice(sent.num_rows // 2, 1).to_pylist()[0]
     return Removed(node=found.last_leader(row["key"]), key=row["key"], offset=row["offset"])
 

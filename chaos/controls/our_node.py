@@ -42,7 +42,7 @@ LYING_FSYNC = Scenario(
 )
 
 
-class NoVictimError(Exception):
+class NothingToDropError(Exception):
     """The run holds no acknowledged write whose value was read."""
 
 
@@ -88,4 +88,4 @@ def _victim(run: Run) -> tuple[str, int]:
     for written in zip(writes["key"].to_pylist(), writes["value"].to_pylist(), strict=True):
         if written in seen and times[written] == 1:
             return written
-    raise NoVictimError(f"{run.info.run_id}: no acknowledged write was read")
+    raise NothingToDropError(f"{run.info.run_id}: no acknowledged write was read")

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from chaos.controls.disk_images import without_its_record_at_the_leader
-from chaos.controls.our_node import NoVictimError
+from chaos.controls.our_node import NothingToDropError
 from chaos.judging import judge_directory
 from checkers.disk import read_disks
 from checkers.history.history_kinds import HistoryKind
@@ -120,5 +120,5 @@ def test_where_nothing_was_acknowledged_nothing_can_be_taken_away(
     recorded(tmp_path, disks)
     (tmp_path / "events-ops.jsonl.zst").unlink()
     judge_directory(tmp_path, page=False)
-    with pytest.raises(NoVictimError, match="acknowledged no record"):
+    with pytest.raises(NothingToDropError, match="acknowledged no record"):
         without_its_record_at_the_leader(tmp_path, tmp_path / "copy")

@@ -3,7 +3,7 @@
 import pytest
 
 from chaos.controls.our_node import (
-    NoVictimError,
+    NothingToDropError,
     without_an_acknowledged_write,
     without_its_record,
 )
@@ -42,5 +42,5 @@ def test_a_lost_record_is_a_lost_write() -> None:
 
 
 def test_a_run_in_which_nobody_read_has_no_victim() -> None:
-    with pytest.raises(NoVictimError, match="no acknowledged write was read"):
+    with pytest.raises(NothingToDropError, match="no acknowledged write was read"):
         without_its_record(make_run(ops=[write(1, 0, 1)]))
