@@ -37,7 +37,7 @@ def _voters(reach: Reach) -> Mapping[str, Way]:
 _ALL = (
     Moment(
         name="formatted",
-        summary="the format has ended, nobody synced what it wrote, and no node has run",
+        summary="the format has ended, what it wrote was not synced, and no node has run",
         ways={
             "node": Way(reach=node_moments.formatted, settings=_FORMATTED),
             "kafka": _kafka(kafka_moments.formatted, _FORMATTED),
@@ -45,7 +45,7 @@ _ALL = (
     ),
     Moment(
         name="first-start",
-        summary="a node answers for the first time; nobody synced what the format wrote",
+        summary="a node answers for the first time; what the format wrote was not synced",
         ways={
             "node": Way(reach=node_moments.first_start, settings={"synced_format": "off"}),
             "kafka": _kafka(kafka_moments.first_start, {"synced_format": "off"}),
@@ -90,7 +90,7 @@ _ALL = (
     ),
     Moment(
         name="leader-elected",
-        summary="who led was killed, one was elected, and a record acknowledged since",
+        summary="the leader was killed, another elected, and a record acknowledged since",
         ways={
             "node": Way(reach=node_moments.leader_elected, nodes=3),
             "kafka": _kafka(kafka_moments.leader_elected),
@@ -118,7 +118,7 @@ _ALL = (
         name="offsets-committed",
         summary="a group has committed an offset",
         ways={
-            # Who commits has to find three brokers (offsets.topic.replication.factor).
+            # A client that commits has to find three brokers (offsets.topic.replication.factor).
             "node": _with_brokers(kafka_moments.offsets_committed, nodes=3),
             "kafka": _kafka(kafka_moments.offsets_committed),
         },

@@ -48,7 +48,7 @@ class AuditArguments:
 
 
 class InterruptedAuditError(OperatorError):
-    """Somebody asked us to stop; everything was removed."""
+    """The operator asked us to stop; everything was removed."""
 
 
 def audit(arguments: AuditArguments) -> int:
@@ -134,7 +134,7 @@ def _cluster(arguments: AuditArguments, plan: CutPlan, directory: Path) -> Audit
 async def _until_interrupted(
     plan: CutPlan, cluster: AuditedCluster, directory: Path, progress: ConsoleProgress
 ) -> ObservedCut:
-    """Whoever interrupts gets a clean machine back. Raises InterruptedAuditError then."""
+    """An interrupt leaves a clean machine. Raises InterruptedAuditError then."""
     interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         cutting = asyncio.create_task(cut_once(plan, cluster, directory, progress))

@@ -17,7 +17,8 @@ _INTERNAL = {
     "__consumer_offsets": "offsets",
     "__transaction_state": "transactions",
 }
-# What stands behind the name of a directory: it is to go, is not all there yet, belongs to nobody.
+# What stands behind the name of a directory: it is to go, is not all there yet, belongs to no
+# replica.
 _BECAME = {"delete": "deleted", "future": "future", "stray": "stray"}
 
 

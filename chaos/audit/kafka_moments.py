@@ -20,7 +20,7 @@ _ROLLS = 220  # large records that fill two segments of 1 MiB
 _WHILE_SLOW = 2  # acknowledgements
 _COMMITTED = "committed"  # a transactional id
 _NEVER = (1 << 63) - 1  # so many records, and a log is synced
-_OPEN_FOR_S = 20  # until a coordinator ends a transaction that nobody ends
+_OPEN_FOR_S = 20  # until a coordinator ends a transaction that is left open
 _RETENTION_AFTER_S = 16.0  # retention looks for the first time well before (RETENTION)
 # Kafka looks after 30 s for the first time, and every 5 minutes. Here answers are asked for first.
 RETENTION = {"log.retention.check.interval.ms": "1000", "log.initial.task.delay.ms": "11000"}
@@ -56,7 +56,7 @@ async def record_acknowledged(stage: Stage) -> None:
 
 
 async def segment_rolled(stage: Stage) -> None:
-    """Within a transaction that nobody will end. What was rolled is flushed, and said to be."""
+    """Within a transaction that will not be ended. What was rolled is flushed, and said to be."""
     client = stage.client
     await topic_of_small_segments(stage)
     opened = await client.transactional("never-ended", _OPEN_FOR_S)
@@ -137,8 +137,9 @@ async def offsets_committed(stage: Stage) -> None:
 
 async def syncs_waiting(stage: Stage) -> None:
     """Every sync of a lone controller takes a second: whenever the power fails, the one waits that
-    belongs to what was acknowledged last. Several, who would lose each other by that, sync in some
-    tens of milliseconds. No topic is made, whose files a broker would be about to write then."""
+    belongs to what was acknowledged last. Several, which would lose each other by that, sync in
+    some tens of milliseconds. No topic is made, whose files a broker would be about to write
+    then."""
     is_alone = len(stage.victims) == 1
     trouble = DiskTrouble.STALLED if is_alone else DiskTrouble.SLOW
     await set_while_syncs_wait(stage, trouble, _WHILE_SLOW)

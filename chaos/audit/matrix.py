@@ -1,11 +1,11 @@
 """Many cuts as a matrix: file kind, moment, what the disk held, what the node made of it, n of m.
 
 A kind of file that came to an outcome in some of the cuts only needs a word on why. The kernel may
-have written out what nobody synced, but it does that on its own with nothing younger than half a
+have written out what was not synced, but it does that on its own with nothing younger than half a
 minute: where the cuts without the row have the file whole, and their disks were older, that may be
-so. In younger ones somebody had it synced, or had not written it yet, or had not acknowledged what
-it held: then the cut met the program elsewhere. Between shorter and zeros the kernel decides
-always: the size of a file is committed with the journal, whoever syncs, and its bytes are not.
+so. In younger ones the program had it synced, or had not written it yet, or had not acknowledged
+what it held: then the cut met the program elsewhere. Between shorter and zeros the kernel decides
+always: the size of a file is committed with the journal, by any sync, and its bytes are not.
 
 A node that refuses to start from a disk that held all that its files said has a row as well, of no
 file.

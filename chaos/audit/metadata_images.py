@@ -3,7 +3,7 @@
 What a log replays to, its image, follows from its records: as long as every committed one is there,
 at its offset and byte for byte, no topic, configuration, broker, voter or feature can be another.
 How far it was committed is what the leader told just before the cut. Afterwards the newest log
-must have all of that, whoever has it: so it is for those who are elected (KIP-595).
+must have all of that, whichever node has it: so it is for a leader that is elected (KIP-595).
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class StoredMetadata:
 
     @property
     def newest(self) -> tuple[int, int]:
-        """Epoch and offset of its last record: who has more of these is elected."""
+        """Epoch and offset of its last record: the node with more of these is elected."""
         last = max(self.records, default=-1)
         return (self.records[last].epoch, last) if last >= 0 else (-1, -1)
 

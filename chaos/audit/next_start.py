@@ -17,14 +17,14 @@ from chaos.audit.questions import ComparedAnswer
 class NextStart(StrEnum):
     REBUILT = "rebuilt"  # the file is there again, and all answers are right
     IGNORED = "ignored"  # all answers are right, and the file is as the cut left it, or gone
-    LOST = "lost, as allowed"  # an answer changed that nobody had promised beyond the page cache
+    LOST = "lost, as allowed"  # an answer changed that was never promised beyond the page cache
     REFUSES = "refuses to start"
     UNDECIDED = "not read"  # the node refused to start for another file
     TRUSTED = "trusted"  # an answer changed that was promised
 
 
 SUSPECT = (NextStart.TRUSTED, NextStart.REFUSES)
-# The worst first: who is to be looked at.
+# The worst first: that is what to look at.
 WORST = (
     NextStart.TRUSTED,
     NextStart.REFUSES,

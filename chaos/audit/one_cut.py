@@ -117,7 +117,7 @@ async def _cut(
         await way.reach(stage)
         _require_kept(await asked([each for each in stage.expected if each.now]))
         progress.status(f"{plan.moment.name}: cutting the power")
-        # Where nothing was acknowledged, nobody has run.
+        # Where nothing was acknowledged, no node has run.
         asks = way.in_time and stage.expected
         committed = await stage.client.committed_end() if asks else 0
         await cluster.power_off_copying(stage.victims, plan.mode, copies, stopped=way.stopped)

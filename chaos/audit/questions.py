@@ -55,7 +55,7 @@ class ComparedAnswer:
 
 
 async def asked(expected: Sequence[Acknowledgement]) -> list[ComparedAnswer]:
-    """All answers, in order; who does not answer has not kept it."""
+    """All answers, in order; a node that does not answer has not kept it."""
     return [await _asked(each) for each in expected]
 
 

@@ -1,4 +1,4 @@
-"""Controllers of either target, asked by the raw driver: registers, who leads, and who votes."""
+"""Controllers of either target, asked by the raw driver: registers, the leader, and the voters."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
@@ -91,7 +91,7 @@ class QuorumClient:
         )
 
     def epoch_is_kept(self, epoch: int) -> Question:
-        """Whether nobody leads in an epoch before this one."""
+        """Whether no node leads in an epoch before this one."""
 
         async def ask() -> str:
             return "yes" if (await self.leader()).epoch >= epoch else "no"
@@ -143,7 +143,7 @@ class QuorumClient:
             raise OperatorError(f"voter {node} is not added: {error_name(error)}")
 
     async def leader(self) -> Leader:
-        """Raises OperatorError if nobody leads."""
+        """Raises OperatorError if no node leads."""
         finder = LeaderFinder(self._driver)
         try:
             found = await finder.find(_LEADS_WITHIN_S)
@@ -154,7 +154,7 @@ class QuorumClient:
         return found
 
     async def _change_voters(self, api: Api, body: bytes) -> int:
-        """The error code. Raises OperatorError where nobody answers."""
+        """The error code. Raises OperatorError where there is no answer."""
 
         async def ask(connection: Connection) -> int:
             return await connection.send(api, body, _CAUGHT_UP_WITHIN_S, read_voters_changed)
@@ -164,7 +164,7 @@ class QuorumClient:
     async def _of_leader(
         self, ask: Callable[[Connection], Awaitable[T]], leader: int | None = None
     ) -> T:
-        """Again and again: who was just elected does not serve at once. Raises OperatorError."""
+        """Retries: a node that was just elected does not serve at once. Raises OperatorError."""
         trying = AsyncRetrying(
             retry=retry_if_exception_type((NotSentError, LostError, RefusedAnswerError)),
             stop=stop_after_delay(_LEADS_WITHIN_S),
@@ -174,7 +174,7 @@ class QuorumClient:
             return await trying(self._of_leader_once, ask, leader)
         except RetryError as error:
             trouble = error.last_attempt.exception()
-            raise OperatorError(f"who leads does not answer: {trouble}") from error
+            raise OperatorError(f"the leader does not answer: {trouble}") from error
 
     async def _of_leader_once(
         self, ask: Callable[[Connection], Awaitable[T]], leader: int | None

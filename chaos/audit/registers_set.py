@@ -25,7 +25,7 @@ async def set_registers(
 
 async def set_while_syncs_wait(stage: Stage, trouble: DiskTrouble, least: int) -> None:
     """Until the power fails; this returns when at least so many were acknowledged by a disk in
-    trouble. Whoever waits for a disk all the time tells of nothing, not even that it leads."""
+    trouble. A node that waits for a disk all the time tells of nothing, not even that it leads."""
     assert isinstance(stage.cluster, DiskTroubling)
     await set_registers(stage, first=1, now=False)
     leader = (await stage.client.quorum.leader()).node

@@ -36,7 +36,7 @@ async def _remove_voter(stage: Stage) -> tuple[NodeId, str]:
 
 
 def follower_that_voted(files: Sequence[Path], leader: NodeId) -> tuple[NodeId, str]:
-    """The last one, and the id of its directory, by the files of all disks; nobody who stood for
+    """The last one, and the id of its directory, by the files of all disks; none that stood for
     election and lost. Whether there is one is chance, and its removal the story removed-candidate.
     """
     found = {}

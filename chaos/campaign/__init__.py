@@ -3,7 +3,7 @@
     conduct.py       a campaign from its seeds to its page
     job.py, row.py   one seed, from its plan to its row, whatever happens on the way
     workers.py       seeds spread over processes, which may die
-    standing.py      who was what at a moment of a run, and in what state the quorum was
+    standing.py      the roles of nodes at a moment of a run, and the state of the quorum
     fingerprint.py   what failed: check, anomaly, role; runs that fail alike are one finding
     coverage.py      what was struck, in which role and state; and what never was
     summary.py       all rows together, and the verdict of a campaign

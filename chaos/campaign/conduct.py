@@ -24,7 +24,7 @@ from chaos.scenario import SIM, Side
 from checkers.verdict import Verdict
 
 ROWS = "rows.jsonl"
-_EVERY_S = 30.0  # a line for those who read a pipe
+_EVERY_S = 30.0  # between two lines in a pipe
 
 # Maps seeds to rows (as JSON), somewhere else; see `spark_reports.spread`.
 Spread = Callable[[Callable[[int], str], range], Iterable[str]]
@@ -44,11 +44,11 @@ class CampaignArguments:
     # Of every run. Where they make one of the scenario's sides, what that one expects is good.
     settings: Mapping[str, str] = field(default_factory=dict)
     nodes: int | None = None  # of each cluster; the usual three, or the seed's own
-    duration_s: float | None = None  # of each run; the scenario's, or the seed's, if nobody says
+    duration_s: float | None = None  # of each run; the scenario's, or the seed's, if None
 
 
 class Campaign:
-    """Takes rows as they come: to the file, into the summary, and to whoever looks on."""
+    """Takes rows as they come: to the file, into the summary, and to the progress."""
 
     def __init__(self, arguments: CampaignArguments) -> None:
         scenario = scenario_of(arguments.scenario)

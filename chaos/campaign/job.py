@@ -28,7 +28,8 @@ KEPT = (Verdict.INVALID, Verdict.ERROR, Verdict.UNKNOWN)
 class Job:
     """What all seeds of a campaign have in common; `out` is where failing runs go.
 
-    Runs go on in `scratch`: who made it removes it, with what a process that died left in it.
+    Runs go on in `scratch`: the caller that made it removes it, with what a process that died left
+    in it.
     """
 
     choices: Choices
@@ -97,7 +98,7 @@ def _readable(directory: Path) -> Run | None:
 
 
 def _keep(directory: Path, out: Path) -> Path:
-    """Under the name that any run of this seed has; who was kept before makes place."""
+    """Under the name that any run of this seed has; a run that was kept before makes place."""
     out.mkdir(parents=True, exist_ok=True)
     kept = out / directory.name
     shutil.rmtree(kept, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A failing run told to a person: who led, what was done to whom, which operations, what was seen.
+"""A failing run told to a person: leaders, faults and their victims, operations, what was seen.
 
 Only what a small run holds can be told in full. Of a larger one, the operations are those on keys
 that the witness names, and there are no more than so many.
@@ -125,12 +125,12 @@ def _operations(run: Run, row: CheckResult | None) -> Iterator[Line]:
         named = {event.get("key") for event in row.witness} if row is not None else set()
         rows = [each for each in rows if each["key"] in named][:_MOST_OPERATIONS]
     for each in rows:
-        who = f"client {each['process']}"
+        client = f"client {each['process']}"
         asked = f"writes {each['value']} to" if each["f"] == "write" else "reads"
         where = f"at node {each['node']}" if each["node"] > 0 else "and finds no leader"
-        yield Line(each["t0"], 2, f"{who} {asked} {each['key']} {where}")
+        yield Line(each["t0"], 2, f"{client} {asked} {each['key']} {where}")
         if each["t1"] is not None:
-            yield Line(each["t1"], 2, f"{who} {_answer(each)}")
+            yield Line(each["t1"], 2, f"{client} {_answer(each)}")
 
 
 def _answer(each: dict[str, object]) -> str:
@@ -152,5 +152,5 @@ def _seen(row: CheckResult | None) -> Iterator[Line]:
     for event in row.witness if row is not None else ():
         at = event.get("t_ns")
         if isinstance(at, int):
-            who = f"node {event['node']}: " if event.get("node") else ""
-            yield Line(at, 3, f"   >> {who}{event.get('what', '')}")
+            node = f"node {event['node']}: " if event.get("node") else ""
+            yield Line(at, 3, f"   >> {node}{event.get('what', '')}")

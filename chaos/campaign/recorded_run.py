@@ -26,7 +26,7 @@ def run_directory(named: Path) -> Path:
 
 def plan_of_run(named: Path) -> RunPlan:
     """What a run did, to be done again: the plan in its run.json. Of a `schedule.json` that is
-    named, its windows, which somebody may have changed. Raises OperatorError naming what cannot be
+    named, its windows, which may have been edited. Raises OperatorError naming what cannot be
     read."""
     directory = run_directory(named)
     try:

@@ -1,4 +1,4 @@
-"""Who was what at a moment of a run, and how the quorum stood. Pure, from the sealed tables."""
+"""The roles of nodes at a moment of a run, and the quorum's state. Pure, from sealed tables."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -26,7 +26,7 @@ class Quorum(StrEnum):
 
     LED = "led"  # one leads, and a majority follows it
     SPLIT = "split"  # several lead, or one without a majority
-    ELECTING = "electing"  # a majority is up, and nobody leads
+    ELECTING = "electing"  # a majority is up, and no node leads
     SHORT = "short"  # no majority is up
 
 
@@ -47,7 +47,7 @@ class Standing:
         self._downs = _downs(run)
 
     def role(self, node: int, at: int) -> Role:
-        """Just before that moment. Who was killed is down until it speaks again."""
+        """Just before that moment. A node that was killed is down until it speaks again."""
         last = self._last(node, at)
         if last is None or last.event == "n.stop":
             return Role.DOWN

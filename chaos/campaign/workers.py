@@ -42,7 +42,7 @@ def each_of(
     limit_s: float = LIMIT_S,
     seeds_a_process: int = SEEDS_A_PROCESS,
 ) -> Iterator[tuple[int, T | Died]]:
-    """What `function` says of each seed, as it comes; seeds are taken when somebody is free.
+    """What `function` says of each seed, as it comes; seeds are taken when a worker is free.
 
     `function` is sent to the processes, so it has to be picklable. Leaving the iteration ends them.
     """

@@ -3,7 +3,7 @@
 interface.py      a cluster as scenarios, nemesis and workloads see it
 powers.py         what only some clusters can do: Protocols, asked for with isinstance
 roles.py          which nodes are controllers, which are brokers
-topology.py       who is joined to whom, as values
+topology.py       which nodes are joined, as values
 fault_evidence.py whether a fault bit, decided from what was measured
 cluster_errors.py what can go wrong, for the operator
 feature_levels.py levels of features, set through a broker

@@ -12,7 +12,7 @@ _ANSWER_S = 10.0
 
 
 async def set_elr_level(node: NodeId, entry: Address, level: int) -> FaultEvidence:
-    """Once; where the answer is lost, nobody knows whether it was done."""
+    """Asks once; where the answer is lost, it is not known whether it was done."""
     trouble = await _trouble(node, entry, level)
     what = trouble or f"level {level} is final"
     return FaultEvidence(bit=not trouble, what=what, facts={"level": level})

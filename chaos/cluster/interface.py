@@ -82,11 +82,11 @@ class Advertised(StrEnum):
     """The host under which a controller tells others to reach it, when it was started again."""
 
     REACHABLE = "reachable"  # another name of its own
-    UNREACHABLE = "unreachable"  # a name of an address that nobody has
+    UNREACHABLE = "unreachable"  # a name of an address that no node has
 
 
 class Voted(StrEnum):
-    """Whom a follower voted for in the epoch in which it follows."""
+    """A follower's vote in the epoch in which it follows."""
 
     ITSELF = "itself"  # it stood, and another one was elected
     LEADER = "leader"
@@ -181,13 +181,13 @@ class Cluster(Protocol):
         were started again since."""
 
     async def create(self) -> None:
-        """The three steps that follow, for who has nothing to do between them."""
+        """The three steps that follow, with nothing to do between them."""
 
     async def prepare(self) -> None:
         """Make the links, and format the disks: what can be hurt before any process runs."""
 
     async def start_all(self) -> None:
-        """Start every process for the first time; returns at once, whoever answers."""
+        """Start every process for the first time; returns at once, before they answer."""
 
     async def until_ready(self) -> None:
         """Returns when every process answers, and every broker knows every other one."""

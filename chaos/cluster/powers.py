@@ -41,7 +41,7 @@ class Cuttable(Protocol):
     async def heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         """Let bytes pass again, and say for each link what was swallowed while it was cut.
 
-        A link on which nobody sent anything is probed before it is healed: the evidence then
+        A link on which nothing was sent is probed before it is healed: the evidence then
         tells of the marked probe. It includes that the opposite direction, unless it was cut as
         well, swallowed nothing.
         """
@@ -80,7 +80,7 @@ class Sickening(Protocol):
         """Let the disk of a node be sick from now on. Nodes die of most of it."""
 
     async def mend_disk(self, node: NodeId) -> FaultEvidence:
-        """Make it well, and say what came of it; who died of it stays off."""
+        """Make it well, and say what came of it; a node that died of it stays off."""
 
 
 @runtime_checkable
@@ -188,7 +188,7 @@ class Switchable(Protocol):
 @runtime_checkable
 class VoteTelling(Protocol):
     async def vote(self, node: NodeId) -> NodeId | None:
-        """Whom a controller voted for in its newest epoch, by its disk; None: nobody."""
+        """A controller's vote in its newest epoch, by its disk; None: it has not voted."""
 
 
 @runtime_checkable

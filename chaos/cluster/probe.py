@@ -60,7 +60,7 @@ def _frame(api: int, version: int, correlation_id: int, body: bytes) -> bytes:
 
 
 async def _ask(address: Address, request: bytes, timeout_s: float) -> bytes | None:
-    """The answer behind its correlation id; None where nobody answers."""
+    """The answer behind its correlation id; None where there is none."""
     try:
         async with asyncio.timeout(timeout_s):
             reader, writer = await asyncio.open_connection(address.host, address.port)

@@ -1,4 +1,4 @@
-"""Who of a cluster is what. Where nothing is said of roles, all nodes are controllers."""
+"""The roles of a cluster's nodes. Where nothing is said of roles, all are controllers."""
 
 from chaos.cluster.interface import Cluster, Described, NodeId
 

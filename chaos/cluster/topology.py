@@ -1,4 +1,4 @@
-"""Who is joined to whom, as values: the harness and the compose file are both made from it.
+"""Which nodes are joined, as values: the harness and the compose file are both made from it.
 
 Every node has a network of its own that holds only the node and the proxy. In node i the name
 `node-j` resolves to the proxy's address in i's network, and every node has its own inner port, so

@@ -6,7 +6,7 @@ correct node has to be valid each time. Where seeds draw faults as they fall, no
 cannot bite: a try without effect is then one in which nothing was found.
 
 Checks accuse from outside, by what was recorded. In virtual time the nodes are looked at from
-inside as well; who is found that way only was found too, but the table says so.
+inside as well; a bug that is found that way only was found too, but the table says so.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _INSIDE = "invariant:"  # how rows begin that tell of a look inside the nodes
 class SuspectKind(StrEnum):
     MUTATION = "mutation"
     CONTROL = "control"  # what any harness must see
-    CORRECT = "correct"  # what runs as it is: nobody may accuse it
+    CORRECT = "correct"  # what runs as it is: no check may accuse it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

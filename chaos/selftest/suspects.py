@@ -1,4 +1,4 @@
-"""Who is tried by `kraft-chaos selftest`: what is planted where, and which checks must see it."""
+"""What `kraft-chaos selftest` tries: which bug is planted where, and which checks must see it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ class SelftestArguments:
 
     @property
     def is_whole(self) -> bool:
-        """Nobody asked for less, or for something else."""
+        """All suspects, and none beside them, are tried."""
         return not self.mutations and not self.scenario
 
 
@@ -128,8 +128,8 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
 
 
 def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:
-    """Clients that tell the truth, whom nobody may accuse, and clients that lie. Raises UsageError:
-    what somebody else wrote gets no bugs from us."""
+    """Clients that tell the truth, which no check may accuse, and clients that lie. Raises
+    UsageError: what others wrote gets no bugs from us."""
     if not arguments.is_whole:
         raise UsageError(
             f"bugs are planted in our own node, not in {arguments.target}, whose selftest has "

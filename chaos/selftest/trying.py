@@ -1,6 +1,6 @@
 """Bugs are planted in the nodes, and the judge must find each of them.
 
-Beside them runs the correct node, in the same scenarios: a judge that accuses everybody finds
+Beside them runs the correct node, in the same scenarios: a judge that accuses every node finds
 everything. A bug unseen, a control unseen, or the correct node accused, is exit 1.
 """
 

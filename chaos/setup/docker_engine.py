@@ -174,8 +174,8 @@ def _spawn(dockerd: str) -> "subprocess.Popen[bytes] | None":
 def remove_stale(pid_file: Path, program: str) -> bool:
     """A killed daemon leaves its pid file, and the next one refuses to start over it.
 
-    False when the daemon lives, and the file stays. Nobody may have waited for the dead one yet: it
-    still has a name then, but no command line.
+    False when the daemon lives, and the file stays. The dead one may not have been waited for yet:
+    it still has a name then, but no command line.
     """
     try:
         command = Path(f"/proc/{int(pid_file.read_text())}/cmdline").read_text()
@@ -204,4 +204,4 @@ def _wait(process: "subprocess.Popen[bytes] | None") -> None:
         time.sleep(0.1)  # between two questions to the engine
         why = why_unreachable()
     if process is not None:
-        process.returncode = 0  # it outlives us: nobody will wait for it, and none need warn of it
+        process.returncode = 0  # it outlives us: it is not waited for, and no warning is due

@@ -53,8 +53,8 @@ def jars(client: docker.DockerClient, release: str, progress: Tell) -> Path:
 
 
 def _keep(scratch: Path, kept: Path) -> None:
-    """A rename within the cache: whoever sees the directory sees all of it. Another who fetched at
-    the same time may have been sooner."""
+    """A rename within the cache: a process that sees the directory sees all of it. Another that
+    fetched at the same time may have been sooner."""
     try:
         scratch.rename(kept)
     except OSError:
@@ -78,7 +78,7 @@ def _by_container(client: docker.DockerClient, release: str, into: Path) -> None
         copy_out(container, LIBS, into)
     finally:
         container.remove(force=True)
-        client.images.remove(image)  # 400 MB that nobody needs again
+        client.images.remove(image)  # 400 MB that are not needed again
     if not any(into.glob("kafka_*.jar")):
         raise SetupError(
             f"the jars of Apache Kafka {release} could not be fetched",

@@ -22,7 +22,7 @@ class Need:
     seen: str  # what was looked at and what came of it
     mend: str = ""  # the next command, when it is not there
     without: str = ""  # what still works while it is not there
-    optional: bool = False  # only who asks for it needs it
+    optional: bool = False  # needed only by those who ask for it
 
     @property
     def ok(self) -> bool:

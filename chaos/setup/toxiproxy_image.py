@@ -47,7 +47,7 @@ def _binary(progress: Tell) -> Path:
     with tempfile.TemporaryDirectory(prefix="toxiproxy-", dir=cache_dir()) as scratch:
         env = {"CGO_ENABLED": "0", "GOBIN": scratch}
         run([go, "install", MODULE], what="toxiproxy could not be built", mend=MEND, env=env)
-        # A rename within the cache: whoever sees the file sees all of it.
+        # A rename within the cache: a process that sees the file sees all of it.
         (Path(scratch) / "server").rename(kept)
     return kept
 

@@ -15,7 +15,7 @@ power_cuts.py       power cuts, with the canary that proves each
 replica_moves.py    replicas that a broker moves to another of its log directories
 readdressing.py     controllers that say at another host that they are reached
 node_program.py     nodes that go on as the other of two programs
-votes_cast.py       whom controllers voted for
+votes_cast.py       the votes of controllers
 wiping.py           a new disk for a node that is off
 lost_disks.py       what was on the old one
 salvage.py          what a node leaves, copied off the engine

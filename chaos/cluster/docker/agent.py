@@ -134,7 +134,7 @@ class Agent:
 def _converse(container: Container) -> tuple[socket.socket, Closeable]:
     """A conversation with the agent's program, and what must be closed with it.
 
-    An exec of our own, not an attachment to the container: the engine shares those among all who
+    An exec of our own, not an attachment to the container: the engine shares those among all that
     attach, and one that leaves may take the others with it.
     """
     api = container.client.api if container.client else None

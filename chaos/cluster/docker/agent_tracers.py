@@ -47,7 +47,7 @@ def trouble(pid: int, inject: str) -> None:
 
 
 def hold_trouble(pids: Sequence[int], waiting: Sequence[int] = ()) -> None:
-    """Let no sync that waits go on: with its tracer stopped it stays where it is. Of those who are
+    """Let no sync that waits go on: with its tracer stopped it stays where it is. Of those that are
     `waiting` one must be held that the kernel has not begun, however long the last one takes."""
     for pid, tracer in _tracers(pids).items():
         if pid in waiting:
@@ -94,7 +94,7 @@ def _stands_still(pid: int) -> bool:
 
 
 def end_trouble(pids: Sequence[int]) -> None:
-    """A tracer must be gone before those whom it traced can be seen to have ended."""
+    """A tracer must be gone before the threads that it traced can be seen to have ended."""
     for tracer in _tracers(pids).values():
         tracer.kill()
         tracer.wait()

@@ -48,7 +48,7 @@ from chaos.setup.needs import SetupError
 
 PROXY_ANSWERS_WITHIN_S = 10.0
 FORMATTED = "the-format-is-done"  # what a node says that waits then
-NEAR_WITHIN_S = 0.5  # a neighbour answers in a few ms; who cannot be reached costs this once
+NEAR_WITHIN_S = 0.5  # a neighbour answers in a few ms; one that cannot be reached costs this once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

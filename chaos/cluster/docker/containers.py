@@ -43,7 +43,7 @@ class NodeContainer:
     node: NodeId
     command: Sequence[str]
     properties: str
-    identity: Mapping[str, str]  # labels that say what it is to who attaches later
+    identity: Mapping[str, str]  # labels that say what it is to a process that attaches later
 
 
 def start_node(
@@ -132,14 +132,14 @@ def start_proxy_on_free_ports(
 
 
 def _is_port_taken(error: BaseException) -> bool:
-    """Somebody took it between our look and the engine's."""
+    """Another process took it between our look and the engine's."""
     told = str(error)
     taken = "port is already allocated" in told or "in use" in told
     return isinstance(error, APIError) and taken
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on now."""
+    """Ports of 127.0.0.1 on which nothing listens now."""
     found: list[int] = []
     candidates = random.SystemRandom().sample(PUBLISHED_PORTS, len(PUBLISHED_PORTS))
     for port in candidates:

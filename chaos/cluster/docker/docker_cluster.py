@@ -83,7 +83,7 @@ class DockerCluster(OfTarget[Target]):
 
     @property
     def topology(self) -> Topology:
-        """Who is joined to whom, and where."""
+        """Which nodes are joined, and by which addresses."""
         return self._parts.topology
 
     @property
@@ -277,7 +277,7 @@ class DockerCluster(OfTarget[Target]):
         self._gate.close()
         if not self._name_is_anothers:
             demolish(self._client, self._labels.run_id, self._images.agent)
-            self._lock.acquire()  # that of a kept cluster is held by nobody
+            self._lock.acquire()  # that of a kept cluster is free
         self.let_go()
 
     def _heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:

@@ -1,7 +1,7 @@
 """Work that runs in threads, and the moment when no more of it may begin.
 
 A cancelled task leaves its thread running; what that thread still creates must not be created
-behind the back of whoever removes everything.
+behind the back of the thread that removes everything.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Gate:
         return await asyncio.to_thread(inside)
 
     def close(self) -> None:
-        """Let nobody in any more, and wait until all are out."""
+        """Let no thread in any more, and wait until all are out."""
         with self._changed:
             self._closed = True
             self._changed.wait_for(lambda: self._inside == 0, DRAINED_WITHIN_S)

@@ -1,4 +1,4 @@
-"""The labels by which everything of a run is found again, whoever looks."""
+"""The labels by which everything of a run is found again, by any process."""
 
 import os
 import socket
@@ -56,5 +56,5 @@ def prefix(run_id: str) -> str:
 
 
 def user() -> str:
-    """Lock files are per user and machine, so nobody else's runs can be judged dead."""
+    """Lock files are per user and machine, so the runs of others cannot be judged dead."""
     return f"{os.getuid()}@{socket.gethostname()}"

@@ -20,7 +20,7 @@ from chaos.cluster.topology import host_name
 from chaos.setup.places import cache_dir
 
 UID = GID = 10001  # the nodes' user, as in their Dockerfile
-# The defaults of ext4 would hide bugs: auto_da_alloc writes data that nobody synced, and a journal
+# The defaults of ext4 would hide bugs: auto_da_alloc writes data that was not synced, and a journal
 # commit every 5 s makes unsynced changes durable.
 MOUNT_OPTIONS = "noauto_da_alloc,commit=300,errors=remount-ro"
 

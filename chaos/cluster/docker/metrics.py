@@ -16,7 +16,7 @@ LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 class Stream(StrEnum):
-    """Which way the bytes of a connection go, seen from who opened it."""
+    """Which way the bytes of a connection go, seen from the side that opened it."""
 
     UPSTREAM = "upstream"
     DOWNSTREAM = "downstream"

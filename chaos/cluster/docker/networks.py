@@ -1,6 +1,6 @@
 """One internal network a node and one for the proxy's entrances, taken by trying.
 
-The engine refuses overlapping subnets, so whoever asks first has one; runs side by side never meet.
+The engine refuses overlapping subnets, so the first to ask has one; runs side by side never meet.
 """
 
 import itertools

@@ -46,7 +46,7 @@ INJECTED = {
 }
 # What was answered before the held syncs is on its way through the proxy to clients that write it
 # down, and nothing tells when the last of it has come: cut before, an acknowledgement was never
-# heard, and its loss would be nobody's fault.
+# heard, and its loss would be no node's fault.
 ANSWERS_ARRIVE_S = 1.0
 KILLED_WITHIN_S = 5.0
 STILL_WITHIN_S = 2.0
@@ -129,7 +129,7 @@ class Power:
     def _hold_syncs(self, troubled: Sequence[int], stalled: Sequence[int]) -> None:
         self._agent.call("hold_trouble", pids=troubled, waiting=stalled)
         if stalled:
-            # A time, for nobody tells when the last answer that was sent has arrived.
+            # A fixed time, for nothing tells when the last answer that was sent has arrived.
             time.sleep(ANSWERS_ARRIVE_S)
 
     def _is_stalled(self, node: NodeId) -> bool:
@@ -174,7 +174,7 @@ class Power:
         return {node: self.cuts[node] for node in held}
 
     def let_go(self, held: Places) -> None:
-        """The last who held a disk of a node that is off unmounts it."""
+        """The last fault that held the disk of a node that is off unmounts it."""
         self._agent.each("let_go", list(held.values()))
 
     def wait_gone(self, nodes: Iterable[NodeId]) -> None:
@@ -228,7 +228,7 @@ class Power:
         return looking(look)
 
     def _moving(self, node: NodeId, states: str) -> int:
-        """How many threads may still act: who sleeps while its tracer is held may not."""
+        """How many threads may still act: one that sleeps while its tracer is held may not."""
         return sum(state in ("R" if node in self._troubles else "RS") for state in states)
 
     def _canaries(self, places: Places) -> dict[NodeId, bool]:
@@ -283,7 +283,7 @@ def _read(text: str) -> PowerCutMeasured:
 
 
 def _last_look(looked: RetryCallState) -> dict[NodeId, str]:
-    """Whoever moves for so long was not stopped: the evidence will say so."""
+    """A thread that moves for so long was not stopped: the evidence will say so."""
     assert looked.outcome is not None
     seen: dict[NodeId, str] = looked.outcome.result()
     return seen

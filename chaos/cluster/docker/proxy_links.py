@@ -50,7 +50,8 @@ class _Seen:
 
 
 class ProxyLinks:
-    """All links of one cluster. What is cut is remembered by the agent, for who attaches later."""
+    """All links of one cluster. The agent remembers what is cut, for a process that attaches
+    later."""
 
     def __init__(self, api: ToxiproxyApi, topology: Topology, agent: Agent | None) -> None:
         self._api = api

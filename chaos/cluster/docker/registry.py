@@ -56,7 +56,7 @@ class RunLock:
             except BlockingIOError:
                 file.close()
                 return False
-            # Whoever held it before may have removed the file that we have just locked.
+            # The process that held it before may have removed the file that we have just locked.
             if self.path.exists() and self.path.samefile(f"/proc/self/fd/{file.fileno()}"):
                 self._file = file
                 return True
@@ -187,7 +187,7 @@ def _labels_of_all(client: docker.DockerClient, chosen: dict[str, str]) -> Itera
 
 
 def kept(client: docker.DockerClient) -> list[str]:
-    """Clusters that somebody keeps up, by run id."""
+    """Clusters that are kept up, by run id."""
     return sorted(run_id for run_id, (owner, _) in _runs(client).items() if owner is Owner.KEPT)
 
 

@@ -1,4 +1,4 @@
-"""Whom the controllers of a cluster voted for, by what stands on their disks."""
+"""The votes of a cluster's controllers, as they stand on their disks."""
 
 import json
 
@@ -13,8 +13,8 @@ QUORUM_STATE = "__cluster_metadata-0/quorum-state"
 
 
 def vote_of(container: Container) -> NodeId | None:
-    """In the newest epoch of its node; None: for nobody. Kafka replaces the file as a whole, and
-    makes it with the first thing that it has to remember."""
+    """The vote in the newest epoch of a node; None: it has not voted. Kafka replaces the file as a
+    whole, and makes it with the first thing that it has to remember."""
     try:
         content = read_file(container, f"{DATA}/{LOG_DIRECTORY}/{QUORUM_STATE}")
     except NotFound:

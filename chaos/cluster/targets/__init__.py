@@ -1,4 +1,4 @@
-"""The programs that may run in the nodes. Outside of this package nobody knows which one does.
+"""The programs that may run in the nodes. No code outside of this package knows which one does.
 
 target.py           what a cluster must know of such a program
 of_target.py        a cluster, as far as its target says what it is

@@ -28,7 +28,7 @@ JAVA = (
 LISTENERS = ("INT", "EXT", "CONTROLLER", "EXTERNAL")
 # Not about time. Kafka's 50 partitions of an internal topic slow every restart, its indexes would
 # be 20 MiB a partition of every collected disk, its cleaner takes 128 MiB of memory for deduping,
-# and a topic that somebody's question created would be news to the judge.
+# and a topic that a question created would be news to the judge.
 SMALL = {
     "auto.create.topics.enable": "false",
     "offsets.topic.num.partitions": "3",
@@ -158,8 +158,8 @@ class Kafka:
         self, cluster_id: str, node: NodeId, properties_file: str
     ) -> Sequence[str]:
         # Where voters are told apart by their disks, one with another disk has to be voted in anew.
-        nobody = ("--no-initial-controllers",) if self._votes_by_log(node) else ()
-        return (*self._format(cluster_id, properties_file), *nobody)
+        no_voters = ("--no-initial-controllers",) if self._votes_by_log(node) else ()
+        return (*self._format(cluster_id, properties_file), *no_voters)
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]:
         del node

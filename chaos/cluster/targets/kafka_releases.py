@@ -113,7 +113,7 @@ WENT: Mapping[str, Sequence[str]] = {
     ),
 }
 _KNOWN = IN_THE_FIRST.union(*CAME.values())
-# Of one listener, whose name is anybody's choice.
+# Of one listener, whose name is free.
 _OF_A_LISTENER = "listener.name."
 
 

@@ -32,7 +32,7 @@ _OURS = {
     "unclean.leader.election.enable": "unclean",
     "process.roles": "roles",
 }
-# By these the harness knows where everybody is.
+# By these the harness knows where every node is.
 _FIXED = (
     "node.id",
     "broker.id",
@@ -67,7 +67,7 @@ class KafkaSettings:
     # The format is on the disk before a node starts. Else it is done by the node's first start, and
     # a power cut soon afterwards finds it unsynced.
     synced_format: bool = True
-    waits_when_formatted: bool = False  # the first start formats, and is nobody who serves
+    waits_when_formatted: bool = False  # the first start formats, and does not serve
     configuration: Mapping[str, str] = field(default_factory=dict)  # Kafka's own names
 
     def as_words(self) -> dict[str, str]:

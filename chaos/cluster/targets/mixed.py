@@ -5,7 +5,7 @@ container has both programs, so that a controller can go on as the other one, on
 first has written. Either all disks are formatted with the same `--initial-controllers` (KIP-853,
 `quorum=dynamic`), or all configurations list the same voters, known by their ids alone
 (`quorum=static`, kraft.version 0). With `brokers=N` there are brokers of Apache Kafka beside them,
-nodes 1 to N as in its own clusters, who follow whichever program leads.
+nodes 1 to N as in its own clusters, which follow whichever program leads.
 What both promise is all that is judged: logs, answers to probes, and registers without linearizable
 reads.
 """
@@ -43,7 +43,7 @@ def _chosen(words: Mapping[str, str]) -> KafkaSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixed:
     """The last `kafkas` of three controllers run a release of Apache Kafka, the others our node;
-    but those that are `other` run the other one. `chosen` are its brokers, and who votes."""
+    but those that are `other` run the other one. `chosen` are its brokers and voters."""
 
     release: str
     kafkas: int = 1  # 1 <= kafkas < SIZE
@@ -68,7 +68,7 @@ class Mixed:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Of the cluster as it is made: nobody is the other program then."""
+        """Of the cluster as it is made: no node is the other program then."""
         words = self.chosen.as_words()
         of_brokers = (BROKERS, *_OF_BROKERS) if self.chosen.brokers else ()
         return {

@@ -52,8 +52,8 @@ def is_kafka(word: str) -> bool:
 
 
 def left_to_no_seed(word: str, *, of_brokers: bool) -> Mapping[str, str]:
-    """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, who
-    votes is in the log, and in a swarm of quorums every node does."""
+    """The settings that a seed does not draw, where it draws a cluster: of Apache Kafka's, the
+    voters are in the log, and in a swarm of quorums every node is one."""
     if not is_kafka(word):
         return {}
     return {QUORUM: DYNAMIC} if of_brokers else {"roles": "combined", QUORUM: DYNAMIC}

@@ -12,7 +12,7 @@ from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
 PROGRAM = ("python3", "-m", "node.server")
 MUTATED = ("python3", "-m", "chaos.mutations")
-# Settings, by the words of a command line, and how nodes know who votes.
+# Settings, by the words of a command line, and how nodes know the voters.
 NODES, QUORUM, BOOTSTRAP = "nodes", "quorum", "bootstrap"
 LISTED, DYNAMIC, STATIC = "listed", "dynamic", "static"
 FORMS = (LISTED, DYNAMIC, STATIC)
@@ -27,18 +27,18 @@ class OwnNode:
 
     mutation: str = ""
     conditions: Conditions = field(default_factory=Conditions)
-    # Else the node's first start formats its disk, and nobody but the node itself syncs that.
+    # Else the node's first start formats its disk, and only the node itself syncs that.
     synced_format: bool = True
     waits_when_formatted: bool = False
-    # How many controllers a node knows by controller.quorum.bootstrap.servers. Who was formatted
-    # as a voter needs none; a new disk knows nobody else.
+    # How many controllers a node knows by controller.quorum.bootstrap.servers. A node that was
+    # formatted as a voter needs none; a new disk knows no other node.
     bootstrap: int = 0
     nodes: int = 3  # that vote
     brokers: OwnBrokers = field(default_factory=OwnBrokers)
-    # Who votes: all nodes, which controller.quorum.voters lists in every configuration (LISTED,
+    # The voters: all nodes, which controller.quorum.voters lists in every configuration (LISTED,
     # KIP-856; with STATIC they are known by their ids alone, kraft.version 0, whatever becomes of
-    # their disks), or whoever is formatted and recorded so (DYNAMIC, KIP-853), as Apache Kafka's
-    # controllers and tools know it.
+    # their disks), or those that are formatted and recorded so (DYNAMIC, KIP-853), as Apache
+    # Kafka's controllers and tools know it.
     form: str = LISTED
     configuration: Mapping[str, str] = field(default_factory=dict)  # Kafka's own names
 
@@ -127,8 +127,8 @@ class OwnNode:
     ) -> Sequence[str]:
         """Never with voters: of a set of their own, two wiped disks would be a majority."""
         del node
-        nobody = ("--no-initial-controllers",) if self._is_dynamic else ()
-        return (*self._format(cluster_id, properties_file), *nobody)
+        no_voters = ("--no-initial-controllers",) if self._is_dynamic else ()
+        return (*self._format(cluster_id, properties_file), *no_voters)
 
     @property
     def has_elr(self) -> bool:
@@ -174,7 +174,7 @@ class OwnNode:
 
 
 def _of_controller(seat: Seat) -> Mapping[str, str]:
-    """Who it is and where it listens."""
+    """Its id, its role, and where it listens."""
     return {
         "process.roles": "controller",
         "node.id": str(seat.node),

@@ -10,7 +10,7 @@ AnyTarget = TypeVar("AnyTarget", bound=Target)
 
 
 class OfTarget(Generic[AnyTarget]):
-    """A cluster of this target. `starts` are counted by whoever starts its nodes."""
+    """A cluster of this target. `starts` are counted by the code that starts its nodes."""
 
     def __init__(self, target: AnyTarget, nodes: int) -> None:
         self._target = target

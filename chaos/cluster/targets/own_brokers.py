@@ -62,7 +62,7 @@ class OwnBrokers:
         if not self.count:
             return {}
         return {
-            # A topic that somebody's question created would be news to the judge.
+            # A topic that a question created would be news to the judge.
             "auto.create.topics.enable": "false",
             "default.replication.factor": str(self.replication),
             "min.insync.replicas": str(self.min_isr),
@@ -71,7 +71,7 @@ class OwnBrokers:
         }
 
     def of_broker(self, seat: Seat) -> Mapping[str, str]:
-        """Who it is and where it listens."""
+        """Its id, its role, and where it listens."""
         inner = {"INT": seat.inner.port}
         if self.combined:
             inner["CONTROLLER"] = second_port(seat.node)

@@ -78,7 +78,7 @@ BESIDE_BROKERS = (
 _SETTLED = {
     "initial.broker.registration.timeout.ms": "a broker of ours asks until it is registered",
     "log.flush.start.offset.checkpoint.interval.ms": (
-        "where logs of ours begin is durable before anybody is told that records were deleted"
+        "where logs of ours begin is durable before a client is told that records were deleted"
     ),
 }
 _NUMBER = re.compile(r"-?\d{1,10}", re.ASCII)

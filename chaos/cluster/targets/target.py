@@ -74,7 +74,7 @@ class Target(Protocol):
 
     @property
     def formats_at_start(self) -> bool:
-        """The node's own first start formats its disk, and nobody syncs what that wrote."""
+        """The node's own first start formats its disk, and nothing syncs what that wrote."""
 
     @property
     def waits_when_formatted(self) -> bool:
@@ -91,7 +91,7 @@ class Target(Protocol):
     def format_command(
         self, cluster_id: str, seat: Seat, seats: Sequence[Seat], properties_file: str
     ) -> Sequence[str]:
-        """Writes a new log directory for who sits at `seat`, in a cluster of all `seats`."""
+        """Writes a new log directory for the node at `seat`, in a cluster of all `seats`."""
 
     def start_command(self, node: NodeId, properties_file: str) -> Sequence[str]: ...
 
