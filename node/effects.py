@@ -28,6 +28,7 @@ from node.ids import (
     ReplicaKey,
 )
 from node.lazy_dataclass import dataclass
+from node.slices import Piece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +180,14 @@ class SendResponse:
     frame: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class SendPieces:
+    """A response, part of which is in files: to be read as it is taken."""
+
+    connection: ConnectionId
+    pieces: tuple[Piece, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoResponse:
     """The request that came over it is done, and wants no answer (Produce with acks=0)."""
@@ -247,6 +256,7 @@ Effect = (
     | ReplicaLogChange
     | FlushLog
     | SendResponse
+    | SendPieces
     | NoResponse
     | CloseConnection
     | SendToPeer

@@ -36,6 +36,9 @@ NEW_TOPIC_AS_PARTITIONS = 2  # beside those that it has, it takes as long as so 
 # fetch.max.bytes): they are read in one step.
 MAX_PARTITIONS_FETCH_BYTES = 57_671_680
 
+# Of a partition's records in an answer: what has more is read as it is sent.
+MAX_READ_AT_ONCE = 32 * 1024
+
 # Of a log that is followed or replayed, in one step, unless its first batch alone has more. A step
 # is to take less than a tenth of the fetch time-out: a record takes some ten microseconds.
 MAX_RECORDS_PER_STEP = 10_000

@@ -13,6 +13,7 @@ from node.effects import (
     DisconnectPeer,
     Effect,
     NoResponse,
+    SendPieces,
     SendResponse,
     SendToPeer,
     Trace,
@@ -31,10 +32,12 @@ from node.events import (
 from node.ids import ChannelId, ConnectionId, Now
 from node.lazy_dataclass import dataclass
 from node.outbox import Output, RequestTo, ResponseTo
+from node.slices import Piece
 from node.wire import MalformedFrame, UnencodableMessage
 from node.wire.apis import ForwardedRequest, OutgoingRequest, Request, Response
 from node.wire.envelope import EnvelopeRequest, enveloped
 from node.wire.headers import RequestHeader
+from node.wire.partition_fetch import PartitionsFetchResponse
 
 
 class Framing(Protocol):
@@ -43,6 +46,8 @@ class Framing(Protocol):
     def decode_request(self, frame: bytes) -> tuple[RequestHeader, Request]: ...
 
     def encode_response(self, header: RequestHeader, response: Response) -> bytes: ...
+
+    def encode_pieces(self, header: RequestHeader, response: Response) -> tuple[Piece, ...]: ...
 
     def encode_request(
         self, request: OutgoingRequest, *, correlation_id: int, client_id: str
@@ -182,6 +187,10 @@ class Node(Generic[R]):
         received = self._incoming[output.connection]
         envelope = self._envelopes.get(output.connection)
         try:
+            if isinstance(output.response, PartitionsFetchResponse) and output.response.is_sliced:
+                pieces = received.framing.encode_pieces(received.header, output.response)
+                self._forget(output.connection)
+                return [SendPieces(output.connection, pieces)]
             frame = received.framing.encode_response(received.header, output.response)
             if envelope is not None:
                 whole = enveloped(output.response, frame)

@@ -34,6 +34,7 @@ from node.effects import (
     OnReplicas,
     PersistElectionState,
     ReplaceLog,
+    SendPieces,
     SendResponse,
     SendToPeer,
     Stop,
@@ -79,7 +80,7 @@ class Turns:
         # Stepped in this turn if one is under way, else in the next.
         self.feed: Callable[[Event], None] = self._ready.append
         self._outgoing: list[
-            SendResponse | NoResponse | SendToPeer | CloseConnection | DisconnectPeer
+            SendResponse | SendPieces | NoResponse | SendToPeer | CloseConnection | DisconnectPeer
         ] = []
         self._wanted: dict[LogId, None] = {}  # flushes, in the order in which they were asked for
         # Those under way, each with where the log was cut meanwhile, if it was.
@@ -163,7 +164,7 @@ class Turns:
                     deeds.append(effect)
                 case FlushLog():
                     self._wanted[effect.log] = None
-                case NoResponse() | CloseConnection():
+                case SendPieces() | NoResponse() | CloseConnection():
                     self._outgoing.append(effect)
                 case DisconnectPeer():
                     self._outgoing.append(effect)

@@ -254,14 +254,18 @@ def _read(found: _Found) -> FetchedRecords:
             leader=refusal.leader if tells_leader else NO_NODE,
             leader_epoch=refusal.leader_epoch if tells_leader else NO_EPOCH,
         )
-    records = b""
+    records, sliced = b"", None
     if log is not None and found.size:
-        offset = Offset(found.requested.offset)
-        records = log.read_below(offset, found.max_bytes, found.limit)
+        what = Offset(found.requested.offset), found.max_bytes, found.limit
+        if found.size > limits.MAX_READ_AT_ONCE:
+            sliced = log.slice_below(*what)
+        else:
+            records = log.read_below(*what)
     return FetchedRecords(
         partition=partition,
         high_watermark=found.high_watermark,
         log_start=found.log_start,
         diverging=found.diverging,
         records=records,
+        sliced=sliced,
     )

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from node.ids import LogId, Offset
 from node.records.batch import BatchHeader
+from node.slices import Slice
 from node.storage.leader_epochs import LeaderEpochs
 
 
@@ -54,6 +55,8 @@ class ReplicaLog(Protocol):
     def readable(self, offset: Offset, max_bytes: int, limit: Offset) -> int: ...
 
     def read_below(self, offset: Offset, max_bytes: int, limit: Offset) -> bytes: ...
+
+    def slice_below(self, offset: Offset, max_bytes: int, limit: Offset) -> Slice: ...
 
     def first_at(self, time_ms: int, limit: Offset) -> BatchHeader | None: ...
 

@@ -9,7 +9,7 @@ number of variable length is the same everywhere (`varint`).
 
 from node.codec.codec_errors import MalformedMessage, UnencodableMessage
 from node.codec.reader import read_whole, struct_reader, whole_reader
-from node.codec.writer import struct_writer, write_whole
+from node.codec.writer import struct_writer, write_into, write_whole
 
 __all__ = [
     "MalformedMessage",
@@ -18,5 +18,6 @@ __all__ = [
     "struct_reader",
     "struct_writer",
     "whole_reader",
+    "write_into",
     "write_whole",
 ]

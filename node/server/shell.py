@@ -20,6 +20,7 @@ from node.effects import (
     NoResponse,
     OnReplicas,
     PersistElectionState,
+    SendPieces,
     SendResponse,
     SendToPeer,
     Stop,
@@ -146,6 +147,8 @@ class Shell:
                 self._turns.feed(LogFlushed(deed.log, self._log(deed.log).flush()))
             case PersistElectionState():
                 self._elections.save(deed.state)
+            case SendPieces():
+                self._connections.send_pieces(deed.connection, deed.pieces)
             case NoResponse():
                 self._connections.go_on(deed.connection)
             case CloseConnection():

@@ -22,7 +22,6 @@ from them as it is taken.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from node.config import ConnectionLimits
 from node.events import ConnectionClosed, Event, FrameReceived
@@ -30,6 +29,7 @@ from node.ids import ConnectionId
 from node.server.framing import SIZE, Arrived, FrameSizeRefused, with_size
 from node.server.notices import Kind, Notices
 from node.server.room import Room
+from node.slices import Piece
 
 Feed = Callable[[Event], None]
 Clock = Callable[[], int]  # monotonic, in ns
@@ -45,18 +45,6 @@ _LARGE_BYTES = 256 * 1024
 # Of an answer that is read from files: what is read at once, and what is sent before others go on.
 CHUNK_BYTES = 256 * 1024
 _BURST_BYTES = 1024 * 1024
-
-
-class Slice(Protocol):
-    """A part of a file: see `node.storage.slices`."""
-
-    def __len__(self) -> int: ...
-
-    def read(self, position: int, length: int) -> bytes | None:
-        """So many bytes of it; None: they are not what they were any more."""
-
-
-Piece = bytes | Slice
 
 
 class Connections:
@@ -304,9 +292,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writable = True
-        self._owner.active(self)
-        self._send_on()
-        self.look()
+        # Not at once: a transport that is aborted while it says so tells of its loss twice.
+        self._owner.later(self._go_on_sending)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
         self._end()
@@ -399,7 +386,7 @@ class Connection(asyncio.BufferedProtocol):
         assert transport is not None
         while self._sending and self._writable and not transport.is_closing():
             if sent >= _BURST_BYTES:
-                self._owner.later(self._send_later)
+                self._owner.later(self._go_on_sending)
                 return
             chunk = self._next_chunk()
             if chunk is None:
@@ -426,8 +413,8 @@ class Connection(asyncio.BufferedProtocol):
             left -= size
         return chunk
 
-    def _send_later(self) -> None:
-        if self._sending and self._owner.knows(self):
+    def _go_on_sending(self) -> None:
+        if self._owner.knows(self):
             self._owner.active(self)
             self._send_on()
             self.look()

@@ -25,6 +25,7 @@ from node.storage.partition_metadata import read_topic, save_topic
 from node.storage.partition_recovery import Vouched, find_log
 from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
 from node.storage.segment import accept_batches
+from node.storage.slices import FileSlice
 from node.storage.time_index import NO_TIME
 
 _BEGIN = Offset(0)
@@ -136,6 +137,11 @@ class PartitionLog:
         segment, start, end = self._below(offset, max_bytes, limit)
         return segment.file.read(start, end - start)
 
+    def slice_below(self, offset: Offset, max_bytes: int, limit: Offset) -> FileSlice:
+        """The same, to be read later."""
+        segment, start, end = self._below(offset, max_bytes, limit)
+        return segment.slice(start, end - start)
+
     def first_at(self, time_ms: int, limit: Offset) -> BatchHeader | None:
         """The first batch with a record of that time or a later one, if it ends at `limit` or
         before."""
@@ -208,6 +214,7 @@ class PartitionLog:
         self.flushed = False
         while len(self.segments) > 1 and self.segments[-1].base >= end:
             last = self.segments.pop()
+            last.slices.cut(0)  # it is cut off, and not only deleted
             last.remove()
             self.next_offset = last.base
         self.segments[-1].go_on()
@@ -254,7 +261,7 @@ class PartitionLog:
 
     def close(self) -> None:
         for segment in self.segments:
-            segment.file.close()
+            segment.close()
 
     def remove(self) -> None:
         """All files of it; the id first, without which the rest belongs to nobody."""

@@ -7,6 +7,7 @@ batch that it leads to.
 """
 
 from collections.abc import Iterator
+from dataclasses import field
 from itertools import pairwise
 from typing import NamedTuple, Self
 
@@ -21,6 +22,7 @@ from node.storage.rolled_file import RolledFile
 from node.storage.scan import scan_batches, walk_batches
 from node.storage.segment import SUFFIX, segment_name
 from node.storage.segment_index import SegmentIndex
+from node.storage.slices import FileSlice, Slices
 from node.storage.storage_errors import CorruptLog
 from node.storage.time_index import NO_TIME, TIME_INDEX, TimeIndex
 
@@ -52,6 +54,7 @@ class PartitionSegment:
     size: int = 0
     first_ms: int = NO_TIME  # the timestamp of its first batch
     saved: IndexChecksums | None = None  # of the files, if they are durable, and as in memory
+    slices: Slices = field(default_factory=Slices)
     _later: SegmentIndex | None = None  # of the batches that are not deleted, if some are
 
     @classmethod
@@ -98,6 +101,10 @@ class PartitionSegment:
                 break
             end = following
         return start, end
+
+    def slice(self, start: int, size: int) -> FileSlice:
+        """So many bytes from there on, to be read later."""
+        return self.slices.take(self.file, start, size)
 
     def first_at(self, time_ms: int, start: Offset) -> BatchHeader | None:
         """The first batch from the one that holds `start` on with a record of that time, 0 or
@@ -190,6 +197,7 @@ class PartitionSegment:
         self._later = self.saved = None
         tail = self.index.truncate(end)
         self.index.resume(self._walk(tail))
+        self.slices.cut(self.size)
         self.file.truncate(self.size)
         # At once: were it left to a later flush, a power cut could bring back pages of the old
         # tail among those of a new one.
@@ -197,13 +205,20 @@ class PartitionSegment:
         self.put_index()
 
     def close(self) -> None:
-        self.file.close()
+        """Its file may be deleted next."""
+        if not self.slices.must_be_held():
+            self.file.close()
+        elif isinstance(self.file, RolledFile):
+            self.slices.hold(self.disk.open(self.path))
+        else:
+            self.slices.hold(self.file)
 
     def finish(self) -> None:
         """It is full, and was flushed: another one follows."""
         self.put_index()
         self.file.close()
         self.file = RolledFile(disk=self.disk, path=self.path, length=self.size)
+        self.slices.moved(self.file)
 
     def go_on(self) -> None:
         """It is the last one again."""
@@ -211,7 +226,7 @@ class PartitionSegment:
             self.file = self.disk.open(self.path)
 
     def remove(self) -> None:
-        self.file.close()
+        self.close()
         indexes = [path for path in self._index_paths() if self.disk.exists(path)]
         self.disk.remove(*indexes, self.path)
 

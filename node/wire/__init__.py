@@ -21,6 +21,7 @@ from node.wire.apis import API_RANGES
 from node.wire.frames import (
     decode_request,
     decode_response,
+    encode_pieces,
     encode_request,
     encode_response,
     load_codecs,
@@ -33,6 +34,7 @@ __all__ = [
     "UnencodableMessage",
     "decode_request",
     "decode_response",
+    "encode_pieces",
     "encode_request",
     "encode_response",
     "load_codecs",

@@ -2,14 +2,22 @@
 
 from dataclasses import replace
 
+from node.slices import Piece
 from node.wire.apis import BROKER_BY_KEY, ForwardedRequest, HandedOn, Request, Response
 from node.wire.frames import decode_request as decode_served
 from node.wire.frames import decode_response, encode_request
+from node.wire.frames import encode_pieces as encode_served_pieces
 from node.wire.frames import encode_response as encode_served
 from node.wire.headers import RequestHeader
 from node.wire.join_group import JoinGroupRequest
 
-__all__ = ["decode_request", "decode_response", "encode_request", "encode_response"]
+__all__ = [
+    "decode_request",
+    "decode_response",
+    "encode_pieces",
+    "encode_request",
+    "encode_response",
+]
 
 
 def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
@@ -26,3 +34,8 @@ def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
 def encode_response(header: RequestHeader, response: Response) -> bytes:
     """As `frames.encode_response`."""
     return encode_served(header, response, BROKER_BY_KEY)
+
+
+def encode_pieces(header: RequestHeader, response: Response) -> tuple[Piece, ...]:
+    """As `frames.encode_pieces`."""
+    return encode_served_pieces(header, response, BROKER_BY_KEY)

@@ -9,9 +9,11 @@ from node.codec import (
     read_whole,
     struct_reader,
     struct_writer,
+    write_into,
     write_whole,
 )
 from node.errors import ErrorCode
+from node.slices import Piece, Spliced
 from node.wire.api import Api, kio_class
 from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest
 from node.wire.apis import BY_KEY, BY_REQUEST, Request, Response
@@ -74,6 +76,21 @@ def encode_response(
     if len(frame) > limits.MAX_FRAME_BYTES:
         raise UnencodableMessage(f"an answer of {len(frame)} bytes")
     return frame
+
+
+def encode_pieces(
+    header: RequestHeader, response: Response, served: Mapping[int, Api] = BY_KEY
+) -> tuple[Piece, ...]:
+    """As `encode_response`, of one that has slices."""
+    api = served[header.api_key]
+    entity = api.write_response(response, api.makers(header.api_version, "response"))
+    out = Spliced(response_header(header.correlation_id, tagged=_tagged(api, entity)))
+    write_into(out, entity)
+    pieces = out.pieces()
+    size = sum(map(len, pieces))
+    if size > limits.MAX_FRAME_BYTES:
+        raise UnencodableMessage(f"an answer of {size} bytes")
+    return pieces
 
 
 def encode_request(

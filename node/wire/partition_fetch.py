@@ -6,6 +6,7 @@ A follower's broker epoch comes with 15 (KIP-903), topic ids with 13, the epoch 
 with 12 (KIP-595).
 """
 
+from dataclasses import replace
 from datetime import timedelta
 from struct import Struct
 from types import SimpleNamespace
@@ -24,6 +25,7 @@ from node.ids import (
     Offset,
 )
 from node.lazy_dataclass import dataclass
+from node.slices import Slice, read_all
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, pack_topic, read_partition
@@ -78,12 +80,29 @@ class FetchedRecords:
     leader: NodeId = NO_NODE
     leader_epoch: int = NO_EPOCH
     records: bytes = b""
+    sliced: Slice | None = None  # in the place of records: where they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsFetchResponse:
     error: ErrorCode = ErrorCode.NONE
     partitions: tuple[FetchedRecords, ...] = ()
+
+    @property
+    def is_sliced(self) -> bool:
+        return any(each.sliced is not None for each in self.partitions)
+
+    def read(self) -> "PartitionsFetchResponse":
+        """With the records that are in files, as they are now."""
+        if not self.is_sliced:
+            return self
+        return replace(self, partitions=tuple(map(_with_records, self.partitions)))
+
+
+def _with_records(told: FetchedRecords) -> FetchedRecords:
+    if told.sliced is None:
+        return told
+    return replace(told, records=read_all(told.sliced), sliced=None)
 
 
 def _read_request(entity: Any) -> PartitionsFetchRequest:
@@ -242,7 +261,7 @@ def _write_records(found: FetchedRecords, kio: SimpleNamespace) -> Any:
         log_start_offset=found.log_start,
         aborted_transactions=None,
         preferred_read_replica=NO_NODE,
-        records=found.records,
+        records=found.records if found.sliced is None else found.sliced,
         **optional,
     )
 
@@ -259,6 +278,7 @@ def _pack_response(message: PartitionsFetchResponse, version: int) -> bytes | No
         for each in partitions:
             if each.diverging is not None or each.leader_epoch != NO_EPOCH:
                 return None
+            assert each.sliced is None, "what is in files is no bytes yet"
             watermark = each.high_watermark
             out += _TOLD_PARTITION.pack(
                 *(each.partition.index, each.error, watermark, watermark, each.log_start),

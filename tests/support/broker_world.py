@@ -17,6 +17,7 @@ from node.effects import (
     NoResponse,
     OnReplicas,
     PersistElectionState,
+    SendPieces,
     SendResponse,
     SendToPeer,
     Stop,
@@ -42,6 +43,7 @@ from node.server.recovered import (
     recover,
     recover_replicas,
 )
+from node.slices import whole
 from node.storage.format import format_log_directory
 from node.storage.log_changes import perform, perform_on_replicas
 from node.turn import Beat, Deed, Turn, Turns
@@ -270,6 +272,12 @@ class BrokerWorld:
             case SendResponse(connection=connection, frame=frame):
                 if connection in life.lines:
                     life.lines[connection].answer(frame)
+                    self._go_on(life, connection)
+            case SendPieces(connection=connection, pieces=pieces):
+                if connection in life.lines and (read := whole(pieces)) is None:
+                    life.lines.pop(connection).answer(None)
+                elif connection in life.lines and read is not None:
+                    life.lines[connection].answer(read)
                     self._go_on(life, connection)
             case NoResponse(connection=connection):
                 self._go_on(life, connection)

@@ -23,6 +23,7 @@ from node.effects import (
     NoResponse,
     OnReplicas,
     PersistElectionState,
+    SendPieces,
     SendResponse,
     SendToPeer,
     Stop,
@@ -270,7 +271,7 @@ class Quorum:
                 self._break(member.served.pop(connection))
             case Stop():
                 member.core = None
-            case SendResponse() | SendToPeer():
+            case SendResponse() | SendPieces() | SendToPeer():
                 raise AssertionError("the core speaks no frames")
             case OnReplicas() | NoResponse():
                 raise AssertionError("controllers keep no replicas")

@@ -19,6 +19,7 @@ from node.effects import (
     ElectionState,
     NoResponse,
     OnReplicas,
+    SendPieces,
     SendResponse,
 )
 from node.endpoint import Endpoint
@@ -33,6 +34,7 @@ from node.records.metadata import (
     RegisterBrokerRecord,
     TopicRecord,
 )
+from node.slices import whole
 from node.storage.log_changes import perform, perform_on_replicas
 from node.storage.log_directories import LogDirectories, LogDirectory
 from tests.support.memory_log import MemoryLog
@@ -131,7 +133,16 @@ class SteppedBroker:
                 perform_on_replicas(effect, self.replicas)
             elif isinstance(effect, AppendBatches):
                 perform(effect, self.replicas[effect.log])
-        return [effect for effect in effects if isinstance(effect, Done)]
+        return [done for done in map(_as_read, effects) if isinstance(done, Done)]
+
+
+def _as_read(effect: Effect) -> Effect:
+    """An answer with what is in files, at once."""
+    if isinstance(effect, SendPieces):
+        frame = whole(effect.pieces)
+        assert frame is not None, "it was cut off in the step that answers with it"
+        return SendResponse(effect.connection, frame)
+    return effect
 
 
 def led_topics(partitions: int) -> Iterator[MetadataRecord]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from node import wire
 from node.node import Framing
+from node.slices import Piece
 from node.wire import broker_frames
 from node.wire.apis import HandedOn, OutgoingRequest, Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
@@ -103,6 +104,9 @@ class KnownFrames:
         key = header.api_key, self._fetch, header.api_version, frame
         _keep(self._responses, key, response)
         return frame
+
+    def encode_pieces(self, header: RequestHeader, response: Response) -> tuple[Piece, ...]:
+        return self._framing.encode_pieces(header, response)
 
     def decode_response(self, header: RequestHeader, frame: bytes) -> Response:
         fetch = header.request_type or FetchRequest

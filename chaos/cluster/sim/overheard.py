@@ -25,6 +25,7 @@ class Overheard:
         self._decode = framing.decode_request
         # By few steps: whatever a node sends and receives comes by here.
         self.encode_response = framing.encode_response
+        self.encode_pieces = framing.encode_pieces
         self.encode_request = framing.encode_request
         self.decode_response = framing.decode_response
 

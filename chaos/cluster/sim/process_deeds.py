@@ -16,6 +16,7 @@ from node.effects import (
     OnReplicas,
     PersistElectionState,
     ReplaceLog,
+    SendPieces,
     SendResponse,
     SendToPeer,
     Stop,
@@ -59,6 +60,7 @@ class ProcessDeeds:
         self.at_once: dict[type[Deed], Callable[[Any], None]] = {
             Trace: self._trace,
             SendResponse: self._send_response,
+            SendPieces: self._send_pieces,
             SendToPeer: self._send_to_peer,
             AppendBatches: self._append,
             NoResponse: self._send_nothing,
@@ -96,6 +98,9 @@ class ProcessDeeds:
 
     def _send_response(self, deed: SendResponse) -> None:
         self._connections.send_frame(deed.connection, deed.frame)
+
+    def _send_pieces(self, deed: SendPieces) -> None:
+        self._connections.send_pieces(deed.connection, deed.pieces)
 
     def _send_to_peer(self, deed: SendToPeer) -> None:
         self._peers.send(deed.channel, deed.endpoint, deed.frame)

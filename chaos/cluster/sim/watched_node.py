@@ -8,12 +8,15 @@ from chaos.cluster.sim.watchdog import Going
 from node.effects import Effect
 from node.events import ConnectionClosed, Event, FrameReceived
 from node.ids import Now
-from node.outbox import Output
+from node.outbox import Output, ResponseTo
 from node.server.recovered import AnyNode
+from node.wire.partition_fetch import PartitionsFetchResponse
 
 
 class WatchedNode:
-    """A `node.turn.SteppedNode`. `outputs` are those of its last step, before they were frames."""
+    """A `node.turn.SteppedNode`. `outputs` are those of its last step, before they were frames.
+    Answers are read from files in the step that makes them: a look at a simulated disk takes no
+    time, and no reader is slow."""
 
     outputs: Sequence[Output] = ()
 
@@ -33,7 +36,7 @@ class WatchedNode:
     def step(self, event: Event, now: Now) -> list[Effect]:
         self._going.number += 1
         self._going.event = event
-        outputs = self._node.decide(event, now)
+        outputs = [_read_at_once(each) for each in self._node.decide(event, now)]
         self.outputs = outputs
         if type(event) is FrameReceived:
             self._post.hear(event.connection, self._ear.take(), now.mono_ns)
@@ -43,3 +46,9 @@ class WatchedNode:
 
     def next_deadline_ns(self) -> int:
         return self._node.next_deadline_ns()
+
+
+def _read_at_once(output: Output) -> Output:
+    if type(output) is ResponseTo and isinstance(output.response, PartitionsFetchResponse):
+        return ResponseTo(output.connection, output.response.read())
+    return output

@@ -8,12 +8,14 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from socket import create_connection
 
+import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from node.config import ConnectionLimits
 from node.events import ConnectionClosed, Event, FrameReceived
+from node.ids import ConnectionId
 from node.server.framing import with_size
 from node.server.notices import QUIET_NS, Notices
 from node.server.room import PATIENCE_NS
@@ -255,6 +257,77 @@ def test_a_frame_above_the_limit_is_refused_at_its_size() -> None:
             assert await is_hung_up_on(stream)
             (line,) = at.told
             assert "a request of 1001 bytes; socket.request.max.bytes=1000" in line
+
+    asyncio.run(story())
+
+
+# --- answers that are in files ---
+
+
+class Numbers:
+    """A slice of which each eight bytes say where they are, and that tells what is read of it."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.sound = True
+        self.read_bytes = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def read(self, position: int, length: int) -> bytes | None:
+        self.read_bytes += length
+        first, last = position // 8, (position + length) // 8 + 1
+        data = b"".join(number.to_bytes(8, "big") for number in range(first, last))
+        return data[position - 8 * first :][:length] if self.sound else None
+
+
+async def asked(at: World) -> tuple[Stream, ConnectionId]:
+    """A connection whose request waits for an answer."""
+    stream = await at.connect()
+    await echo(stream)
+    before = len(at.core.waiting)
+    stream[1].write(with_size(b"silence"))
+    await until(lambda: len(at.core.waiting) > before)
+    return stream, at.core.waiting[-1]
+
+
+def test_an_answer_is_read_from_files_as_it_is_taken() -> None:
+    async def story() -> None:
+        limits = ConnectionLimits(request_max_bytes=MIB, queued_max_bytes=2 * MIB)
+        async with world(limits=limits) as at:
+            slow = [await asked(at) for _ in range(4)]
+            files = [Numbers(50 * MIB) for _ in slow]
+            for (_, connection), file in zip(slow, files, strict=True):
+                at.connections.send_pieces(connection, (b"head", file, b"tail"))
+            assert await ask(at, b"echo") == b"echo"
+            sent = 0
+            while sum(file.read_bytes for file in files) != sent:
+                sent = sum(file.read_bytes for file in files)
+                assert await ask(at, b"echo") == b"echo"
+            assert all(file.read_bytes < 20 * MIB for file in files)  # what sockets hold
+            assert at.connections.held_bytes < 2 * MIB
+            assert len(at.connections) >= 4
+            (reader, _), _ = slow[0]
+            taken = await frame_from(reader)
+            assert taken == b"head" + (Numbers(50 * MIB).read(0, 50 * MIB) or b"") + b"tail"
+            assert await echo(slow[0][0], b"next") == b"next"
+
+    asyncio.run(story())
+
+
+def test_of_what_was_cut_off_no_other_byte_is_sent() -> None:
+    async def story() -> None:
+        async with world() as at:
+            stream, connection = await asked(at)
+            file = Numbers(50 * MIB)
+            at.connections.send_pieces(connection, (b"head", file))
+            await until(lambda: at.connections.held_bytes > 0)
+            file.sound = False
+            with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+                await frame_from(stream[0])
+            (line,) = at.told
+            assert "records that it was being sent were cut off the log" in line
 
     asyncio.run(story())
 
