@@ -169,6 +169,9 @@ class Scenario:
     to_show: tuple[str, ...] = ()
     # The checks without which it shows nothing: one of them that finds nothing to judge is void.
     exists_for: tuple[str, ...] = ()
+    # Checks that apply to its runs, and by its plan have nothing to judge in any of them: campaigns
+    # do not miss their work.
+    without_subject: tuple[str, ...] = ()
     of_both: bool = False  # takes a quorum of our nodes and Apache Kafka's controllers
 
     @property

@@ -8,11 +8,11 @@ import asyncio
 from collections.abc import Callable
 
 from checkers.history.events import EventType
-from workloads.broker_connections import Brokers
 from workloads.chore import Tools
 from workloads.connection import LostError, NotSentError
+from workloads.group_coordinator import GroupCoordinator
+from workloads.log_driver import NOBODY
 from workloads.operation_history import COMMIT_OFFSET, COMMITTED_OFFSET, FINAL, MAIN
-from workloads.wire.coordinator import KeyType, find_coordinator, read_coordinator
 from workloads.wire.error_codes import error_name
 from workloads.wire.group_offsets import (
     GroupOffset,
@@ -34,21 +34,19 @@ class CommittingOffsets:
         self._tools = tools
         self._group = f"{tools.prefix}-committed"
         self._place = tools.partitions[0]
-        self._brokers = Brokers(tools.driver, tools.timeout_s)
+        self._coordinator = GroupCoordinator(tools.driver, self._group, tools.timeout_s)
         self._process = tools.history.new_process()
-        self._coordinator: int | None = None
-        self._turn = 0
         self._next = 1
 
     async def run(self, goes_on: Callable[[], bool]) -> None:
         """It commits no more before it was told: what is lost would be replaced."""
         has_told = True
         while goes_on():
-            await self._find()
-            if self._coordinator is not None and has_told:
+            await self._coordinator.find()
+            if self._coordinator.node is not None and has_told:
                 await self._commit()
                 has_told = False
-            elif self._coordinator is not None:
+            elif self._coordinator.node is not None:
                 has_told = await self._fetch(MAIN)
             await asyncio.sleep(_PAUSE_S)
 
@@ -56,7 +54,7 @@ class CommittingOffsets:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _TOLD_WITHIN_S
         while True:
-            await self._find()
+            await self._coordinator.find()
             if await self._fetch(FINAL):
                 return ()
             if loop.time() > deadline:
@@ -64,22 +62,7 @@ class CommittingOffsets:
             await asyncio.sleep(_PAUSE_S)
 
     async def close(self) -> None:
-        self._brokers.close()
-
-    async def _find(self) -> None:
-        """Asks a broker, where no coordinator is known; another one after trouble."""
-        if self._coordinator is not None:
-            return
-        nodes = self._tools.driver.nodes
-        node = nodes[self._turn % len(nodes)]
-        self._turn += 1
-        body = find_coordinator(self._group, KeyType.GROUP)
-        try:
-            found = await self._brokers.send(node, Api.FIND_COORDINATOR, body, read_coordinator)
-        except (NotSentError, LostError):
-            return
-        if found.error == 0:
-            self._coordinator = found.node
+        self._coordinator.close()
 
     async def _commit(self) -> None:
         topic, index = self._place.topic, self._place.partition
@@ -87,8 +70,7 @@ class CommittingOffsets:
         body = commit_offset(self._group, topic, index, value)
         self._begin(COMMIT_OFFSET, value, MAIN)
         try:
-            error = await self._brokers.send(
-                self._coordinator,
+            error = await self._coordinator.send(
                 Api.OFFSET_COMMIT,
                 body,
                 lambda response: read_commit(response, topic, index),
@@ -106,8 +88,7 @@ class CommittingOffsets:
         topic, index = self._place.topic, self._place.partition
         self._begin(COMMITTED_OFFSET, None, phase)
         try:
-            found = await self._brokers.send(
-                self._coordinator,
+            found = await self._coordinator.send(
                 Api.OFFSET_FETCH,
                 fetch_offset(self._group, topic, index),
                 lambda response: read_group_offset(response, self._group, topic, index),
@@ -123,7 +104,7 @@ class CommittingOffsets:
 
     def _begin(self, f: str, value: int | None, phase: str) -> None:
         self._tools.tally.invoke()
-        node = -1 if self._coordinator is None else self._coordinator
+        node = NOBODY if self._coordinator.node is None else self._coordinator.node
         self._tools.history.invoke(self._process, f, self._group, value, node, phase)
 
     def _end(self, outcome: EventType, value: int | None, error: str | None) -> bool:
@@ -133,5 +114,5 @@ class CommittingOffsets:
         if outcome is EventType.INFO:
             self._process = self._tools.history.new_process()
         if outcome is not EventType.OK:
-            self._coordinator = None
+            self._coordinator.node = None
         return outcome is EventType.OK

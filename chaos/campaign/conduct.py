@@ -63,6 +63,7 @@ class Campaign:
             kinds=tuple(kinds),
             void_share=tolerated_void_share(arguments.duration_s),
             expected=_expected(arguments),
+            without_subject=frozenset(scenario.without_subject),
             is_to_judge_all=scenario.trial is not None and arguments.duration_s is None,
         )
         self._progress = ConsoleProgress()

@@ -47,6 +47,7 @@ class Summary:
     findings: dict[Fingerprint, list[SeedRow]] = field(default_factory=dict)
     # Whether so many runs are to give every check something to judge.
     is_to_judge_all: bool = False
+    without_subject: frozenset[str] = frozenset()  # checks that are not to, by its plan
     looked_at: Counter[str] = field(default_factory=Counter)  # by check, in all runs
     judged_by: Counter[str] = field(default_factory=Counter)  # by check, the runs
     operations: int = 0
@@ -83,8 +84,8 @@ class Summary:
         tests."""
         if not self.is_to_judge_all:
             return []
-        often = (name for name, runs in self.judged_by.items() if runs >= _MANY)
-        return sorted(name for name in often if not self.looked_at[name])
+        often = {name for name, runs in self.judged_by.items() if runs >= _MANY}
+        return sorted(n for n in often - self.without_subject if not self.looked_at[n])
 
     @property
     def lacking(self) -> str:
@@ -134,6 +135,9 @@ def as_text(summary: Summary, real_s: float) -> str:
         lines += ["", coverage.as_text(summary.struck, summary.kinds)]
     if summary.looked_at:
         lines += ["", coverage.as_rules(summary.looked_at, summary.runs)]
+        if summary.without_subject:
+            named = ", ".join(sorted(summary.without_subject))
+            lines.append(f"without a subject, by the scenario's plan: {named}")
     return "\n".join(lines)
 
 

@@ -1,7 +1,8 @@
 """Answers of brokers that are not true when they are given, though little comes of it, or nothing:
 who must find them looks at each answer in the step in which it is given.
 
-A leader that moves, an ISR that shrinks, and a coordinator that is cut off show them.
+A leader that moves, an ISR that shrinks, a coordinator that is cut off, and operators and members
+who are at work while brokers come and go show them.
 """
 
 from chaos.mutations.mutation import Mutation
@@ -21,6 +22,8 @@ def _planted(
         simulated=True,
     )
 
+
+_MOVING = "roll-while-moving"
 
 IN_ANSWERS = (
     _planted(
@@ -76,5 +79,62 @@ IN_ANSWERS = (
         "committed-offsets-are-kept",
         wrong="a coordinator acknowledges offsets, and tells of them, that nobody else has yet",
         real="KAFKA-20634 in the other order",
+    ),
+    _planted(
+        "G-DISOWN",
+        _MOVING,
+        "members-are-not-disowned",
+        wrong="a member is told that its generation is over as soon as another one joins",
+        real="what the rebalance time-out of KIP-62 is there for",
+    ),
+    _planted(
+        "G-OLD-GENERATION",
+        _MOVING,
+        "one-generation-answers",
+        wrong="a member of a generation that is over is told that all is well",
+        real="a zombie member: two of them read one partition",
+    ),
+    _planted(
+        "G-UNREST",
+        _MOVING,
+        "rebalances-have-a-cause",
+        wrong="a member is told to join again although nobody came or went",
+        real="a group that never comes to rest",
+    ),
+    _planted(
+        "A-EPOCH-END",
+        _MOVING,
+        "told-epochs-end-there",
+        wrong="an older epoch is told to end where the log does",
+        real="what KIP-320 is about",
+    ),
+    _planted(
+        "A-DELETE-EARLY",
+        _MOVING,
+        "acknowledged-deletions-are-done",
+        wrong="a deletion of records is acknowledged once the leader has done it",
+        real="KIP-107: the low watermark is that of all",
+    ),
+    _planted(
+        "A-GROWN-UNWRITTEN",
+        _MOVING,
+        "acknowledged-writes-are-committed",
+        "topics-as-asked-for",
+        wrong="partitions are acknowledged that were not written down",
+        real="a success that stands for 'later'",
+    ),
+    _planted(
+        "A-REFUSE-ISR",
+        "slow-roll",
+        "refused-proposals-are-wrong",
+        wrong="the third member of an ISR is called ineligible, whoever it is",
+        real="a count in the place of a look at who is registered",
+    ),
+    _planted(
+        "A-STALE-BROKER",
+        "slow-roll",
+        "strangers-are-strangers",
+        wrong="a broker that is about to shut down is told that its epoch is over",
+        real="KIP-841, the other way round",
     ),
 )

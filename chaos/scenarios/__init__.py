@@ -55,6 +55,7 @@ from chaos.scenarios.remove_leader import REMOVE_LEADER, REMOVE_LEADER_DIRECTORY
 from chaos.scenarios.removed_candidate import REMOVED_CANDIDATE
 from chaos.scenarios.removed_leader import REMOVED_LEADER
 from chaos.scenarios.returning_minority import RETURNING_MINORITY
+from chaos.scenarios.roll_while_moving import ROLL_WHILE_MOVING
 from chaos.scenarios.silent_controller import SILENT_CONTROLLER
 from chaos.scenarios.slow_election import SLOW_ELECTION
 from chaos.scenarios.snapshot_catch_up import SNAPSHOT_CATCH_UP
@@ -137,6 +138,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         STRANDED_COORDINATOR,
         CONTROLLED_SHUTDOWN_ROLL,
         SLOW_ROLL,
+        ROLL_WHILE_MOVING,
         LATE_ANSWER,
         LOST_TOGETHER,
         HELD_UP_CONTROLLER,

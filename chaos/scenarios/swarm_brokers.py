@@ -12,6 +12,7 @@ replicas no broker's power fails, for that is what they are there for (`last-rep
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from chaos.cluster.interface import DiskSickness, PowerCutMode
@@ -51,9 +52,35 @@ _VICTIMS: tuple[Victim, ...] = (
 _COMBINED_SHARE = 0.2  # of the seeds: brokers are the controllers
 _SHORTEST_S, _LONGEST_S = 25, 45
 _MOST_WINDOWS = 12
+# By which groups have members, logs begin later, and partitions move.
+_CHORES = (
+    "asking-epochs",
+    "committing-offsets",
+    "deleting-records",
+    "joining-groups",
+    "reshaping-topics",
+)
+# Bytes of records between two snapshots, and of what is kept; 0: as usual, so that there is none.
+_SNAPSHOTS = ((0, 0), (0, 0), (1_500, 6_000))
 _TAIL_S = 1.0  # of quiet, before all is healed
 # Sessions last 3 s, and a replica that does not fetch is in sync for 5 s, unless a seed says less.
 _AIMED_AFTER_S, _AIMED_SHARE, _AIMED_LEAST_S = (2.0, 8.0), 0.7, 3.0
+
+
+# Nobody changes who votes here, or asks for it, or reads of the controllers; no disk is lost.
+_OF_CHANGING_VOTERS = (
+    "V2-one-change-uncommitted",
+    "V3-epoch-committed-before-change",
+    "V5-acknowledged-changes-stay",
+    "V8-new-disk-is-no-voter",
+    "V9-removed-leader-resigns",
+    "V10-added-when-caught-up",
+    "V11-changes-come-to-an-end",
+    "one-told-change-undone",
+    "stops-without-a-majority",
+    "voters-as-asked-for",
+    "voters-as-told",
+)
 
 
 def _one(rng: random.Random) -> Victim:
@@ -93,6 +120,9 @@ _MENACES: Mapping[str, Menace] = {
         lambda rng: SickDisk(victim=_one(rng), sickness=DiskSickness.SLOW), longest_s=10.0
     ),
     "kill of the active controller": _made(lambda _: Kill(victim=ControllerLeader()), 4.0),
+    "partition of the active controller": _made(
+        lambda _: NetworkPartition(victim=ControllerLeader()), 10.0
+    ),
     **_POWER,
 }
 
@@ -113,8 +143,8 @@ def trial(
         nodes=count,
         schedule=_schedule(seed, duration_s, settings),
         settings=settings,
-        load=_load(_stream(seed, "load")),
-        conditions=Conditions(),
+        load=replace(_load(_stream(seed, "load")), chores=_chores(_stream(seed, "chores"))),
+        conditions=_conditions(_stream(seed, "snapshots")),
     )
 
 
@@ -164,6 +194,17 @@ def _settings(rng: random.Random, brokers: int, *, combined: bool) -> Mapping[st
     }
 
 
+def _conditions(rng: random.Random) -> Conditions:
+    """In some seeds controllers and brokers take snapshots all the time, and keep few of them."""
+    usual = Conditions()
+    snapshot_bytes, retention_bytes = rng.choice(_SNAPSHOTS)
+    return replace(
+        usual,
+        snapshot_bytes=snapshot_bytes or usual.snapshot_bytes,
+        retention_bytes=retention_bytes or usual.retention_bytes,
+    )
+
+
 def _load(rng: random.Random) -> AppendOptions:
     """Few records a second, of each of which something can be said."""
     return AppendOptions(
@@ -179,6 +220,11 @@ def _load(rng: random.Random) -> AppendOptions:
         rate=rng.choice((20.0, 40.0)),
         admin_rate=rng.choice((0.0, 0.0, 0.5)),
     )
+
+
+def _chores(rng: random.Random) -> tuple[str, ...]:
+    """What is done beside it; in half of the seeds nothing is."""
+    return tuple(sorted(rng.sample(_CHORES, rng.choice((0, 0, 1, 2)))))
 
 
 def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> Schedule:
@@ -231,6 +277,12 @@ SWARM_BROKERS = Scenario(
     name="swarm-brokers",
     summary="the seed draws brokers, topics, settings, load, and faults aimed at leaders",
     exists_for=("log-durability", "P10-leaders-hold-acknowledged"),
+    without_subject=(
+        *_OF_CHANGING_VOTERS,
+        "reads-are-confirmed",
+        "told-voters-were",
+        "invariant:told-quorum-is-so",
+    ),
     description=(
         "Each seed draws a cluster with brokers (how many, how many controllers or whether the "
         "brokers are that too, replication, min ISR, eligible leader replicas, sessions), what "

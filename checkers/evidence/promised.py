@@ -20,6 +20,7 @@ from checkers.array_types import Ints
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.planned import Kind
 from checkers.history.asked_topics import (
+    ADD_PARTITIONS,
     CONFIG_OF_A_TOPIC,
     CONFIG_OF_ALL_BROKERS,
     MIN_ISR,
@@ -103,7 +104,7 @@ class AskedFor:
 
     def __init__(self, info: RunInfo, ops: pa.Table, faults: Sequence[FaultFact]) -> None:
         self._info = info
-        names = [CREATE, DELETE, *CONFIG_OF_ALL_BROKERS, *CONFIG_OF_A_TOPIC]
+        names = [CREATE, DELETE, ADD_PARTITIONS, *CONFIG_OF_ALL_BROKERS, *CONFIG_OF_A_TOPIC]
         chosen = ops.filter(pc.is_in(ops["f"], pa.array(names)))
         rows: list[_Operation] = chosen.sort_by("invoke_index").to_pylist()
         self._asked = [row for row in rows if row["outcome"] != "fail"]
@@ -127,6 +128,15 @@ class AskedFor:
     def shape(self, topic: str) -> TopicShape | None:
         """As what a client asks for a topic of this name; None where that is not known."""
         return None if topic.startswith(INTERNAL) else asked_shape(self._info.load, topic)
+
+    def partitions(self, topic: str) -> tuple[int, int]:
+        """How many a topic has to have at the least, and may have, of which the shape is known."""
+        shape = self.shape(topic)
+        assert shape is not None, f"nobody asked for {topic}"
+        asked = self.asked(ADD_PARTITIONS, topic)
+        acknowledged = [int(row["value"]) for row in asked if row["outcome"] == "ok"]
+        least = max([shape.partitions, *acknowledged])
+        return least, max([least, *(int(row["value"]) for row in asked)])
 
     def asked_replication(self, topic: str) -> int | None:
         """How many replicas each partition of a topic is to have; None where nobody said."""

@@ -24,7 +24,15 @@ _LOOKED_UP = {
     "min.cleanable.dirty.ratio": "0.01",
 }
 # The logs that chores put records into, each in a topic of its own, by its name behind the prefix.
-OWN_LOGS: Mapping[str, Mapping[str, str]] = {"shortened": {}, "looked-up": _LOOKED_UP}
+OWN_LOGS: Mapping[str, Mapping[str, str]] = {
+    "shortened": {},
+    "looked-up": _LOOKED_UP,
+    "reshaped": {},
+}
+# The operation by which a topic gets more partitions: as many as its value, with those it has.
+ADD_PARTITIONS = "add-partitions"
+# That by which a partition, its key, is moved to other brokers: so many as the value.
+REASSIGN = "reassign"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

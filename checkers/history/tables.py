@@ -51,6 +51,7 @@ ANSWERED = (
     "describe-topic",
     "log-start",
     "committed-offset",
+    "epoch-end",
     "quorum-epoch",
     "describe-quorum",
 )

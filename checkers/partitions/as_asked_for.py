@@ -91,7 +91,7 @@ def _unasked(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
 
 
 def _shapes(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
-    """What topics were made with, by their first records, or as a snapshot has them."""
+    """What topics were made with, and were given later; or as a snapshot has them."""
     numbers: dict[str, list[int]] = defaultdict(list)  # by the topic's id
     for batch in found.batches:
         for change in batch.changes:
@@ -100,7 +100,8 @@ def _shapes(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
                 numbers[change.after.topic_id].append(number)
     for made in found.made:
         shape, has = promised.shape(made.name), sorted(numbers[made.id])
-        wanted = list(range(shape.partitions if shape else max(1, len(has))))
+        least, most = promised.partitions(made.name) if shape else (1, max(1, len(has)))
+        wanted = list(range(min(max(least, len(has)), most)))
         if has != wanted:
             text = f"topic {made.name} was asked for with {counted(len(wanted), 'partition')}, "
             text += f"and has those of the numbers [{names(has)}]" if has else "and has none"

@@ -11,6 +11,7 @@ from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.asked_by_clients import asked_by_clients
+from checkers.history.asked_topics import REASSIGN
 from checkers.history.sealed_run import RunInfo
 from checkers.quorum.leadership import bounds_of
 from checkers.run.recovery import why_in_doubt
@@ -48,12 +49,12 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
     behind each cure, or the first operation where something was done before, as followers may take
     to follow again, and Kafka waits by its configuration before it gives a silent peer up. It ends
     with the next fault, or with a process that ended by itself. There is none where the cluster
-    never became whole again (`recovers-when-healed`). On a machine that was starved nobody can tell
+    never became whole again (`recovers-when-healed`), nor on a log that an operator moves from
+    broker to broker all the time, with its leader. On a machine that was starved nobody can tell
     what made an operation slow. Most runs with faults are too short to have any calm, and their row
     says so.
     """
-    ops = asked_by_clients(evidence.tables["ops"])
-    main = ops.filter(pc.equal(ops["phase"], "main"))
+    main = _undisturbed(evidence)
     since, is_calm = _calm(evidence, main)
     calm, since = main.filter(pa.array(is_calm)), since[is_calm]
     t0 = calm["t0"].to_numpy()
@@ -74,6 +75,14 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
         nothing=f"{counted(len(taken), 'operation')} in calm, {ENOUGH} are enough; it begins "
         f"{_settles_ns(evidence) / 1e9:.3g} s behind each cure",
     )
+
+
+def _undisturbed(evidence: Evidence) -> pa.Table:
+    """What clients asked for in the main phase, of logs that stay where they are."""
+    ops = asked_by_clients(evidence.tables["ops"])
+    main = ops.filter(pc.equal(ops["phase"], "main"))
+    moved = pc.unique(main.filter(pc.equal(main["f"], REASSIGN))["key"])
+    return main.filter(pc.invert(pc.is_in(main["key"], moved)))
 
 
 def _calm(evidence: Evidence, main: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

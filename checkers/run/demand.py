@@ -16,11 +16,14 @@ from checkers.run.silence import SECOND, is_limited, main_ends
 ENOUGH = 10
 # What a chore does, by its name: each of it has to succeed once.
 _CHORES: Mapping[str, Sequence[str]] = {
+    "asking-epochs": ("epoch-end",),
     "committing-offsets": ("commit-offset", "committed-offset"),
     "deleting-records": ("delete-records", "log-start"),
     "deleting-topics": ("create-topic", "delete-topic", "describe-topic"),
+    "joining-groups": ("group-heartbeat",),
     "known-operations": ("quorum-epoch",),
     "looking-up": ("look-up",),
+    "reshaping-topics": ("reassign",),
     "unknown-operations": ("quorum-epoch",),
 }
 _CHANGES = {HistoryKind.REGISTERS: ("write", "delete"), HistoryKind.LOG: ("send",)}

@@ -35,6 +35,10 @@ SETTING_UP = (
     "commit",
     "is-committed",
     "delete-records",
+    "add-partitions",
+    "reassign",
+    "epoch-end",
+    "group-heartbeat",
     "quorum-epoch",
     "alter-configs",  # which does not succeed where it has to be refused
 )

@@ -109,6 +109,14 @@ KNOWN = {
     "A-TOLD-AHEAD": _by(1, 10.0),
     "A-TOO-FEW": _by(1, 10.0),
     "G-ACK-WRITTEN": _by(1, 10.0),
+    "G-DISOWN": _by(1, 16.0),
+    "G-OLD-GENERATION": _by(1, 16.0),
+    "G-UNREST": _by(1, 16.0),
+    "A-EPOCH-END": _by(1, 16.0),
+    "A-DELETE-EARLY": _by(1, 16.0),
+    "A-GROWN-UNWRITTEN": _by(1, 16.0),
+    "A-REFUSE-ISR": _by(1, 10.0),
+    "A-STALE-BROKER": _by(1, 10.0),
 }
 
 

@@ -22,6 +22,8 @@ INSIDE_ONLY = {
     "P-DIVERGE-ACK",
     # Answers that are not true, and of which nothing comes that is seen from outside.
     *("A-DENY-LEAD", "A-OUT-OF-ORDER", "A-OUT-OF-RANGE"),
+    *("G-DISOWN", "G-OLD-GENERATION", "G-UNREST"),
+    *("A-EPOCH-END", "A-DELETE-EARLY", "A-REFUSE-ISR", "A-STALE-BROKER"),
 }
 
 SIMULATED_ONLY = {

@@ -4,6 +4,10 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from kio.schema.alter_partition_reassignments.v0 import request as reassign_request
+from kio.schema.alter_partition_reassignments.v0 import response as reassign_response
+from kio.schema.create_partitions.v3 import request as partitions_request
+from kio.schema.create_partitions.v3 import response as partitions_response
 from kio.schema.create_topics.v7 import request as create_request
 from kio.schema.create_topics.v7 import response as create_response
 from kio.schema.delete_records.v2 import request as records_request
@@ -19,10 +23,14 @@ from kio.schema.incremental_alter_configs.v1 import request as alter_request
 from kio.schema.incremental_alter_configs.v1 import response as alter_response
 from kio.schema.list_offsets.v7 import request as list_request
 from kio.schema.list_offsets.v7 import response as list_response
+from kio.schema.list_partition_reassignments.v0 import request as ongoing_request
+from kio.schema.list_partition_reassignments.v0 import response as ongoing_response
 from kio.schema.metadata.v12 import request as metadata_request
 from kio.schema.metadata.v12 import response as metadata_response
 from kio.schema.offset_commit.v8 import request as commit_request
 from kio.schema.offset_fetch.v8 import request as offset_request
+from kio.schema.offset_for_leader_epoch.v4 import request as epoch_request
+from kio.schema.offset_for_leader_epoch.v4 import response as epoch_response
 from kio.schema.produce.v12 import request as produce_request
 from kio.schema.produce.v12 import response as produce_response
 from kio.schema.types import BrokerId, TopicName
@@ -30,6 +38,7 @@ from kio.static.primitive import Records, i32, i64
 
 from tests.support.fake_log import FINE, Ending, FakeLog, Fate
 from tests.support.group_offsets import GroupOffsets
+from tests.support.joining_members import JoiningMembers
 from tests.support.transaction_answers import ZERO, TransactionAnswers, read
 
 Decides = Callable[[int], Fate]  # what becomes of a Produce, by its acks
@@ -50,6 +59,9 @@ class BrokerAnswers(TransactionAnswers):
         self.ghosts: dict[int, set[str]] = {}  # topics that a broker knows although they are gone
         self.deaf: set[int] = set()  # brokers that know of no topic any more
         self.groups = GroupOffsets()
+        self.members = JoiningMembers()
+        self.still_moving = 0  # questions until a move has come to its end
+        self.moves: list[tuple[str, tuple[int, ...]]] = []  # of which partition, and where to
         self.epoch = 1  # of the quorum
         self.falls = False  # the active controller, over an operation that there is not
         self._count = count
@@ -82,6 +94,18 @@ class BrokerAnswers(TransactionAnswers):
                 return self._create(read(create_request.CreateTopicsRequest, body))
             case 20:
                 return self._delete(read(delete_request.DeleteTopicsRequest, body))
+            case 11 | 12 | 13 | 14:
+                return self.members.answer(api, body)
+            case 23:
+                return self._end_epoch(read(epoch_request.OffsetForLeaderEpochRequest, body))
+            case 37:
+                return self._grow(read(partitions_request.CreatePartitionsRequest, body))
+            case 45:
+                return self._reassign(
+                    read(reassign_request.AlterPartitionReassignmentsRequest, body)
+                )
+            case 46:
+                return self._moving(read(ongoing_request.ListPartitionReassignmentsRequest, body))
             case 10 | 22 | 26 | 65:
                 return self.answer_of_transactions(node, api, body)
             case 21:
@@ -195,6 +219,66 @@ class BrokerAnswers(TransactionAnswers):
             topics=(
                 records_response.DeleteRecordsTopicResult(name=topic.name, partitions=(result,)),
             ),
+        )
+
+    def _end_epoch(self, request: epoch_request.OffsetForLeaderEpochRequest) -> Any:
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        log, sought = self.logs[str(topic.topic), int(partition.partition)], partition.leader_epoch
+        is_known = int(sought) <= log.epoch
+        result = epoch_response.EpochEndOffset(
+            error_code=ErrorCode.none,
+            partition=partition.partition,
+            leader_epoch=i32(log.epoch if is_known else -1),
+            end_offset=i64(log.end if is_known else -1),
+        )
+        told = epoch_response.OffsetForLeaderTopicResult(topic=topic.topic, partitions=(result,))
+        return epoch_response.OffsetForLeaderEpochResponse(throttle_time=ZERO, topics=(told,))
+
+    def _grow(self, request: partitions_request.CreatePartitionsRequest) -> Any:
+        (topic,) = request.topics
+        for index in range(self.topics[str(topic.name)], int(topic.count)):
+            self.logs[str(topic.name), index] = FakeLog(leader=1 + len(self.logs) % self._count)
+        self.topics[str(topic.name)] = int(topic.count)
+        result = partitions_response.CreatePartitionsTopicResult(
+            name=topic.name, error_code=ErrorCode.none, error_message=None
+        )
+        return partitions_response.CreatePartitionsResponse(throttle_time=ZERO, results=(result,))
+
+    def _reassign(self, request: reassign_request.AlterPartitionReassignmentsRequest) -> Any:
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        moved = f"{topic.name}-{int(partition.partition_index)}"
+        self.moves.append((moved, tuple(map(int, partition.replicas or ()))))
+        result = reassign_response.ReassignablePartitionResponse(
+            partition_index=partition.partition_index,
+            error_code=ErrorCode.none,
+            error_message=None,
+        )
+        told = reassign_response.ReassignableTopicResponse(name=topic.name, partitions=(result,))
+        return reassign_response.AlterPartitionReassignmentsResponse(
+            throttle_time=ZERO,
+            error_code=ErrorCode.none,
+            error_message=None,
+            responses=(told,),
+        )
+
+    def _moving(self, request: ongoing_request.ListPartitionReassignmentsRequest) -> Any:
+        (topic,) = request.topics or ()
+        (index,) = topic.partition_indexes
+        self.still_moving -= 1
+        ongoing = ongoing_response.OngoingPartitionReassignment(
+            partition_index=index,
+            replicas=(BrokerId(1), BrokerId(2)),
+            adding_replicas=(BrokerId(2),),
+            removing_replicas=(),
+        )
+        told = ongoing_response.OngoingTopicReassignment(name=topic.name, partitions=(ongoing,))
+        return ongoing_response.ListPartitionReassignmentsResponse(
+            throttle_time=ZERO,
+            error_code=ErrorCode.none,
+            error_message=None,
+            topics=(told,) if self.still_moving >= 0 else (),
         )
 
     def _alter(self, request: alter_request.IncrementalAlterConfigsRequest) -> Any:

@@ -113,6 +113,61 @@ def test_what_is_committed_is_asked_for_before_more_is_committed() -> None:
     assert (rows[-1].phase, rows[-1].result) == ("final", kept[-1])
 
 
+def test_members_come_and_go_and_one_stays_and_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_HEARTBEAT_S", "_PAUSE_S", "_ABSENT", "_SILENT_S"):
+        monkeypatch.setattr(f"workloads.joining_groups.{name}", 0.01)
+
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, "group-heartbeat", OK, 20)
+        brokers.members.error = ErrorCode.not_coordinator
+        await enough(history, "group-heartbeat", EventType.FAIL, 1)
+        brokers.members.error = ErrorCode.none
+        before = len(history.of("group-heartbeat", OK))
+        await enough(history, "group-heartbeat", OK, before + 5)
+
+    history, brokers, _ = load(act, doing("joining-groups"))
+    told = history.of("group-heartbeat", OK)
+    generations = [one.value or 0 for one in told]
+    assert generations == sorted(generations)
+    assert len({*generations}) > 3
+    assert brokers.members.asked.count("leave") >= 1
+    committed = brokers.groups.committed["append-members"]
+    assert committed == sorted(committed)
+    assert len(committed) > 5
+
+
+def test_a_topic_gets_partitions_and_moves_until_it_is_at_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("workloads.reshaping_topics._PAUSE_S", 0.001)
+
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, "add-partitions", OK, 2)
+        brokers.still_moving = 3
+
+    history, brokers, short = load(act, doing("reshaping-topics"))
+    assert short == ()
+    assert brokers.still_moving < 0
+    assert [one.value for one in history.of("add-partitions", OK)][:2] == [2, 3]
+    assert brokers.topics["append-reshaped"] == len(history.of("add-partitions", OK)) + 1
+    assert len(brokers.moves) == len(history.of("reassign", OK))
+    for (_, before), (_, after) in pairwise(brokers.moves):
+        assert before != after
+        assert len({*before}) == len(before) == len(after)
+
+
+def test_the_ends_of_epochs_are_asked_for_around_the_newest() -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        await enough(history, "epoch-end", OK, 3)
+        brokers.move_leaders(2)
+        await enough(history, "epoch-end", OK, 10)
+
+    history, _, _ = load(act, doing("asking-epochs"))
+    told = [one.result for one in history.of("epoch-end", OK)]
+    assert -1 in told  # of an epoch that is yet to come
+    assert max(end for end in told if end is not None) > 0
+
+
 def test_every_broker_is_asked_for_the_topics_that_were_deleted() -> None:
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "delete-topic", OK, 3)

@@ -25,10 +25,14 @@ class GroupOffset:
 
 def commit_offset(group: str, topic: str, partition: int, offset: int) -> bytes:
     """Body of an OffsetCommit (v8)."""
+    nobody = string(group) + _NO_GENERATION + string("") + nullable_string(None)
+    return committing(nobody, topic, partition, offset)
+
+
+def committing(member: bytes, topic: str, partition: int, offset: int) -> bytes:
+    """The same; `member`: group, generation, member and instance."""
     requested = _OFFSET.pack(partition, offset) + _NO_EPOCH + nullable_string(None) + _NO_TAGS
-    member = string("") + nullable_string(None)
-    topics = array([string(topic) + array([requested]) + _NO_TAGS])
-    return string(group) + _NO_GENERATION + member + topics + _NO_TAGS
+    return member + array([string(topic) + array([requested]) + _NO_TAGS]) + _NO_TAGS
 
 
 def read_commit(body: bytes, topic: str, partition: int) -> int:

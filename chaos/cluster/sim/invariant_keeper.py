@@ -22,6 +22,7 @@ from chaos.cluster.sim.invariants import (
     WatchedBroker,
     WatchedLife,
 )
+from chaos.cluster.sim.invariants.answer_rules import OF_BROKERS, OF_CONTROLLERS
 from chaos.cluster.sim.loop import VirtualLoop
 from node.broker.broker import Broker
 from node.combined_node import CombinedNode
@@ -38,7 +39,8 @@ class InvariantKeeper:
     def __init__(self, loop: VirtualLoop) -> None:
         self.broken: BrokenInvariant | None = None
         self.is_open = False
-        self.looked: Looked = Counter()  # how often each rule had something to judge
+        # How often each rule had something to judge, which is to be known of those that never had.
+        self.looked: Looked = Counter(dict.fromkeys(OF_CONTROLLERS, 0))
         self.loop = loop
         self._lives: dict[int, int] = {}  # of controllers
         self._watch: Watch | None = None
@@ -50,6 +52,7 @@ class InvariantKeeper:
 
     def open_for_brokers(self, min_isr: int) -> None:
         """`min_isr`: of topics that do not say themselves."""
+        self.looked.update(dict.fromkeys(OF_BROKERS, 0))
         self._brokers = BrokerWatch(min_isr, self.looked)
         self._note_whether_open()
 

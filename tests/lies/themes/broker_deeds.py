@@ -1,6 +1,7 @@
 """What brokers do and trace, who may lead, and how soon clients are answered."""
 
 import random
+from collections import Counter
 
 from tests.lies.alteration import BOTH, legal, lie
 from tests.lies.altered import Altered, NotHere, Row, detail, first, set_detail
@@ -348,8 +349,11 @@ def a_register_is_answered_by_a_time_out(run: Altered, rng: random.Random) -> No
 
 @lie("answered-when-committed", of=(_LRS, "partition-brokers"))
 def a_send_is_answered_by_a_time_out(run: Altered, rng: random.Random) -> None:
-    """A send is answered a second after all have what was sent."""
-    _in_calm(run, rng, f="send")["t1"] += _SECOND
+    """A send to all replicas in sync is answered a second after all have what was sent."""
+    sent = Counter(span["op_id"] for span in run.where("spans", sent=True, acks=-1))
+    waited = {op for op, spans in sent.items() if spans == 1}
+    calm = [_in_calm(run, rng, f="send") for _ in range(50)]
+    rng.choice([row for row in calm if row["op_id"] in waited])["t1"] += _SECOND
 
 
 @lie("answered-when-committed", of=(_LRS, "partition-brokers"))

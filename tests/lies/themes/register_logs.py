@@ -149,22 +149,36 @@ def two_writes_are_swapped_on_all_disks(run: Altered, rng: random.Random) -> Non
 def a_write_that_was_not_acknowledged_stands_where_it_likes(
     run: Altered, rng: random.Random
 ) -> None:
-    """The second of two writes, which stands first, was sent before and answered by nobody."""
-    one, other = rng.choice(sequential(run))
+    """The second of two writes, which stands first, was sent before the first; nobody read either
+    register meanwhile."""
+    found = [
+        (one, other) for one, other in sequential(run) if not _is_read_between(run, one, other)
+    ]
+    if not found:
+        raise NotHere("somebody reads between any two writes")
+    one, other = rng.choice(found)
+    sooner, later = _write_of(run, one), _write_of(run, other)
     swap(run, one["offset"], other["offset"])
-    early = first(
-        (w for w in run.ops(f="write") if is_record_of({**one, "type": "Config"}, w)), "no write"
-    )
-    late = first(
-        (w for w in run.ops(f="write") if is_record_of({**other, "type": "Config"}, w)), "no write"
-    )
-    # After the swap `one` is what was asked for later. Now it was asked for first.
-    later = early if early["invoke_index"] > late["invoke_index"] else late
-    sooner = late if later is early else early
     process = max(row["process"] for row in run.ops()) + 1
     later.update(invoke_index=sooner["invoke_index"] - 0.5, t0=sooner["t0"], process=process)
     later["request"] = None
     run.renumber()
+
+
+def _write_of(run: Altered, record: Row) -> Row:
+    writes = (w for w in run.ops(f="write") if is_record_of({**record, "type": "Config"}, w))
+    return first(writes, "no write")
+
+
+def _is_read_between(run: Altered, one: Row, other: Row) -> bool:
+    """Of two writes, whose places in the log tell what a read of either register is told."""
+    begin, end = _write_of(run, one)["t0"], _write_of(run, other)["t1"]
+    return any(
+        row["key"] in (one["resource"], other["resource"])
+        and row["t0"] <= end
+        and begin <= (row["t1"] or end)
+        for row in run.ops(f="read")
+    )
 
 
 @lie("reads-match-the-log", of=(*QUORUMS, "power-off"), target=BOTH)

@@ -71,15 +71,18 @@ by the request, the logs of all nodes and the metadata. The names of these rules
 promises, stand in `answer_rules.py`:
 
     Produce, Fetch, ListOffsets, by the logs of all brokers        told_logs.py, sent_in_order.py
+    where epochs end and logs begin, and what is deleted           told_bounds.py
     who leads, in refusals and in Metadata, by the metadata log    told_leaders.py
     groups: their coordinators, generations, commits               told_groups.py, group_commits.py
-    what controllers acknowledge, and say of themselves            controller_answers.py
+    what controllers say of themselves and of the quorum           controller_answers.py
+    what they acknowledge, and what they refuse to brokers         acknowledged_writes.py,
+                                                                   refused_brokers.py
 
 What changes in the step of an answer may have changed before it or after it: both are right then.
 Nor is anybody judged by what a replica did before it led or followed in the epoch of the answer.
 
-Each rule counts how often it had something to judge (`Looked`); a run keeps that (`looked_at`): one
-that never has is no rule.
+Each rule counts how often it had something to judge (`Looked`); a run keeps that (`looked_at`), and
+of answers also by which rules nothing was: one that never has is no rule.
 
 P10 and P16 allow for what KIP-966 does not promise: an election from outside, min ISR brokers that
 forgot, no eligible leader replicas.

@@ -4,17 +4,20 @@ from collections.abc import Callable
 
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas
 from chaos.cluster.sim.invariants.heard_requests import Heard
+from chaos.cluster.sim.invariants.told_bounds import ToldBounds
 from chaos.cluster.sim.invariants.told_groups import ToldGroups
 from chaos.cluster.sim.invariants.told_leaders import TruthOfLeaders
 from chaos.cluster.sim.invariants.told_logs import ToldLogs
 from node.ids import ConnectionId
 from node.outbox import ResponseTo
+from node.wire.delete_records import DeleteRecordsResponse
 from node.wire.find_coordinator import FindCoordinatorResponse
 from node.wire.group_members import HeartbeatResponse
 from node.wire.join_group import JoinGroupResponse
 from node.wire.list_offsets import ListOffsetsResponse
 from node.wire.offset_commit import OffsetCommitResponse
 from node.wire.offset_fetch import OffsetFetchResponse
+from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochResponse
 from node.wire.partition_fetch import PartitionsFetchResponse
 from node.wire.produce import ProduceResponse
 from node.wire.sync_group import SyncGroupResponse
@@ -27,16 +30,19 @@ class BrokerAnswers:
     def __init__(self, watch: BrokerWatch, held: KeptReplicas, read_clock: ReadClock) -> None:
         self._leaders = TruthOfLeaders(watch, held, watch.looked)
         self._logs = ToldLogs(watch, held, self._leaders, watch.looked)
+        self._bounds = ToldBounds(watch, held, self._leaders, watch.looked)
         self._groups = ToldGroups(watch, held, watch.looked)
         self._read_clock = read_clock
         self._asked: dict[ConnectionId, Heard] = {}
 
     def hear(self, connection: ConnectionId, asked: Heard) -> None:
         self._asked[connection] = asked
-        self._groups.hear(asked.request)
+        self._groups.hear(asked)
 
     def forget(self, connection: ConnectionId) -> None:
-        self._asked.pop(connection, None)
+        asked = self._asked.pop(connection, None)
+        if asked is not None:
+            self._groups.forget(asked)
 
     def judge(self, answer: ResponseTo) -> None:
         """Raises Broken."""
@@ -50,6 +56,10 @@ class BrokerAnswers:
                 self._logs.fetched(told, asked)
             case ListOffsetsResponse() as told:
                 self._logs.listed(told, asked)
+            case OffsetForLeaderEpochResponse() as told:
+                self._bounds.ended(told, asked)
+            case DeleteRecordsResponse() as told:
+                self._bounds.deleted(told, asked, self._read_clock())
             case MetadataResponse() as told:
                 self._leaders.described(told)
             case JoinGroupResponse() as told:

@@ -202,6 +202,11 @@ class BrokerWatch:
                 logs[node] = held.logs.get(key, NOTHING)
         return logs
 
+    def log_starts(self, key: Key) -> dict[NodeId, Offset]:
+        """Where the logs of `logs` begin, of those that have one."""
+        held = {node: self._newest_lives[node] for node in self.logs(key)}
+        return {n: one.log_starts[key] for n, one in held.items() if key in one.logs}
+
     def log_of(self, key: Key, node: NodeId, epoch: int) -> KnownBatch | None:
         """Of a broker in that broker epoch; None: it is in another life by now."""
         held = self._newest_lives.get(node)

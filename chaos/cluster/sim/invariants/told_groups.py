@@ -1,8 +1,8 @@
 """What members of groups are answered by one life of a broker, which coordinates some of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from chaos.cluster.sim.invariants.answer_rules import Looked
 from chaos.cluster.sim.invariants.broken import Broken
@@ -40,7 +40,17 @@ class _Member:
 
     kept_ns: int
     synced: int = -1  # the generation of which it was told its share
+    synced_step: int = -1
     heard_ns: int | None = None
+
+
+class _Joined(NamedTuple):
+    """The last generation that a member was let into, when it was heard of since, and how long it
+    may be silent."""
+
+    generation: int
+    heard_ns: int
+    kept_ns: int
 
 
 @dataclass(eq=False, slots=True)
@@ -49,6 +59,10 @@ class _Group:
     its members were told alike."""
 
     members: dict[str, _Member] = field(default_factory=dict)
+    joined: dict[str, _Joined] = field(default_factory=dict)
+    stirred: int = -1  # the last step in which somebody came or went
+    # Until when one may be a member that was never told so, as it waits no more.
+    unheard_until_ns: int = -1
     first_told: dict[int, int] = field(default_factory=dict)
     told: dict[int, tuple[object, ...]] = field(default_factory=dict)
 
@@ -74,21 +88,37 @@ class ToldGroups:
         self._looked = looked
         self._reigns: dict[Key, _Reign] = {}
 
-    def hear(self, request: object) -> None:
+    def hear(self, asked: Heard) -> None:
         """Who joins or leaves may be out of the generation that it was in."""
-        match request:
-            case JoinGroupRequest():
-                self._unsettle(request.group, request.member)
-            case LeaveGroupRequest():
-                for each in request.members:
-                    self._unsettle(request.group, each.id)
+        match asked.request:
+            case JoinGroupRequest(group=group, member=member):
+                self._unsettle(group, [member], asked.step)
+            case LeaveGroupRequest(group=group, members=members):
+                self._unsettle(group, [each.id for each in members], asked.step)
             case _:
                 pass
 
-    def _unsettle(self, group: str, member: str) -> None:
-        for reign in self._reigns.values():
-            if group in reign.groups:
-                reign.groups[group].members.pop(member, None)
+    def forget(self, asked: Heard) -> None:
+        """Who joined and waits no more may be let in, and is then missed."""
+        request = asked.request
+        if isinstance(request, JoinGroupRequest):
+            key = self._key(request.group)
+            reign = None if key is None else self._reign(key)
+            if reign is not None:
+                waits_ms = request.session_timeout_ms + request.rebalance_timeout_ms
+                group = reign.group(request.group)
+                until_ns = asked.at_ns + 2 * waits_ms * MS
+                group.unheard_until_ns = max(group.unheard_until_ns, until_ns)
+
+    def _unsettle(self, name: str, members: Sequence[str], step: int) -> None:
+        for group in self._known(name):
+            group.stirred = step
+            for member in members:
+                group.members.pop(member, None)
+
+    def _known(self, name: str) -> list[_Group]:
+        """By each reign that has heard of it."""
+        return [reign.groups[name] for reign in self._reigns.values() if name in reign.groups]
 
     def _fail(self, rule: str, what: str) -> NoReturn:
         raise Broken(rule, f"n{self._held.node} {what}")
@@ -166,8 +196,9 @@ class ToldGroups:
             what += f"with {alike}; others were told of generation {newest}, and of the same "
             self._fail(rule, f"{what}{group.told.get(told.generation)}")
         group.first_told.setdefault(told.generation, asked.step)
-        kept_ms = min(request.session_timeout_ms, request.rebalance_timeout_ms)
-        group.members[told.member] = _Member(kept_ns=kept_ms * MS)
+        kept_ns = min(request.session_timeout_ms, request.rebalance_timeout_ms) * MS
+        group.members[told.member] = _Member(kept_ns=kept_ns)
+        group.joined[told.member] = _Joined(told.generation, asked.at_ns, kept_ns)
 
     def synced(self, told: SyncGroupResponse, asked: Heard) -> None:
         request = asked.request
@@ -175,6 +206,7 @@ class ToldGroups:
             member = self._answered(request, told.error, asked)
             if member is not None:
                 member.synced, member.heard_ns = request.generation, asked.at_ns
+                member.synced_step = asked.step
 
     def heard(self, told: HeartbeatResponse, asked: Heard) -> None:
         request = asked.request
@@ -194,9 +226,14 @@ class ToldGroups:
         group = reign.groups[request.group]
         if error in _DISOWNING:
             self._check_disowned(group, request, error, asked)
+        if error is ErrorCode.REBALANCE_IN_PROGRESS:
+            self._check_cause(group, request, asked)
         if error is not ErrorCode.NONE or request.generation < 0:
             return None
         self._check_newest(group, request, asked)
+        joined = group.joined.get(request.member)
+        if joined is not None:
+            group.joined[request.member] = joined._replace(heard_ns=asked.at_ns)
         return group.members.get(request.member)
 
     def _check_newest(self, group: _Group, request: _OfMember, asked: Heard) -> None:
@@ -225,7 +262,25 @@ class ToldGroups:
         if 0 <= silent_ns < member.kept_ns:
             what = f"says {error.name} to {request.member!r} of generation {request.generation} of "
             what += f"{request.group!r}, which it heard {silent_ns / MS:.3f} ms ago, and waits for "
-            self._fail(rule, f"{what}for {member.kept_ns / MS:.0f} ms")
+            self._fail(rule, f"{what}{member.kept_ns / MS:.0f} ms")
+
+    def _check_cause(self, group: _Group, request: _OfMember, asked: Heard) -> None:
+        """Of a generation all of whose members were told so by this coordinator."""
+        member, at_ns = group.members.get(request.member), asked.at_ns
+        if member is None or member.synced != request.generation:
+            return
+        rule = "rebalances-have-a-cause"
+        self._looked[rule] += 1
+        is_one_silent = any(
+            at_ns - each.heard_ns >= each.kept_ns
+            for each in group.joined.values()
+            if each.generation == request.generation
+        )
+        has_moved = group.stirred >= member.synced_step or at_ns <= group.unheard_until_ns
+        if not has_moved and not is_one_silent:
+            what = f"says REBALANCE_IN_PROGRESS to {request.member!r} of generation "
+            what += f"{request.generation} of {request.group!r}, which was told its share, and "
+            self._fail(rule, f"{what}nobody has joined or left since, or was silent")
 
     # --- what they commit ---
 

@@ -87,6 +87,8 @@ class ControllerView:
     committed = property(attrgetter("_quorum.committed"))
     applied = property(attrgetter("_controller.applied"))
     image = property(attrgetter("_controller.image"))
+    # With what it has decided and is not committed yet; only who is active has that.
+    decided = property(attrgetter("_controller._claim.image"))
 
     @property
     def log_end(self) -> Offset:

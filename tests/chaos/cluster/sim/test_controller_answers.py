@@ -11,24 +11,44 @@ from chaos.cluster.sim.invariants.answer_rules import Looked
 from node.controller.image import Image
 from node.effects import Trace
 from node.errors import ErrorCode
-from node.ids import ConnectionId, Epoch, NodeId, Offset
+from node.ids import ZERO_UUID, ConnectionId, Epoch, NodeId, Offset
 from node.outbox import Output, ResponseTo
 from node.raft.roles import Role
 from node.records.batch import encode_batch
 from node.records.metadata import (
+    BrokerRegistrationChangeRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
     ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
     TopicRecord,
     encode_metadata,
 )
+from node.wire.alter_partition import (
+    AlteredPartition,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    IsrMember,
+    PartitionResult,
+)
 from node.wire.apis import Response
+from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from node.wire.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
     ConfigChange,
     ResourceChange,
     ResourceResult,
+)
+from node.wire.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    NewPartitionsResult,
+    WantedPartitions,
 )
 from node.wire.create_topics import (
     CreateTopicsRequest,
@@ -38,8 +58,20 @@ from node.wire.create_topics import (
 )
 from node.wire.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeletionResult
 from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.elect_leaders import NamedPartition
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from node.wire.reassignments import (
+    AlterReassignmentsRequest,
+    AlterReassignmentsResponse,
+    Reassignment,
+    ReassignmentResult,
+)
+from node.wire.update_features import (
+    FeatureUpdate,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 from tests.support.doctored import leader, unattached
 from tests.support.memory_log import MemoryLog
 from tests.support.rig import key
@@ -61,6 +93,7 @@ class Answering:
             committed=Offset(0),
             applied=Offset(0),
             image=Image(),
+            decided=Image(),
             log=self.log,
             log_end=Offset(0),
         )
@@ -81,6 +114,7 @@ class Answering:
         )
         self.log.append(data)
         self.view.log_end = self.log.end().offset
+        self.view.decided.replay(record)
         if commits:
             self.view.committed = self.view.applied = self.view.log_end
             self.view.image.replay(record)
@@ -249,3 +283,190 @@ def test_a_block_of_producer_ids_that_is_given_is_committed(controller: Answerin
     controller.hear(request)
     with accused("acknowledged-writes-are-committed"):
         controller.say(AllocateProducerIdsResponse(first=1000, count=1000))
+
+
+def partition(index: int = 0) -> PartitionRecord:
+    return PartitionRecord(
+        partition_id=index,
+        topic_id=TOPIC,
+        replicas=(1, 2),
+        isr=(1, 2),
+        removing_replicas=(),
+        adding_replicas=(),
+        leader=1,
+        leader_recovery_state=0,
+        leader_epoch=5,
+        partition_epoch=8,
+        directories=(ZERO_UUID,) * 2,
+        eligible_leader_replicas=None,
+        last_known_elr=None,
+    )
+
+
+def test_partitions_that_are_acknowledged_are_committed(controller: Answering) -> None:
+    controller.write(TopicRecord(name="t", topic_id=TOPIC))
+    controller.write(partition())
+    request = CreatePartitionsRequest(topics=(WantedPartitions(topic="t", count=2),))
+    told = CreatePartitionsResponse(results=(NewPartitionsResult(topic="t"),))
+    controller.hear(request)
+    controller.write(partition(1))
+    controller.say(told)
+    controller.hear(CreatePartitionsRequest(topics=(WantedPartitions(topic="t", count=3),)))
+    with accused("acknowledged-writes-are-committed"):
+        controller.say(told)
+    controller.hear(request)
+    controller.write(RemoveTopicRecord(topic_id=TOPIC))
+    controller.say(told)  # it was deleted in the same step
+
+
+def moving(replicas: tuple[int, ...] | None) -> AlterReassignmentsRequest:
+    nodes = None if replicas is None else tuple(map(NodeId, replicas))
+    at = NamedPartition(topic="t", index=0)
+    return AlterReassignmentsRequest(reassignments=(Reassignment(partition=at, replicas=nodes),))
+
+
+def moved(*replicas: int, removing: tuple[int, ...], adding: tuple[int, ...]) -> MetadataRecord:
+    return PartitionChangeRecord(
+        partition_id=0,
+        topic_id=TOPIC,
+        replicas=replicas,
+        removing_replicas=removing,
+        adding_replicas=adding,
+    )
+
+
+def test_a_reassignment_that_is_acknowledged_is_committed(controller: Answering) -> None:
+    controller.write(TopicRecord(name="t", topic_id=TOPIC))
+    controller.write(partition())
+    at = NamedPartition(topic="t", index=0)
+    told = AlterReassignmentsResponse(results=(ReassignmentResult(partition=at),))
+    controller.hear(moving((1, 2)))
+    controller.say(told)  # it is there already
+    controller.hear(moving((2, 3)))
+    controller.write(moved(2, 3, 1, removing=(1,), adding=(3,)))
+    controller.say(told)
+    controller.hear(moving((2, 3)))
+    controller.write(moved(2, 3, removing=(), adding=()))  # it came to its end
+    controller.say(told)
+    controller.hear(moving(None))
+    controller.say(told)
+    controller.hear(moving((3, 1)))
+    with accused("acknowledged-writes-are-committed"):
+        controller.say(told)
+    controller.write(moved(3, 1, 2, removing=(2,), adding=(1,)))
+    controller.hear(moving(None))
+    with accused("acknowledged-writes-are-committed"):
+        controller.say(told)
+
+
+def test_a_level_that_is_acknowledged_is_committed(controller: Answering) -> None:
+    request = UpdateFeaturesRequest(updates=(FeatureUpdate(name="f", level=1),))
+    controller.hear(request)
+    controller.write(FeatureLevelRecord(name="f", feature_level=1))
+    controller.write(FeatureLevelRecord(name="f", feature_level=0))
+    controller.say(UpdateFeaturesResponse())
+    controller.hear(request)
+    with accused("acknowledged-writes-are-committed"):
+        controller.say(UpdateFeaturesResponse())
+
+
+# --- what it refuses to brokers ---
+
+
+def registered(broker: int, *, epoch: int) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=broker,
+        incarnation_id=UUID(int=broker),
+        broker_epoch=epoch,
+        end_points=(),
+        features=(),
+        rack=None,
+        fenced=False,
+    )
+
+
+def beat(epoch: int) -> BrokerHeartbeatRequest:
+    return BrokerHeartbeatRequest(
+        broker=NodeId(1), epoch=epoch, metadata_offset=1, want_fence=False, want_shutdown=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("epoch", "error", "is_so"),
+    [
+        (6, Error.STALE_BROKER_EPOCH, True),
+        (7, Error.STALE_BROKER_EPOCH, False),
+        (7, Error.BROKER_ID_NOT_REGISTERED, False),
+        (7, Error.NONE, True),
+    ],
+)
+def test_a_broker_is_no_stranger_in_its_epoch(
+    controller: Answering, epoch: int, error: Error, is_so: bool
+) -> None:
+    controller.write(registered(1, epoch=7), commits=False)
+    controller.hear(beat(epoch))
+    if is_so:
+        controller.say(BrokerHeartbeatResponse(error=error))
+        return
+    with accused("strangers-are-strangers"):
+        controller.say(BrokerHeartbeatResponse(error=error))
+
+
+def test_who_is_not_registered_may_be_told_so(controller: Answering) -> None:
+    controller.hear(beat(1))
+    controller.say(BrokerHeartbeatResponse(error=Error.BROKER_ID_NOT_REGISTERED))
+
+
+def proposal(*isr: int, leader_epoch: int = 5, partition_epoch: int = 8) -> AlteredPartition:
+    return AlteredPartition(
+        topic=TOPIC,
+        index=0,
+        leader_epoch=leader_epoch,
+        partition_epoch=partition_epoch,
+        isr=tuple(IsrMember(broker=NodeId(each), epoch=10 + each) for each in isr),
+    )
+
+
+@pytest.mark.parametrize(
+    ("proposed", "error", "is_so"),
+    [
+        (proposal(1, leader_epoch=4), Error.FENCED_LEADER_EPOCH, True),
+        (proposal(1), Error.FENCED_LEADER_EPOCH, False),
+        (proposal(1, partition_epoch=7), Error.INVALID_UPDATE_VERSION, True),
+        (proposal(1), Error.INVALID_UPDATE_VERSION, False),
+        (proposal(1, partition_epoch=9), Error.NOT_CONTROLLER, True),
+        (proposal(1), Error.NOT_CONTROLLER, False),
+        (proposal(1, 2), Error.INELIGIBLE_REPLICA, True),
+        (proposal(1), Error.INELIGIBLE_REPLICA, False),
+        (proposal(2), Error.INVALID_REQUEST, True),
+        (proposal(1), Error.INVALID_REQUEST, False),
+        (proposal(1), Error.UNKNOWN_TOPIC_ID, False),
+        (proposal(1), Error.NEW_LEADER_ELECTED, False),
+    ],
+)
+def test_another_isr_is_refused_for_what_is_wrong_with_it(
+    controller: Answering, proposed: AlteredPartition, error: Error, is_so: bool
+) -> None:
+    controller.write(registered(1, epoch=11))
+    controller.write(registered(2, epoch=12))
+    controller.write(
+        BrokerRegistrationChangeRecord(broker_id=2, broker_epoch=12, fenced=1), commits=False
+    )
+    controller.write(TopicRecord(name="t", topic_id=TOPIC))
+    controller.write(partition())
+    request = AlterPartitionRequest(broker=NodeId(1), epoch=11, partitions=(proposed,))
+    controller.hear(request)
+    told = AlterPartitionResponse(results=(PartitionResult(topic=TOPIC, index=0, error=error),))
+    if is_so:
+        controller.say(told)
+        assert controller.looked["refused-proposals-are-wrong"] == 1
+        return
+    with accused("refused-proposals-are-wrong"):
+        controller.say(told)
+
+
+def test_what_is_refused_later_is_not_judged_by_what_is_so_by_then(controller: Answering) -> None:
+    controller.write(registered(1, epoch=7))
+    controller.hear(beat(7))
+    controller.step()
+    controller.say(BrokerHeartbeatResponse(error=Error.STALE_BROKER_EPOCH))

@@ -9,7 +9,7 @@ from chaos.cluster.sim.invariants.broker_watch import Begun
 from chaos.cluster.sim.invariants.group_commits import partition_of
 from node.broker.coordinators.offsets_topic import java_hash
 from node.errors import ErrorCode
-from node.ids import Epoch, NodeId, Offset
+from node.ids import ConnectionId, Epoch, NodeId, Offset
 from node.records.batch import encode_batch
 from node.records.group_records import OffsetCommitKey, OffsetCommitValue, encode_versioned
 from node.wire.find_coordinator import (
@@ -77,9 +77,11 @@ def join(broker: AnsweringBroker, generation: int, *, member: str = "m", leader:
     broker.answer(request, told)
 
 
-def sync(broker: AnsweringBroker, generation: int, error: Error = Error.NONE) -> None:
+def sync(
+    broker: AnsweringBroker, generation: int, error: Error = Error.NONE, *, step: int = STEP
+) -> None:
     request = SyncGroupRequest(group="g", generation=generation, member="m")
-    broker.answer(request, SyncGroupResponse(error=error))
+    broker.answer(request, SyncGroupResponse(error=error), step=step)
 
 
 def heartbeat(
@@ -129,7 +131,6 @@ def test_who_is_a_member_is_told_so(broker: AnsweringBroker) -> None:
     sync(broker, 1)
     broker.now_ms = REBALANCE_MS - 1
     heartbeat(broker, 1)
-    heartbeat(broker, 1, Error.REBALANCE_IN_PROGRESS)
     heartbeat(broker, 7, Error.ILLEGAL_GENERATION)
     join(broker, 2)
     heartbeat(broker, 1, Error.ILLEGAL_GENERATION)
@@ -275,3 +276,80 @@ def test_what_was_committed_of_another_topic_of_that_name_is_not_told(
     (written,) = broker.watch.commits.newest_first(("g", "orders", 0))  # type: ignore[arg-type]
     written.topic_id = UUID(int=1)
     look_up(broker, -1)
+
+
+# --- rebalances ---
+
+CAUSE = "rebalances-have-a-cause"
+REBALANCE = Error.REBALANCE_IN_PROGRESS
+
+
+@pytest.fixture
+def resting(broker: AnsweringBroker) -> AnsweringBroker:
+    """Of its group of one member nobody came or went since it was told its share."""
+    join(broker, 1)
+    broker.now_ms = REBALANCE_MS - 1  # it waited for others
+    sync(broker, 1, step=STEP + 1)
+    return broker
+
+
+def test_a_rebalance_that_nobody_asked_for_is_seen(resting: AnsweringBroker) -> None:
+    heartbeat(resting, 1, step=STEP + 2)
+    resting.now_ms += REBALANCE_MS - 1
+    with accused(CAUSE):
+        heartbeat(resting, 1, REBALANCE, step=STEP + 3)
+
+
+def test_who_comes_is_a_cause(resting: AnsweringBroker) -> None:
+    heartbeat(resting, 1, step=STEP + 2)
+    request = JoinGroupRequest(
+        group="g",
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=REBALANCE_MS,
+        member="new",
+        protocol_type="consumer",
+        protocols=(),
+    )
+    resting.ask(request, step=STEP + 3)
+    heartbeat(resting, 1, REBALANCE, step=STEP + 4)
+
+
+def test_who_goes_is_a_cause(resting: AnsweringBroker) -> None:
+    heartbeat(resting, 1, step=STEP + 2)
+    request = LeaveGroupRequest(group="g", members=(LeavingMember(id="other"),))
+    resting.answer(request, LeaveGroupResponse(), step=STEP + 3)
+    heartbeat(resting, 1, REBALANCE, step=STEP + 4)
+
+
+def test_a_member_that_is_silent_is_a_cause(broker: AnsweringBroker) -> None:
+    join(broker, 1)
+    join(broker, 1, member="silent")
+    sync(broker, 1, step=STEP + 1)
+    for now_ms in (REBALANCE_MS // 2, REBALANCE_MS - 1):
+        broker.now_ms = now_ms
+        heartbeat(broker, 1, step=STEP + 2)
+    with accused(CAUSE):
+        heartbeat(broker, 1, REBALANCE, step=STEP + 3)
+    broker.now_ms = REBALANCE_MS
+    heartbeat(broker, 1, REBALANCE, step=STEP + 4)
+
+
+def test_one_that_waits_no_more_may_have_been_let_in(resting: AnsweringBroker) -> None:
+    heartbeat(resting, 1, step=STEP + 2)
+    request = JoinGroupRequest(
+        group="g",
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=REBALANCE_MS,
+        member="new",
+        protocol_type="consumer",
+        protocols=(),
+    )
+    resting.ask(request, step=STEP - 1)
+    resting.answers.forget(ConnectionId(1))
+    heartbeat(resting, 1, REBALANCE, step=STEP + 3)
+
+
+def test_who_is_only_on_its_way_into_a_generation_is_not_judged(broker: AnsweringBroker) -> None:
+    join(broker, 1)
+    heartbeat(broker, 1, REBALANCE)
+    assert broker.watch.looked[CAUSE] == 0

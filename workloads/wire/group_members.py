@@ -1,0 +1,146 @@
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup of one member, and what it commits (KIP-62)."""
+
+import struct
+from dataclasses import dataclass
+
+from workloads.wire.flexible import (
+    MalformedResponseError,
+    MessageReader,
+    array,
+    nullable_string,
+    string,
+    varint,
+)
+from workloads.wire.group_offsets import committing
+
+# Error codes that a member goes by.
+COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 15, 16
+REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED = 27, 79
+
+_NO_TAGS = b"\x00"
+_INT32 = struct.Struct(">i")
+_PROTOCOL_TYPE, _PROTOCOL = "consumer", "range"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """For how long a member may be silent, and how long others wait for it to join again."""
+
+    session_ms: int
+    rebalance_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """`members`: the ids of all; to the leader alone."""
+
+    error: int
+    generation: int
+    member: str
+    members: tuple[str, ...]
+
+
+def join_group(group: str, member: str, timeouts: Timeouts) -> bytes:
+    """Body of a JoinGroup (v9); `member` is empty for one that has no id yet."""
+    protocols = array([string(_PROTOCOL) + _data(b"") + _NO_TAGS])
+    return (
+        string(group)
+        + _INT32.pack(timeouts.session_ms)
+        + _INT32.pack(timeouts.rebalance_ms)
+        + string(member)
+        + nullable_string(None)
+        + string(_PROTOCOL_TYPE)
+        + protocols
+        + nullable_string(None)
+        + _NO_TAGS
+    )
+
+
+def read_joined(body: bytes) -> Joined:
+    """Raises MalformedResponseError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    error, generation = reader.int16(), reader.int32()
+    reader.string()  # protocol type
+    reader.string()  # protocol
+    reader.string()  # its leader
+    reader.skip(1)  # whether the leader need not share out
+    member = reader.name()
+    members = []
+    for _ in range(reader.count()):
+        members.append(reader.name())
+        reader.string()  # instance
+        reader.data_block()
+        reader.tags()
+    reader.end()
+    return Joined(error=error, generation=generation, member=member, members=tuple(members))
+
+
+def sync_group(group: str, generation: int, member: str, members: tuple[str, ...]) -> bytes:
+    """Body of a SyncGroup (v5); the leader has `members`, and gives each its own name."""
+    shares = [string(each) + _data(each.encode()) + _NO_TAGS for each in members]
+    protocol = nullable_string(_PROTOCOL_TYPE) + nullable_string(_PROTOCOL)
+    return _of_member(group, generation, member) + protocol + array(shares) + _NO_TAGS
+
+
+def read_synced(body: bytes) -> tuple[int, bytes]:
+    """The error code, and the share. Raises MalformedResponseError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    error = reader.int16()
+    reader.string()  # protocol type
+    reader.string()  # protocol
+    share = reader.data_block()
+    reader.end()
+    return error, share
+
+
+def heartbeat(group: str, generation: int, member: str) -> bytes:
+    """Body of a Heartbeat (v4)."""
+    return _of_member(group, generation, member) + _NO_TAGS
+
+
+def read_heartbeat(body: bytes) -> int:
+    """The error code. Raises MalformedResponseError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    error = reader.int16()
+    reader.end()
+    return error
+
+
+def leave_group(group: str, member: str) -> bytes:
+    """Body of a LeaveGroup (v5)."""
+    leaving = string(member) + nullable_string(None) + nullable_string(None) + _NO_TAGS
+    return string(group) + array([leaving]) + _NO_TAGS
+
+
+def read_left(body: bytes, member: str) -> int:
+    """The error code of the group, or of the only member. Raises MalformedResponseError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    error = reader.int16()
+    for _ in range(reader.count()):
+        named = reader.name()
+        if named != member:
+            raise MalformedResponseError(f"answers {named}, not {member}")
+        reader.string()  # instance
+        error = reader.int16() or error
+        reader.tags()
+    reader.end()
+    return error
+
+
+def commit_as_member(
+    group: str, generation: int, member: str, topic: str, partition: int, offset: int
+) -> bytes:
+    """Body of an OffsetCommit (v8) of a member of that generation."""
+    return committing(_of_member(group, generation, member), topic, partition, offset)
+
+
+def _of_member(group: str, generation: int, member: str) -> bytes:
+    return string(group) + _INT32.pack(generation) + string(member) + nullable_string(None)
+
+
+def _data(data: bytes) -> bytes:
+    return varint(len(data) + 1) + data
