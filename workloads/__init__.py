@@ -31,9 +31,13 @@ Clients of logs, by whichever library:
     own_log.py              a log that is a chore's alone
     altering_configs.py     configurations, and whether the quorum keeps its leader
     looking_up.py           offsets by time
+    asking_epochs.py        where the epochs of logs end
     committing_offsets.py   offsets of a group, and whether it forgets any
     deleting_records.py     records that are deleted, and whether they stay so
     deleting_topics.py      topics that are deleted, and which broker still knows them
+    joining_groups.py       members of a group: one stays, one comes and goes, one is careless
+    group_coordinator.py    who coordinates a group
+    reshaping_topics.py     partitions that are added, and moved from broker to broker
     syncing_coordinators.py what coordinators of transactions note is synced
     ending_transactions.py  ends what transactional producers left open
     committing.py           commits what they have open

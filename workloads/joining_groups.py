@@ -24,7 +24,7 @@ from workloads.wire.group_members import (
     NOT_COORDINATOR,
     REBALANCE_IN_PROGRESS,
     Joined,
-    Timeouts,
+    MemberTimeouts,
     commit_as_member,
     heartbeat,
     join_group,
@@ -43,7 +43,7 @@ from workloads.wire.group_offsets import (
 from workloads.wire.header import Api
 
 _OF_OTHERS = (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
-_TIMEOUTS = Timeouts(session_ms=6000, rebalance_ms=1500)
+_TIMEOUTS = MemberTimeouts(session_ms=6000, rebalance_ms=1500)
 _ANSWERED_WITHIN_S = 8.0  # a JoinGroup waits for others
 _HEARTBEAT_S = 0.3
 _PAUSE_S = 0.1

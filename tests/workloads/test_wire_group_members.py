@@ -16,7 +16,7 @@ from kio.serial import entity_reader, entity_writer
 from tests.support.joining_members import JoiningMembers
 from workloads.wire.flexible import MalformedResponseError
 from workloads.wire.group_members import (
-    Timeouts,
+    MemberTimeouts,
     commit_as_member,
     heartbeat,
     join_group,
@@ -29,7 +29,7 @@ from workloads.wire.group_members import (
 )
 from workloads.wire.header import Api
 
-JOIN = join_group("g", "m1", Timeouts(session_ms=6000, rebalance_ms=1500))
+JOIN = join_group("g", "m1", MemberTimeouts(session_ms=6000, rebalance_ms=1500))
 SYNC = sync_group("g", 3, "m1", ("m1", "m2"))
 BEAT = heartbeat("g", 3, "m1")
 LEAVE = leave_group("g", "m1")

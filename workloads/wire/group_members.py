@@ -23,7 +23,7 @@ _PROTOCOL_TYPE, _PROTOCOL = "consumer", "range"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
+class MemberTimeouts:
     """For how long a member may be silent, and how long others wait for it to join again."""
 
     session_ms: int
@@ -40,7 +40,7 @@ class Joined:
     members: tuple[str, ...]
 
 
-def join_group(group: str, member: str, timeouts: Timeouts) -> bytes:
+def join_group(group: str, member: str, timeouts: MemberTimeouts) -> bytes:
     """Body of a JoinGroup (v9); `member` is empty for one that has no id yet."""
     protocols = array([string(_PROTOCOL) + _data(b"") + _NO_TAGS])
     return (

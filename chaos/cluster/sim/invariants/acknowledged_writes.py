@@ -30,7 +30,7 @@ from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesRespo
 _SET, _DELETE = 0, 1  # of one configuration entry
 
 
-class Asked(NamedTuple):
+class AskedWrite(NamedTuple):
     """By which step of this life the request was there, and where the log ended then."""
 
     request: object
@@ -46,7 +46,7 @@ class AcknowledgedWrites:
         self._node = node
         self._view = view
         self._looked = looked
-        self.rules: Mapping[type, Callable[[Any, Asked], None]] = {
+        self.rules: Mapping[type, Callable[[Any, AskedWrite], None]] = {
             AlterConfigsResponse: self._altered,
             CreateTopicsResponse: self._created,
             CreatePartitionsResponse: self._grown,
@@ -61,11 +61,11 @@ class AcknowledgedWrites:
     def _fail(self, rule: str, what: str) -> NoReturn:
         raise Broken(rule, f"n{self._node} {what}")
 
-    def _written(self, heard: Asked) -> Iterator[object]:
+    def _written(self, heard: AskedWrite) -> Iterator[object]:
         """Committed since somebody asked: what stood in the log after that, and is applied."""
         return iter(written_between(self._view.log, heard.log_end, self._view.applied))
 
-    def _altered(self, told: AlterConfigsResponse, heard: Asked) -> None:
+    def _altered(self, told: AlterConfigsResponse, heard: AskedWrite) -> None:
         request = heard.request
         if not isinstance(request, AlterConfigsRequest) or request.validate_only:
             return
@@ -86,7 +86,7 @@ class AcknowledgedWrites:
                     what = f"acknowledges that {change.name} of {resource.name} is {value}, which "
                     self._fail(rule, f"{what}is not committed")
 
-    def _created(self, told: CreateTopicsResponse, heard: Asked) -> None:
+    def _created(self, told: CreateTopicsResponse, heard: AskedWrite) -> None:
         request = heard.request
         if not isinstance(request, CreateTopicsRequest) or request.validate_only:
             return
@@ -107,7 +107,7 @@ class AcknowledgedWrites:
                 what = f"acknowledges the topic {result.name} with id {result.id}, which is not "
                 self._fail(rule, f"{what}committed")
 
-    def _grown(self, told: CreatePartitionsResponse, heard: Asked) -> None:
+    def _grown(self, told: CreatePartitionsResponse, heard: AskedWrite) -> None:
         rule, request = "acknowledged-writes-are-committed", heard.request
         if not isinstance(request, CreatePartitionsRequest) or request.validate_only:
             return
@@ -121,7 +121,7 @@ class AcknowledgedWrites:
                 what = f"acknowledges that {wanted.topic} has {wanted.count} partitions, and "
                 self._fail(rule, f"{what}committed is {found}")
 
-    def _reassigned(self, told: AlterReassignmentsResponse, heard: Asked) -> None:
+    def _reassigned(self, told: AlterReassignmentsResponse, heard: AskedWrite) -> None:
         """It is on its way there, or has come; None: it is not on its way any more."""
         rule, request = "acknowledged-writes-are-committed", heard.request
         if not isinstance(request, AlterReassignmentsRequest) or told.error is not ErrorCode.NONE:
@@ -142,11 +142,11 @@ class AcknowledgedWrites:
             what = f"acknowledges that the replicas of {at.topic}-{at.index} are to be {replicas}, "
             self._fail(rule, f"{what}and committed is {state}")
 
-    def _is_deleted_since(self, heard: Asked) -> bool:
+    def _is_deleted_since(self, heard: AskedWrite) -> bool:
         """Some topic is: it may be there again by its name."""
         return any(isinstance(record, RemoveTopicRecord) for record in self._written(heard))
 
-    def _has_changed_since(self, key: PartitionKey | None, heard: Asked) -> bool:
+    def _has_changed_since(self, key: PartitionKey | None, heard: AskedWrite) -> bool:
         """More than once: to what was asked for, and then to something else."""
         changes = [
             record
@@ -157,7 +157,7 @@ class AcknowledgedWrites:
         ]
         return len(changes) > 1
 
-    def _finalized(self, told: UpdateFeaturesResponse, heard: Asked) -> None:
+    def _finalized(self, told: UpdateFeaturesResponse, heard: AskedWrite) -> None:
         rule, request = "acknowledged-writes-are-committed", heard.request
         if not isinstance(request, UpdateFeaturesRequest) or request.validate_only:
             return
@@ -168,7 +168,7 @@ class AcknowledgedWrites:
                 what = f"acknowledges that {each.name} is at level {each.level}, and committed is "
                 self._fail(rule, f"{what}{known}")
 
-    def _deleted(self, told: DeleteTopicsResponse, _: Asked) -> None:
+    def _deleted(self, told: DeleteTopicsResponse, _: AskedWrite) -> None:
         rule = "acknowledged-writes-are-committed"
         for result in told.results:
             if result.error is not ErrorCode.NONE:
@@ -178,7 +178,7 @@ class AcknowledgedWrites:
                 what = f"acknowledges that the topic with id {result.id} is deleted, which is not "
                 self._fail(rule, f"{what}committed")
 
-    def _allocated(self, told: AllocateProducerIdsResponse, _: Asked) -> None:
+    def _allocated(self, told: AllocateProducerIdsResponse, _: AskedWrite) -> None:
         rule, given = "acknowledged-writes-are-committed", self._view.image.next_producer_id
         if told.error is not ErrorCode.NONE:
             return
@@ -187,7 +187,7 @@ class AcknowledgedWrites:
             what = f"gives producer ids from {told.first} to {told.first + told.count}, and those "
             self._fail(rule, f"{what}from {given} on are not given to any broker")
 
-    def _registered(self, told: BrokerRegistrationResponse, heard: Asked) -> None:
+    def _registered(self, told: BrokerRegistrationResponse, heard: AskedWrite) -> None:
         rule, request = "acknowledged-writes-are-committed", heard.request
         if told.error is not ErrorCode.NONE or not isinstance(request, BrokerRegistrationRequest):
             return
@@ -199,7 +199,7 @@ class AcknowledgedWrites:
             )
             self._fail(rule, f"{what}{found.broker_epoch}")
 
-    def _isr_told(self, told: AlterPartitionResponse, _: Asked) -> None:
+    def _isr_told(self, told: AlterPartitionResponse, _: AskedWrite) -> None:
         rule = "told-isr-is-committed"
         for result in told.results:
             if result.error is not ErrorCode.NONE:

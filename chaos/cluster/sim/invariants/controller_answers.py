@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from chaos.cluster.sim.invariants.acknowledged_writes import AcknowledgedWrites, Asked
+from chaos.cluster.sim.invariants.acknowledged_writes import AcknowledgedWrites, AskedWrite
 from chaos.cluster.sim.invariants.answer_rules import Looked
 from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.refused_brokers import RefusedBrokers
@@ -55,14 +55,14 @@ class ControllerAnswers:
         self._life = life
         self._view = view
         self._looked = looked
-        self._asked: dict[ConnectionId, Asked] = {}
+        self._asked: dict[ConnectionId, AskedWrite] = {}
         self._steps = 0
         self._active_since: int | None = None  # by its account
         self._role: Role | None = None  # at the end of this step, and before it
         self._before: Role | None = None
         self._leads_since: int | None = None
         self._refusals = RefusedBrokers(node, view, looked)
-        self._rules: dict[type, Callable[[Any, Asked], None]] = {
+        self._rules: dict[type, Callable[[Any, AskedWrite], None]] = {
             **AcknowledgedWrites(node, view, looked).rules,
             DescribeQuorumResponse: self._quorum_told,
             FetchResponse: self._of_quorum,
@@ -75,7 +75,7 @@ class ControllerAnswers:
 
     def hear(self, connection: ConnectionId, request: object) -> None:
         """It is to be asked that in the next step."""
-        self._asked[connection] = Asked(request, self._steps + 1, self._view.log_end)
+        self._asked[connection] = AskedWrite(request, self._steps + 1, self._view.log_end)
 
     def forget(self, connection: ConnectionId) -> None:
         self._asked.pop(connection, None)
@@ -129,7 +129,7 @@ class ControllerAnswers:
 
     # --- who it is ---
 
-    def _check_denied(self, response: object, heard: Asked) -> None:
+    def _check_denied(self, response: object, heard: AskedWrite) -> None:
         """Was it active before it was asked? It is so still."""
         rule, since = "controllers-do-not-deny-it", self._active_since
         if since is None or since >= heard.step or isinstance(response, AlterPartitionResponse):
@@ -138,7 +138,7 @@ class ControllerAnswers:
         if any(error in _INACTIVE for error in _errors(response)):
             self._fail(rule, "says NOT_CONTROLLER, and is the active controller")
 
-    def _of_quorum(self, response: _OfQuorum, heard: Asked) -> None:
+    def _of_quorum(self, response: _OfQuorum, heard: AskedWrite) -> None:
         error = response.error
         if error is ErrorCode.NONE:
             return
@@ -163,7 +163,7 @@ class ControllerAnswers:
             what = f"says {error.name} to who is in epoch {said}, and is in epoch {now} itself"
             self._fail(rule, what)
 
-    def _quorum_told(self, told: DescribeQuorumResponse, heard: Asked) -> None:
+    def _quorum_told(self, told: DescribeQuorumResponse, heard: AskedWrite) -> None:
         rule = "told-quorum-is-so"
         if (told.top_error, told.error) != (ErrorCode.NONE, ErrorCode.NONE):
             self._of_quorum(told, heard)
