@@ -109,7 +109,8 @@ class ProduceRequests:
         if held is None:
             return _refused(at, self._replicas.absent(at))
         error = _why_not(request, held)
-        if error is not ErrorCode.NONE:
+        is_known = error is ErrorCode.NOT_ENOUGH_REPLICAS and self._is_in_log(held, produced)
+        if error is not ErrorCode.NONE and not is_known:
             return _refused(at, _by(held, error))
         try:
             header = self._check(produced.records)
@@ -126,6 +127,16 @@ class ProduceRequests:
         if header.size > self._max_batch_bytes:
             return _refused(at, _by(held, ErrorCode.MESSAGE_TOO_LARGE))
         return self._append_once(held, at, header, produced.records, mono_ns)
+
+    def _is_in_log(self, held: Held, produced: ProducedPartition) -> bool:
+        """Then it waits for replicas, as it did when it came first. Whoever is told that there are
+        not enough takes it for not appended, and sends it under another epoch: there it would be
+        twice, as it is in Kafka, which does not look (docs/results/duplicates.md)."""
+        try:
+            header = check_batch(produced.records)
+            return self._replicas.producers(held).duplicate(header) is not None
+        except (DamagedBatch, CorruptLog):
+            return False  # it is refused for what it is
 
     def _check(self, records: bytes) -> BatchHeader | None:
         """One whole, sound batch of records; None where it is none. Raises DamagedBatch."""

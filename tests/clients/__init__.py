@@ -6,6 +6,7 @@
     fetched.py      their libraries, by the ordinary clients of their registries, in pinned versions
     brokers.py      the clusters that they talk to, as processes on loopback
     tries.py        one client tries one feature, as a process of its own
+    duplicates.py   a batch that is refused while it is in the log: is it twice there?
     results.py      what came of it, kept in a file and told as a table
 
 A client is a small program in a folder named after its language. It is started once for each

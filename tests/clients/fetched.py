@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from zlib import crc32
 
@@ -44,8 +44,9 @@ def call(*words: str | Path, where: Path | None = None, more: Mapping[str, str] 
     except subprocess.TimeoutExpired as late:
         raise NotToBeHad(f"{command[0]} took more than {_PATIENCE_S:.0f} s") from late
     if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
-        raise NotToBeHad(f"{command[0]}: {last[-1][:200]}")
+        said = (done.stdout + done.stderr).strip().splitlines() or ["it said nothing"]
+        errors = [each for each in said if "ERROR" in each]  # Maven's last lines are of help
+        raise NotToBeHad(f"{command[0]}: {(errors or said[-1:])[0][:200]}")
 
 
 def python_venv() -> Path:
@@ -107,7 +108,3 @@ def installed(program: str, mend: str) -> str:
     if found is None:
         raise NotToBeHad(f"there is no {program}; {mend}")
     return found
-
-
-def words_of(command: Sequence[str | Path]) -> list[str]:
-    return [str(each) for each in command]

@@ -73,7 +73,7 @@ def test_a_table_says_where_a_feature_works(tmp_path: Path) -> None:
 def test_what_cannot_be_fetched_says_why() -> None:
     with pytest.raises(NotToBeHad, match="there is no kraft-chaos-nothing"):
         call("kraft-chaos-nothing")
-    with pytest.raises(NotToBeHad, match="python.*: nope"):
+    with pytest.raises(NotToBeHad, match=r"python.*: nope"):
         call(sys.executable, "-c", "import sys; sys.exit('nope')")
 
 

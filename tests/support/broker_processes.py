@@ -71,7 +71,9 @@ class BrokerProcess:
         self.process = None
 
 
-def _format(tools: KafkaTools, quorum: QuorumProcesses, broker: BrokerProcess) -> None:
+def _format(
+    tools: KafkaTools, quorum: QuorumProcesses, broker: BrokerProcess, settings: str
+) -> None:
     config = broker.directory / "server.properties"
     controllers = ",".join(f"127.0.0.1:{node.inner}" for node in quorum.nodes.values())
     config.write_text(
@@ -81,6 +83,7 @@ def _format(tools: KafkaTools, quorum: QuorumProcesses, broker: BrokerProcess) -
             controllers=controllers,
             data=broker.directory / "data",
         )
+        + settings
     )
     storage = "kafka.tools.StorageTool"
     done = tools.run(storage, "format", "-t", quorum.cluster_id, "-c", config)
@@ -89,7 +92,11 @@ def _format(tools: KafkaTools, quorum: QuorumProcesses, broker: BrokerProcess) -
 
 @contextmanager
 def broker_processes(
-    directory: Path, tools: KafkaTools, quorum: QuorumProcesses, ids: Sequence[int]
+    directory: Path,
+    tools: KafkaTools,
+    quorum: QuorumProcesses,
+    ids: Sequence[int],
+    settings: str = "",
 ) -> Iterator[dict[int, BrokerProcess]]:
     """Started, and killed at the end. They may not be registered yet."""
     ports = take_ports(len(ids))
@@ -99,7 +106,7 @@ def broker_processes(
             home = directory / f"broker-{id_}"
             home.mkdir(parents=True)
             brokers[id_] = BrokerProcess(id=id_, directory=home, port=port)
-            _format(tools, quorum, brokers[id_])
+            _format(tools, quorum, brokers[id_], settings)
             brokers[id_].start(tools)
         yield brokers
     finally:

@@ -5,6 +5,7 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from node.errors import ErrorCode
+from node.records.batch import split_batches
 from node.wire.produce import ProduceResult
 from tests.support.orders import IDS, Orders
 from workloads.wire.batch import Identity, encode_batch
@@ -71,3 +72,37 @@ def test_what_was_sent_is_known_to_whoever_leads_then(how: str | PowerCutMode) -
     (one, *others) = orders.logs()
     assert others == [one, one]
     assert orders.log(IDS[0]).end().offset == 2 * (5 + len(ended))
+
+
+def test_what_is_in_the_log_is_not_refused_for_want_of_replicas() -> None:
+    """Whoever is told that there are not enough takes it for not appended, and its producer sends
+    it once more under another epoch."""
+    orders = Orders()
+    leader = orders.state.leader
+    others = [each for each in IDS if each != leader]
+    batch, following = (
+        encode_batch(number, 1, 16, Identity(producer_id=7, epoch=0, sequence=number))
+        for number in range(2)
+    )
+    for each in others:
+        orders.world.kill(each)
+    first = orders.send(batch)
+    assert first is not None
+    assert first.error is ErrorCode.REQUEST_TIMED_OUT
+    orders.world.until(lambda: orders.state.isr == (leader,), "it is alone in the ISR")
+    new = orders.send(following)
+    assert new is not None
+    assert (new.error, new.base_offset) == (ErrorCode.NOT_ENOUGH_REPLICAS, -1)
+    again = orders.send(batch)
+    assert again is not None
+    assert again.error in (
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    )
+    for each in others:
+        orders.world.start(each)
+    orders.world.until(lambda: set(orders.state.isr) == set(IDS), "all are in the ISR")
+    last = orders.send(batch)
+    assert last is not None
+    assert (last.error, last.base_offset) == (ErrorCode.NONE, 0)
+    assert [each.header.next_offset for each in split_batches(orders.fetch().records)] == [1]
