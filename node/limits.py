@@ -20,13 +20,19 @@ MAX_FETCH_BYTES = MAX_BATCH_BYTES
 # QuorumController.MAX_RECORDS_PER_BATCH.
 MAX_RECORDS_PER_BATCH = 10_000
 
-# Of the cluster, and of what one request may add to it: that is decided, written and replayed in
-# one step, some forty microseconds a partition, and to place one takes longer, the more brokers
-# there are (`MAX_PLACES`: partitions times brokers). Kafka takes 10,000 in a request, and any
-# number in all. What concerns all partitions takes one step as well: where a broker goes that leads
-# 10,000, some 0.7 s; ElectLeaders and ListReassignments, some four microseconds for each that stays
-# as it is.
+# Of a cluster. Kafka takes any number.
 MAX_PARTITIONS = 10_000
+
+# Of a frame that names partitions: all that there are, each in a topic of its own, with three
+# members of an ISR, or with two tagged fields, or once as asked for and once as forgotten. One of
+# them takes some ten microseconds.
+MAX_PARTITION_ELEMENTS = 5 * MAX_PARTITIONS + MAX_ELEMENTS
+
+# Of what one request may add to the cluster: that is decided, written and replayed in
+# one step, some forty microseconds a partition, and to place one takes longer, the more brokers
+# there are (`MAX_PLACES`: partitions times brokers). Kafka takes 10,000 in a request. What concerns
+# all partitions takes one step as well: where a broker goes that leads 10,000, some 0.7 s;
+# ElectLeaders and ListReassignments, some four microseconds for each that stays as it is.
 MAX_NEW_PARTITIONS = 2_400
 MAX_PLACES = 20_000
 MAX_REPLICATION = 10
@@ -38,6 +44,15 @@ MAX_PARTITIONS_FETCH_BYTES = 57_671_680
 
 # Of a partition's records in an answer: what has more is read as it is sent.
 MAX_READ_AT_ONCE = 32 * 1024
+
+# Of what a follower names in one Fetch: each is a topic and a partition, of as many elements as any
+# broker of ours takes. It names the rest in the next one, of the same session.
+MAX_ASKED_PARTITIONS = 1_000
+
+# Fetch sessions: Kafka's max.incremental.fetch.session.cache.slots, and the partitions of all of
+# them together, each some 300 bytes, for which Kafka has no limit.
+MAX_FETCH_SESSIONS = 1_000
+MAX_FETCH_SESSION_PARTITIONS = 20 * MAX_PARTITIONS
 
 # Of a log that is followed or replayed, in one step, unless its first batch alone has more. A step
 # is to take less than a tenth of the fetch time-out: a record takes some ten microseconds.

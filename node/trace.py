@@ -80,6 +80,9 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # file of the last process told, which the registration names; -1: none did. fenced: what the
     # controller answered last.
     "b.life": ("state", "epoch", "previous", "fenced"),
+    # What keeps a broker from following the leader of so many of its replicas, for now; it tries
+    # again. "": nothing does any more.
+    "b.following": ("leader", "partitions", "trouble"),
     # A broker's replica of a partition leads, or follows, in a leader epoch: so its log ends, and
     # its high watermark is, as it begins to. topic: an id.
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),

@@ -3,6 +3,7 @@ from the leader's below that (KAFKA-13141)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.fetch_requests import FetchRequests
+from node.broker.fetch_sessions import FetchClock
 from node.broker.held_replicas import Held
 from node.ids import LogPosition, Offset
 from node.wire.partition_fetch import FetchedPartition, PartitionsFetchRequest
@@ -14,11 +15,13 @@ def whatever_it_holds(
     requested: FetchedPartition,
     held: Held,
     _diverging: LogPosition | None,
-    mono_ns: int,
+    clock: FetchClock,
 ) -> None:
     held.replica.told_start(request.replica, Offset(requested.log_start))
     end = min(Offset(requested.offset), held.replica.end)
-    proposal = held.replica.fetched_by(request.replica, end, request.broker_epoch, mono_ns)
+    held.replica.asked_by(request.replica, clock)
+    epoch = request.broker_epoch
+    proposal = held.replica.fetched_by(request.replica, end, epoch, clock.fetched_ns)
     self._replicas.note(held)
     if proposal is not None:
         self._changes.propose(held, proposal)

@@ -48,6 +48,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "c.resign": ("epoch",),
     "c.read": ("epoch", "ticket", "arrived", "heard"),
     "b.life": ("state", "epoch", "previous", "fenced"),
+    "b.following": ("leader", "partitions", "trouble"),
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
     "p.isr": (
         "topic",

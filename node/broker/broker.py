@@ -101,7 +101,8 @@ class Broker:
         self._reports = DirectoryReports(me, self.replicas, self.lifecycle, self._link)
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
         self._produced = ProduceRequests(self.replicas, parking, role.message_bytes, outbox)
-        self._fetched = FetchRequests(self.replicas, self._changes, parking)
+        sessions = Random(f"{incarnation}:sessions")
+        self._fetched = FetchRequests(self.replicas, self._changes, parking, sessions)
         self._deletions = Deletions(self.replicas, parking)
         self._retention = Retention(self.replicas, role)
         self.groups = GroupCoordinator(
@@ -211,6 +212,7 @@ class Broker:
             self._deletions.poll(mono_ns)
         self.replicas.end_step(self._fetched.is_awaited)
         self.replicas.raise_starts()
+        self._changes.send()
         if has_chores or self._link.is_wanted:
             self._checkpoint.poll(mono_ns)
             self._link.poll(controller, mono_ns)

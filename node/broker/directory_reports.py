@@ -8,6 +8,7 @@ directory that its broker has not got may not lead until this is said.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 from node.broker.controller_link import ControllerLink
 from node.broker.held_replicas import Held, HeldReplicas
@@ -43,16 +44,13 @@ class DirectoryReports:
         if not self._must_look or mono_ns < self._due_ns:
             return
         self._must_look = False
-        wrong = [held for held in self._replicas.all() if self._is_elsewhere(held)]
-        if wrong:
+        elsewhere = self._replicas.elsewhere
+        if elsewhere:
             self._due_ns = NEVER_NS
-            self._link.send(self._report(wrong[:_MOST]), self._on_response)
+            self._link.send(self._report([*islice(elsewhere.values(), _MOST)]), self._on_response)
 
     def deadline_ns(self) -> int:
         return self._due_ns if self._must_look else NEVER_NS
-
-    def _is_elsewhere(self, held: Held) -> bool:
-        return held.told is not None and held.told.directory(self._me) != held.directory
 
     def _report(self, replicas: Sequence[Held]) -> AssignDirectoriesRequest:
         return AssignDirectoriesRequest(

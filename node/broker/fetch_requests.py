@@ -3,29 +3,46 @@
 A follower that asks from an offset has all below; so a Fetch moves the high watermark, and the ISR
 (KIP-966, KIP-903). It gets all of the log; consumers get what is below the high watermark. One that
 finds too little waits: for records, and a follower also for a newer high watermark, and to hear
-that the log begins later.
+that the log begins later. Of all that it asks for, only what has moved is looked at meanwhile, and
+in a session (`fetch_sessions`) also when it asks.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field
 from operator import attrgetter
+from random import Random
 
 from node import limits
+from node.broker.fetch_sessions import FetchClock, FetchSession, FetchSessions, Told, place_of
 from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
 from node.broker.isr_changes import IsrChanges
 from node.broker.remote_replica import RemoteReplica
 from node.broker.replica_logs import ReplicaLog
 from node.errors import ErrorCode
-from node.ids import MS, NO_EPOCH, NO_NODE, NO_OFFSET, ConnectionId, LogId, LogPosition, Offset
+from node.ids import (
+    MS,
+    NO_EPOCH,
+    NO_NODE,
+    NO_OFFSET,
+    ConnectionId,
+    LogId,
+    LogPosition,
+    NodeId,
+    Offset,
+)
 from node.lazy_dataclass import dataclass
 from node.parking import Parking, Waiting
 from node.storage.storage_errors import CorruptLog
 from node.wire.partition_fetch import (
     CONSUMER,
+    FIRST_SESSION_EPOCH,
+    NO_SESSION,
     FetchedPartition,
     FetchedRecords,
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
+from node.wire.topic_partitions import TopicPartition
 
 # Who leads is told to those who took another one for it (KIP-951).
 _TELLING_WHO_LEADS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -35,10 +52,24 @@ _until_ns = attrgetter("until_ns")  # of who waits; asked for after every step
 
 
 @dataclass(slots=True, kw_only=True)
-class _WaitingFetch:
+class _Asked:
+    """A Fetch that is not answered yet; `session`: the one that it goes on with, and its epoch."""
+
     request: PartitionsFetchRequest
-    logs: frozenset[LogId]  # of its partitions, all of which are served here
+    session: FetchSession | None
+    session_epoch: int
+    clock: FetchClock  # of the session, or of this Fetch alone
     until_ns: int
+    # Without a session, if it waits: what it asks for, by logs that are here.
+    wanted: dict[LogId, list[FetchedPartition]] = field(default_factory=dict)
+    sizes: dict[TopicPartition, int] = field(default_factory=dict)  # of what was found to be read
+
+    def partitions(self) -> Sequence[FetchedPartition]:
+        """What may have something new."""
+        session = self.session
+        if session is None:
+            return self.request.partitions
+        return [session.entries[place].asked for place in session.open]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,53 +87,115 @@ class _Found:
     limit: Offset = Offset(0)
     size: int = 0
 
+    @property
+    def is_odd(self) -> bool:
+        """There is nothing to wait for."""
+        return self.refusal is not None or self.diverging is not None
+
+    @property
+    def told(self) -> Told:
+        return Offset(self.high_watermark), Offset(self.log_start)
+
 
 class FetchRequests:
-    def __init__(self, replicas: HeldReplicas, changes: IsrChanges, parking: Parking) -> None:
+    def __init__(
+        self, replicas: HeldReplicas, changes: IsrChanges, parking: Parking, rng: Random
+    ) -> None:
+        """`rng`: of the numbers of sessions."""
         self._replicas = replicas
         self._changes = changes
-        self._waiting = Waiting[_WaitingFetch](parking)
+        self._waiting = Waiting[_Asked](parking)
+        self.sessions = FetchSessions(rng, self._no_longer_asked)
 
     def fetch(
         self, connection: ConnectionId, request: PartitionsFetchRequest, mono_ns: int
     ) -> PartitionsFetchResponse | None:
         """None: answered later."""
-        if request.session_error is not ErrorCode.NONE:
-            return PartitionsFetchResponse(error=request.session_error)
-        found = self._look(request, mono_ns)
-        if request.max_wait_ms <= 0 or self._is_enough(request, found):
-            return self._tell(request, found)
-        until_ns = mono_ns + request.max_wait_ms * MS
-        logs = frozenset(each.held.log for each in found if each.held is not None)
-        waiting = _WaitingFetch(request=request, logs=logs, until_ns=until_ns)
-        self._waiting.park(connection, waiting)
+        session: FetchSession | None = None
+        if request.is_whole:
+            self.sessions.close(request.session)
+        else:
+            error = self.sessions.refusal(request)
+            if error is not ErrorCode.NONE:
+                return PartitionsFetchResponse(error=error)
+            session = self.sessions.go_on(request, mono_ns)
+            if session is None and request.partitions:
+                return PartitionsFetchResponse(error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        asked = _Asked(
+            request=request,
+            session=session,
+            session_epoch=NO_SESSION if session is None else session.epoch,
+            clock=FetchClock(fetched_ns=mono_ns) if session is None else session.clock,
+            until_ns=mono_ns + max(request.max_wait_ms, 0) * MS,
+        )
+        found = self._look(asked, asked.partitions(), is_new=True)
+        if request.max_wait_ms <= 0 or self._is_enough(asked, found):
+            return self._tell(asked, found)
+        if session is None:
+            for each in found:
+                if each.held is not None:
+                    asked.wanted.setdefault(each.held.log, []).append(each.requested)
+        self._waiting.park(connection, asked)
         return None
 
-    def is_awaited(self, logs: Collection[LogId]) -> bool:
+    def is_awaited(self, logs: Mapping[LogId, Held]) -> bool:
         """Does anybody wait for news of one of them?"""
-        return not all(each.logs.isdisjoint(logs) for each in self._waiting.requests.values())
+        waiting = self._waiting.requests.values()
+        in_session = {each.session.id for each in waiting if each.session is not None}
+        if in_session:
+            for held in logs.values():
+                for place in held.places:
+                    if any(each.id in in_session for each in self.sessions.asking(place)):
+                        return True
+        return not all(each.wanted.keys().isdisjoint(logs) for each in waiting)
 
     def poll(self, moved: Mapping[LogId, Held], mono_ns: int) -> None:
         """Answer who waits for what is there now, or waited long enough."""
-        for connection, waiting in self._waiting.all():
-            is_late = mono_ns >= waiting.until_ns
-            if not is_late and waiting.logs.isdisjoint(moved):
-                continue
-            found = self._look(waiting.request)
-            if is_late or self._is_enough(waiting.request, found):
-                self._waiting.respond(connection, self._tell(waiting.request, found))
+        in_sessions = self._moved_in_sessions(moved) if len(self.sessions) else {}
+        for connection, asked in self._waiting.all():
+            news: Sequence[FetchedPartition]
+            if asked.session is None:
+                logs = [log for log in moved if log in asked.wanted]
+                news = [each for log in logs for each in asked.wanted[log]]
+            else:
+                news = in_sessions.get(asked.session.id, ())
+            is_late = mono_ns >= asked.until_ns
+            if is_late or (news and self._is_enough(asked, self._look(asked, news))):
+                found = self._look(asked, asked.partitions())
+                self._waiting.respond(connection, self._tell(asked, found))
+
+    def _moved_in_sessions(
+        self, moved: Mapping[LogId, Held]
+    ) -> Mapping[int, Sequence[FetchedPartition]]:
+        """What of it each session asks for, which has to look at that when it is asked next."""
+        found: dict[int, list[FetchedPartition]] = {}
+        for held in moved.values():
+            for place in held.places:
+                for session in self.sessions.moved(place):
+                    found.setdefault(session.id, []).append(session.entries[place].asked)
+        return found
 
     def deadline_ns(self) -> int:
         return self._waiting.earliest_ns(_until_ns)
 
-    def _look(self, request: PartitionsFetchRequest, arrived_ns: int | None = None) -> list[_Found]:
+    def _no_longer_asked(self, replica: NodeId, at: TopicPartition, clock: FetchClock) -> None:
+        held = self._replicas.find(at)
+        leading = None if held is None else held.replica.leading
+        follower = None if leading is None else leading.followers.get(replica)
+        if follower is not None and follower.clock is clock:
+            follower.stop_the_clock()
+
+    def _look(
+        self, asked: _Asked, partitions: Iterable[FetchedPartition], *, is_new: bool = False
+    ) -> list[_Found]:
         """What there is, without reading it: whoever waits for more has others look again.
-        `arrived_ns`: where it is looked at for the first time."""
+        `is_new`: it is looked at for the first time."""
+        request = asked.request
         left = min(max(request.max_bytes, 0), limits.MAX_PARTITIONS_FETCH_BYTES)
         found: list[_Found] = []
         has_none = True
-        for each in request.partitions:
-            one = self._look_at(request, each, arrived_ns)
+        for each in partitions:
+            one = self._look_at(request, each, asked.clock if is_new else None)
             # The first batch is returned whatever the limits are, so that a consumer goes on
             # (KIP-74).
             if one.log is not None and (left or has_none):
@@ -116,7 +209,7 @@ class FetchRequests:
         self,
         request: PartitionsFetchRequest,
         requested: FetchedPartition,
-        arrived_ns: int | None,
+        arrived: FetchClock | None,
     ) -> _Found:
         held = self._replicas.find(requested.partition)
         if held is None:
@@ -127,8 +220,8 @@ class FetchRequests:
             return _refused(requested, held, error)
         offset, is_consumer = Offset(requested.offset), request.replica == CONSUMER
         diverging = replica.divergence(requested.last_epoch, offset)
-        if arrived_ns is not None and not is_consumer:
-            self._count(request, requested, held, diverging, arrived_ns)
+        if arrived is not None and not is_consumer:
+            self._count(request, requested, held, diverging, arrived)
         limit = replica.high_watermark if is_consumer else replica.end
         has_more = diverging is None and offset < limit
         return _Found(
@@ -161,17 +254,17 @@ class FetchRequests:
         requested: FetchedPartition,
         held: Held,
         diverging: LogPosition | None,
-        mono_ns: int,
+        clock: FetchClock,
     ) -> None:
         """What a follower has, where its log does not diverge. Others may wait for it: it asks for
         all that it follows, and has more of one of them."""
         replica = held.replica
         watermark = replica.high_watermark
         has_moved = replica.told_start(request.replica, Offset(requested.log_start))
+        replica.asked_by(request.replica, None if diverging is not None else clock)
         if diverging is None:
-            proposal = replica.fetched_by(
-                request.replica, Offset(requested.offset), request.broker_epoch, mono_ns
-            )
+            end, epoch = Offset(requested.offset), request.broker_epoch
+            proposal = replica.fetched_by(request.replica, end, epoch, clock.fetched_ns)
             if proposal is not None:
                 self._changes.propose(held, proposal)
                 has_moved = True
@@ -199,27 +292,77 @@ class FetchRequests:
         )
         return ErrorCode.NONE if is_fine else ErrorCode.OFFSET_OUT_OF_RANGE
 
-    def _is_enough(self, request: PartitionsFetchRequest, found: list[_Found]) -> bool:
+    def _is_enough(self, asked: _Asked, found: Collection[_Found]) -> bool:
+        """To be told now, with what was found of other partitions before?"""
+        request = asked.request
         if not found:
             return request.min_bytes == 0
-        if any(each.refusal is not None or each.diverging is not None for each in found):
+        if any(each.is_odd for each in found):
             return True
+        for each in found:
+            asked.sizes.pop(each.requested.partition, None)
+            if each.size:
+                asked.sizes[each.requested.partition] = each.size
         wanted = min(max(request.min_bytes, 1), limits.MAX_PARTITIONS_FETCH_BYTES)
-        if sum(each.size for each in found) >= wanted:
+        if sum(asked.sizes.values()) >= wanted:
             return True
         return request.replica != CONSUMER and any(
-            _follower(request, each).told != (each.high_watermark, each.log_start) for each in found
+            self._told_before(asked, each) != each.told for each in found
         )
 
-    def _tell(
-        self, request: PartitionsFetchRequest, found: list[_Found]
-    ) -> PartitionsFetchResponse:
+    def _told_before(self, asked: _Asked, found: _Found) -> Told | None:
+        if asked.session is None:
+            return _follower(asked.request, found).told
+        return asked.session.entries[place_of(found.requested.partition)].told
+
+    def _tell(self, asked: _Asked, found: Sequence[_Found]) -> PartitionsFetchResponse:
+        request, session = asked.request, asked.session
+        if session is not None:
+            return self._tell_news(asked, session, found)
         if request.replica != CONSUMER:
             for each in found:
                 if each.refusal is None:
-                    told = Offset(each.high_watermark), Offset(each.log_start)
-                    _follower(request, each).told = told
-        return PartitionsFetchResponse(partitions=tuple(map(_read, found)))
+                    _follower(request, each).told = each.told
+        if request.session_epoch == FIRST_SESSION_EPOCH:
+            session = self._begin_session(asked, found)
+        number = NO_SESSION if session is None else session.id
+        return PartitionsFetchResponse(session=number, partitions=tuple(map(_read, found)))
+
+    def _begin_session(self, asked: _Asked, found: Iterable[_Found]) -> FetchSession | None:
+        request = asked.request
+        if request.replica != CONSUMER:
+            self.sessions.close_earlier_lives(request.replica, request.broker_epoch)
+        session = self.sessions.open(request, asked.clock)
+        if session is not None:
+            for each in sorted(found, key=_has_records):
+                _note(session, each)
+        return session
+
+    def _tell_news(
+        self, asked: _Asked, session: FetchSession, found: Iterable[_Found]
+    ) -> PartitionsFetchResponse:
+        """Of those partitions that have some (`FetchSession.PartitionIterator`)."""
+        if session.epoch != asked.session_epoch or self.sessions.find(session.id) is not session:
+            return PartitionsFetchResponse(error=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        # Of those that are told of now the others come first the next time.
+        news = [each for each in sorted(found, key=_has_records) if _note(session, each)]
+        return PartitionsFetchResponse(session=session.id, partitions=tuple(map(_read, news)))
+
+
+def _has_records(found: _Found) -> bool:
+    return found.size > 0
+
+
+def _note(session: FetchSession, found: _Found) -> bool:
+    """What is told of a partition in a session from now on; is that news?"""
+    place = place_of(found.requested.partition)
+    entry = session.entries[place]
+    is_news = found.is_odd or found.size > 0 or entry.told != found.told
+    entry.told = None if found.is_odd else found.told
+    session.open.pop(place, None)
+    if found.is_odd or found.requested.offset < found.limit:
+        session.open[place] = None  # there is more, or it is not well
+    return is_news
 
 
 def _refused(requested: FetchedPartition, held: Held, error: ErrorCode) -> _Found:

@@ -5,23 +5,31 @@ end that it asked from (KAFKA-18991). A leader that says where the logs part is 
 own log is cut, before anything is said of high watermarks (KAFKA-14704). A log begins where its
 leader's does, and one that ends before that is dropped (KIP-107). A partition that a leader refuses
 is left alone for a while, and the others go on (`AbstractFetcherThread.delayPartitions`).
+
+A Fetch goes on with a session of its leader's (KIP-227, `FetchSessionHandler`): it names what has
+changed since the last one, and no more at once than any leader takes; the next one names the rest.
+Whatever breaks a session, the next Fetch begins another one. What keeps a leader from being
+followed is told when it begins and when it is over, and tried again for as long as it takes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 
+from node import limits
 from node.broker.held_replicas import Held, HeldReplicas, Key
 from node.broker.lifecycle import Lifecycle
 from node.config import BrokerRole
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NO_EPOCH, ChannelId, LogId, NodeId, Offset
+from node.ids import MS, NEVER_NS, NO_EPOCH, NO_NODE, ChannelId, NodeId, Offset
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.records.batch import HEADER_SIZE, DamagedBatch, read_header, split_batches
 from node.wire.apis import Response
 from node.wire.partition_fetch import (
+    FIRST_SESSION_EPOCH,
+    NO_SESSION,
     FetchedPartition,
     FetchedRecords,
     PartitionsFetchRequest,
@@ -30,6 +38,13 @@ from node.wire.partition_fetch import (
 from node.wire.topic_partitions import TopicPartition
 
 _FIRST_CHANNEL = -1000  # minus the broker's id: the quorum numbers its own from 0
+_LAST_EPOCH = 2**31 - 1
+# What a leader says of a session that it does not go on with.
+_OF_SESSIONS = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,29 +53,59 @@ class _Fetcher:
 
     at: Endpoint | None = None
     correlation_id: int = 0
-    requested: dict[LogId, tuple[int, Offset]] = field(
-        default_factory=dict
-    )  # in which epoch, from where
-    # What was refused: in which epoch, and until when it is not asked for again in that one.
+    followed: dict[Key, Held] = field(default_factory=dict)
+    session: int = NO_SESSION
+    epoch: int = FIRST_SESSION_EPOCH  # of the session, in the next Fetch
+    # How the leader was asked for each, in the session or in the last Fetch without one.
+    asked: dict[Key, FetchedPartition] = field(default_factory=dict)
+    # Those that it may have to be asked for in another way, or not any more.
+    changed: dict[Key, None] = field(default_factory=dict)
+    # What was refused, the longest ago first: in which epoch, and until when it is not asked for
+    # again in that one.
     refused: dict[Key, tuple[int, int]] = field(default_factory=dict)
     is_out: bool = False
     due_ns: int = 0  # of the next one at the earliest, or of giving up what is out
+    trouble: str = ""  # that was told of
 
-    def next_ns(self, followed: Sequence[Held]) -> int:
+    def next_ns(self) -> int:
         """When there is something to do about it."""
-        if self.is_out or not self.refused:
+        if self.is_out or self.asked or self.changed:
             return self.due_ns
-        return max(self.due_ns, min(map(self.wanted_ns, followed)))
+        return max(self.due_ns, next((until for _, until in self.refused.values()), NEVER_NS))
 
-    def wanted(self, followed: list[Held], mono_ns: int) -> list[Held]:
-        if not self.refused:
-            return followed
-        return [held for held in followed if self.wanted_ns(held) <= mono_ns]
-
-    def wanted_ns(self, held: Held) -> int:
-        """From when on it is asked for."""
+    def is_wanted(self, held: Held, mono_ns: int) -> bool:
         epoch, until_ns = self.refused.get(held.key, (NO_EPOCH, 0))
-        return until_ns if epoch == held.replica.leader_epoch else 0
+        return until_ns <= mono_ns or epoch != held.replica.leader_epoch
+
+    def ask_again(self, mono_ns: int) -> None:
+        """For what was left alone for long enough."""
+        for key, (_, until_ns) in [*self.refused.items()]:
+            if until_ns > mono_ns:
+                return
+            del self.refused[key]
+            self.changed[key] = None
+
+    def refuse(self, held: Held, until_ns: int) -> None:
+        self.refused.pop(held.key, None)
+        self.refused[held.key] = held.replica.leader_epoch, until_ns
+        self.changed[held.key] = None
+
+    def begin_anew(self) -> None:
+        """With another session. That which there was is closed by its number, if it still is."""
+        self.epoch = FIRST_SESSION_EPOCH
+        self.asked = {}
+        self.changed = dict.fromkeys(self.followed)
+
+    def go_on(self, session: int) -> None:
+        """As the leader has answered."""
+        has_session = session != NO_SESSION
+        self.session = session
+        if has_session and self.epoch == FIRST_SESSION_EPOCH:
+            self.changed.update((key, None) for key in self.followed if key not in self.asked)
+        if has_session:
+            self.epoch = 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
+        elif self.epoch != FIRST_SESSION_EPOCH or not self.changed:
+            self.begin_anew()
 
 
 class Fetchers:
@@ -78,73 +123,101 @@ class Fetchers:
         self._role = role
         self._outbox = outbox
         self._fetchers: dict[NodeId, _Fetcher] = {}
-        self._followed: dict[NodeId, list[Held]] = {}  # by leader, as of when it was told last
-        self._times_told = 0
+        self._leaders: dict[Key, NodeId] = {}  # of those that are followed
 
     @staticmethod
     def serves(channel: ChannelId) -> bool:
         return channel <= _FIRST_CHANNEL
 
+    @property
+    def failing(self) -> int:
+        """How many leaders cannot be followed, for now."""
+        return sum(bool(each.trouble) for each in self._fetchers.values())
+
     def poll(self, brokers: Mapping[NodeId, Endpoint], mono_ns: int) -> None:
         """Ask every leader that is followed and not asked; `brokers` are those that are up."""
-        if self._times_told != self._replicas.times_told:
-            self._times_told = self._replicas.times_told
-            self._followed = self._by_leader()
-        for leader, followed in self._followed.items():
-            fetcher, at = self._fetchers[leader], brokers.get(leader)
+        for key, held in self._replicas.take_unasked().items():
+            self._follow(key, held)
+        for leader, fetcher in self._fetchers.items():
+            at = brokers.get(leader) if fetcher.followed else None
             if at is not fetcher.at:
                 self._follow_address(leader, fetcher, at, mono_ns)
-            if mono_ns < fetcher.next_ns(followed):
+            if at is None or mono_ns < fetcher.next_ns():
                 continue
             if fetcher.is_out:
                 self._hang_up(leader, fetcher, mono_ns)
-            elif at is not None:
-                self._send(leader, fetcher, at, fetcher.wanted(followed, mono_ns), mono_ns)
+                self._tell(leader, fetcher, f"no answer for {self._role.socket_ms} ms")
+            else:
+                self._send(leader, fetcher, at, mono_ns)
 
     def deadline_ns(self) -> int:
         return min(
-            (
-                self._fetchers[leader].next_ns(followed)
-                for leader, followed in self._followed.items()
-                if self._fetchers[leader].at is not None
-            ),
+            (each.next_ns() for each in self._fetchers.values() if each.at is not None),
             default=NEVER_NS,
         )
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
     ) -> None:
-        fetcher = self._fetchers[_leader(channel)]
+        leader = _leader(channel)
+        fetcher = self._fetchers[leader]
         if not fetcher.is_out or correlation_id != fetcher.correlation_id:
             return  # of a connection that was dropped since
         fetcher.is_out, fetcher.due_ns = False, mono_ns
-        if not isinstance(response, PartitionsFetchResponse) or response.error:
-            fetcher.due_ns = mono_ns + self._backoff_ns
+        assert isinstance(response, PartitionsFetchResponse), f"{response} answers a Fetch"
+        if response.error is not ErrorCode.NONE:
+            is_over = fetcher.epoch != FIRST_SESSION_EPOCH and response.error in _OF_SESSIONS
+            fetcher.begin_anew()
+            if not is_over:
+                fetcher.due_ns = mono_ns + self._backoff_ns
+                self._tell(leader, fetcher, f"it answers {response.error.name}")
             return
-        if fetcher.refused:
-            fetcher.refused = {key: row for key, row in fetcher.refused.items() if row[1] > mono_ns}
+        self._tell(leader, fetcher, "")
         for each in response.partitions:
             held = self._replicas.find(each.partition)
             if held is not None and not self._take(fetcher, held, each, mono_ns):
-                until_ns = mono_ns + self._backoff_ns
-                fetcher.refused[held.key] = held.replica.leader_epoch, until_ns
+                fetcher.refuse(held, mono_ns + self._backoff_ns)
+        fetcher.go_on(response.session)
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
-        fetcher = self._fetchers[_leader(channel)]
+        leader = _leader(channel)
+        fetcher = self._fetchers[leader]
+        was_out = fetcher.is_out
+        self._lose(fetcher, mono_ns)
+        if was_out:
+            self._tell(leader, fetcher, "the connection cannot be made, or ended without an answer")
+
+    def _lose(self, fetcher: _Fetcher, mono_ns: int) -> None:
         fetcher.is_out, fetcher.due_ns = False, mono_ns + self._backoff_ns
+        fetcher.begin_anew()
+
+    def _tell(self, leader: NodeId, fetcher: _Fetcher, trouble: str) -> None:
+        """What keeps it from following that leader; "": nothing does."""
+        if trouble != fetcher.trouble:
+            fetcher.trouble = trouble
+            self._outbox.trace(
+                "b.following", leader=leader, partitions=len(fetcher.followed), trouble=trouble
+            )
 
     @property
     def _backoff_ns(self) -> int:
         return self._role.fetch_backoff_ms * MS
 
-    def _by_leader(self) -> dict[NodeId, list[Held]]:
-        followed: dict[NodeId, list[Held]] = {}
-        for held in self._replicas.all():
-            if held.replica.leading is None and held.replica.leader not in (self._me, -1):
-                followed.setdefault(held.replica.leader, []).append(held)
-        for leader in followed:
-            self._fetchers.setdefault(leader, _Fetcher())
-        return followed
+    def _follow(self, key: Key, held: Held) -> None:
+        """A replica may have another leader, or other contents, or be gone."""
+        replica = held.replica
+        is_led = replica.leading is not None or replica.leader in (self._me, NO_NODE)
+        leader = NO_NODE if is_led or self._replicas.by_key(key) is not held else replica.leader
+        before = self._leaders.get(key, NO_NODE)
+        if before not in (NO_NODE, leader):
+            del self._leaders[key]
+            del self._fetchers[before].followed[key]
+            self._fetchers[before].changed[key] = None
+        if leader != NO_NODE:
+            self._leaders[key] = leader
+            fetcher = self._fetchers.setdefault(leader, _Fetcher())
+            fetcher.followed[key] = held
+            fetcher.changed[key] = None
 
     def _follow_address(
         self, leader: NodeId, fetcher: _Fetcher, at: Endpoint | None, mono_ns: int
@@ -153,32 +226,29 @@ class Fetchers:
             if fetcher.is_out:
                 self._hang_up(leader, fetcher, mono_ns)
             fetcher.at, fetcher.due_ns = at, mono_ns
+            fetcher.session = NO_SESSION
+            fetcher.begin_anew()
+            self._tell(leader, fetcher, "")
 
-    def _send(
-        self, leader: NodeId, fetcher: _Fetcher, at: Endpoint, followed: list[Held], mono_ns: int
-    ) -> None:
-        fetcher.requested = {
-            held.log: (held.replica.leader_epoch, held.replica.end) for held in followed
-        }
+    def _send(self, leader: NodeId, fetcher: _Fetcher, at: Endpoint, mono_ns: int) -> None:
+        fetcher.ask_again(mono_ns)
+        if fetcher.epoch == FIRST_SESSION_EPOCH:
+            fetcher.asked = {}
+        named, forgotten = self._name(fetcher, mono_ns)
+        if not named and fetcher.epoch == FIRST_SESSION_EPOCH:
+            return  # all was refused just now
         fetcher.correlation_id = (fetcher.correlation_id + 1) % 2**31
         fetcher.is_out, fetcher.due_ns = True, mono_ns + self._role.socket_ms * MS
         request = PartitionsFetchRequest(
             replica=self._me,
             broker_epoch=self._lifecycle.epoch,
-            max_wait_ms=self._role.fetch_wait_ms,
+            max_wait_ms=0 if fetcher.changed else self._role.fetch_wait_ms,
             min_bytes=1,
             max_bytes=self._role.fetch_bytes * 10,
-            partitions=tuple(
-                FetchedPartition(
-                    partition=TopicPartition(id=held.key[0], index=held.key[1]),
-                    offset=held.replica.end,
-                    epoch=held.replica.leader_epoch,
-                    last_epoch=held.replica.last_epoch,
-                    log_start=held.replica.start,
-                    max_bytes=self._role.fetch_bytes,
-                )
-                for held in followed
-            ),
+            session=fetcher.session,
+            session_epoch=fetcher.epoch,
+            partitions=named,
+            forgotten=forgotten,
         )
         self._outbox.emit(
             RequestTo(
@@ -189,16 +259,48 @@ class Fetchers:
             )
         )
 
+    def _name(
+        self, fetcher: _Fetcher, mono_ns: int
+    ) -> tuple[tuple[FetchedPartition, ...], tuple[TopicPartition, ...]]:
+        """Those that it is to be asked for in another way, and those that it is not any more."""
+        named: list[FetchedPartition] = []
+        forgotten: list[TopicPartition] = []
+        asked, changed = fetcher.asked, fetcher.changed
+        for key in [*changed]:
+            if len(named) + len(forgotten) == limits.MAX_ASKED_PARTITIONS:
+                break
+            del changed[key]
+            held, before = fetcher.followed.get(key), asked.get(key)
+            if held is not None and fetcher.is_wanted(held, mono_ns):
+                asked[key] = self._asked(held)
+                if asked[key] != before:
+                    named.append(asked[key])
+            elif before is not None:
+                del asked[key]
+                forgotten.append(before.partition)
+        return tuple(named), tuple(forgotten)
+
+    def _asked(self, held: Held) -> FetchedPartition:
+        return FetchedPartition(
+            partition=TopicPartition(id=held.key[0], index=held.key[1]),
+            offset=held.replica.end,
+            epoch=held.replica.leader_epoch,
+            last_epoch=held.replica.last_epoch,
+            log_start=held.replica.start,
+            max_bytes=self._role.fetch_bytes,
+        )
+
     def _hang_up(self, leader: NodeId, fetcher: _Fetcher, mono_ns: int) -> None:
         self._outbox.emit(DisconnectPeer(channel=_channel(leader)))
-        fetcher.is_out, fetcher.due_ns = False, mono_ns + self._backoff_ns
+        self._lose(fetcher, mono_ns)
 
     def _take(self, fetcher: _Fetcher, held: Held, told: FetchedRecords, mono_ns: int) -> bool:
         """False: it is better to wait before it is asked again."""
         replica = held.replica
         if replica.leading is not None:
             return True
-        if fetcher.requested.get(held.log) != (replica.leader_epoch, replica.end):
+        asked = fetcher.asked.get(held.key)
+        if asked is None or (asked.epoch, asked.offset) != (replica.leader_epoch, replica.end):
             return True
         log_start = Offset(max(told.log_start, 0))
         is_empty = replica.start == replica.end  # nor is an epoch known by which logs part

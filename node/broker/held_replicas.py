@@ -1,8 +1,9 @@
 """All replicas that a broker has: made, told and removed as the metadata log says."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
+from node.broker.fetch_sessions import Place
 from node.broker.log_placement import LogPlacement
 from node.broker.producers import Producers
 from node.broker.replica import MayJoin, Replica
@@ -58,6 +59,11 @@ class Held:
     damage: str = ""  # of its log, that the operator was told of last
 
     @property
+    def places(self) -> tuple[Place, Place]:
+        """As requests name it: by its topic's id, or its name."""
+        return _place(self.key), (self.name, self.key[1])
+
+    @property
     def at(self) -> TopicPartition:
         return TopicPartition(name=self.name, id=self.key[0], index=self.key[1])
 
@@ -97,8 +103,11 @@ class HeldReplicas:
         # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
         self.moved: dict[LogId, Held] = {}
         self._untold: dict[Key, Held] = {}  # of these since the last `trace`
+        self._unasked: dict[Key, Held] = {}  # of these since the last `take_unasked`
         self._appended: dict[LogId, Held] = {}  # in this step
-        self.times_told = 0  # by the metadata log, who leads
+        # Those whose log is in another directory than the image has it.
+        self.elsewhere: dict[Key, Held] = {}
+        self._surroundings = -1  # of the image, that were followed
 
     # --- what is asked ---
 
@@ -172,23 +181,43 @@ class HeldReplicas:
     # --- what the metadata log tells ---
 
     def follow(self, image: Image, mono_ns: int) -> None:
-        """As the image has it now. What it does not have any more goes first: there may be a topic
-        of the same name, whose log is made in that place."""
-        self.times_told += 1
-        for held in self.all():
-            state = image.topics.partition(*held.key)
-            if state is None or self._me not in state.replicas:
-                self._let_go(held)
-        for key, state in image.topics.partitions():
-            if self._me in state.replicas:
-                self._tell(image, key, state, mono_ns)
-        self._ids = {held.name: topic for (topic, _), held in self._held.items()}
+        """As the image has it now: all of it, or what has changed since. What it does not have any
+        more goes first: there may be a topic of the same name, whose log is made in that place."""
+        changed = image.topics.take_changed()
+        is_same = image is self._image and image.surroundings == self._surroundings
+        if changed is None or not is_same:
+            held_keys = [held.key for held in self._held.values()]
+            self._follow(image, held_keys, image.topics.partitions(), mono_ns)
+        else:
+            found = ((key, image.topics.partition(*key)) for key in changed)
+            self._follow(image, changed, found, mono_ns)
         if self._image is None:
             self._remove_strays()
-        self._image = image
+        self._image, self._surroundings = image, image.surroundings
+
+    def _follow(
+        self,
+        image: Image,
+        before: Iterable[Key],
+        after: Iterable[tuple[Key, Partition | None]],
+        mono_ns: int,
+    ) -> None:
+        """`before`: what may not be held any more; `after`: what may be held, or is gone."""
+        had = len(self._held)
+        for key in before:
+            held = self.by_key(key)
+            state = image.topics.partition(*key)
+            if held is not None and (state is None or self._me not in state.replicas):
+                self._let_go(held)
+        if len(self._held) < had:
+            self._ids = {held.name: topic for (topic, _), held in self._held.items()}
+        for key, state in after:
+            if state is not None and self._me in state.replicas:
+                self._tell(image, key, state, mono_ns)
 
     def _let_go(self, held: Held) -> None:
         del self._held[_place(held.key)]
+        self.elsewhere.pop(held.key, None)
         self._placement.remove(held.log)
         self._starts.pop(held.log, None)
         self._outbox.emit(RemoveLog(log=held.log))
@@ -207,13 +236,18 @@ class HeldReplicas:
         configured = topic_number(image, held.name, _MIN_ISR, self._default_min_isr)
         replica = held.replica
         if held.told is state and replica.configured_min_isr == configured:
-            if replica.look_again(mono_ns):
+            # Who is not in the ISR may join it now, and is looked at when it asks next.
+            if replica.look_again(mono_ns) or replica.lacks_followers:
                 self.note(held)
             return
         if replica.leading is None:
             held.producers = None  # what a follower appends is not counted
         held.told = state
         replica.update(state, configured, mono_ns)
+        if state.directory(self._me) == held.directory:
+            self.elsewhere.pop(key, None)
+        else:
+            self.elsewhere[key] = held
         self.note(held)
 
     def _limit_segments(self, held: Held, image: Image) -> None:
@@ -249,13 +283,14 @@ class HeldReplicas:
         held = self._held[_place(key)] = Held(
             key=key, name=topic.name, log=log, directory=directory, replica=replica
         )
+        self._ids[held.name] = key[0].int
         return held
 
     # --- what changes ---
 
     def note(self, held: Held) -> None:
         """Something of it may have changed: whoever waits for that looks again."""
-        self.moved[held.log] = self._untold[held.key] = held
+        self.moved[held.log] = self._untold[held.key] = self._unasked[held.key] = held
 
     def trace_reindexed(self) -> None:
         """Since it was told last."""
@@ -274,7 +309,12 @@ class HeldReplicas:
         moved, self.moved = self.moved, {}
         return moved
 
-    def end_step(self, is_awaited: Callable[[Collection[LogId]], bool]) -> None:
+    def take_unasked(self) -> Mapping[Key, Held]:
+        """Those that its leader may have to be asked about in another way than before."""
+        unasked, self._unasked = self._unasked, {}
+        return unasked
+
+    def end_step(self, is_awaited: Callable[[Mapping[LogId, Held]], bool]) -> None:
         """What was appended is in the logs by the next one: whoever waits to read it looks then."""
         if self._appended and is_awaited(self._appended):
             self.moved.update(self._appended)

@@ -1,5 +1,6 @@
 """What leaders propose of their ISRs, on its way to the controller (AlterPartition, KIP-497)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from node.broker.controller_link import ControllerLink
@@ -8,6 +9,7 @@ from node.broker.isr import Proposal
 from node.broker.lifecycle import Lifecycle
 from node.errors import ErrorCode
 from node.ids import MS, NodeId
+from node.limits import MAX_ELEMENTS
 from node.wire.alter_partition import (
     AlteredPartition,
     AlterPartitionRequest,
@@ -17,6 +19,7 @@ from node.wire.alter_partition import (
 from node.wire.apis import Response
 
 _RETRY_NS = 100 * MS
+_ELEMENTS = 2  # of a request, beside the members of an ISR: a topic and its partition
 
 
 class IsrChanges:
@@ -35,6 +38,7 @@ class IsrChanges:
         self._look_ns = lag_ms * MS // 2  # how often replicas are looked for that do not catch up
         self._next_look_ns = 0
         self._again: list[tuple[int, Held, Proposal]] = []  # when, and what
+        self._unsent: list[tuple[Held, Proposal]] = []  # of this step
 
     def poll(self, mono_ns: int) -> None:
         """Propose what is due."""
@@ -53,30 +57,56 @@ class IsrChanges:
         due = [each for each in self._again if each[0] <= mono_ns]
         self._again = [each for each in self._again if each[0] > mono_ns]
         for _, held, proposal in due:
-            leading = held.replica.leading
-            if leading is not None and leading.isr.pending is proposal:
+            if _is_pending(held, proposal):
                 self.propose(held, proposal)
 
     def propose(self, held: Held, proposal: Proposal) -> None:
-        isr = tuple(
-            replace(member, epoch=self._lifecycle.epoch) if member.broker == self._me else member
-            for member in proposal.isr
+        """With all others of this step."""
+        self._unsent.append((held, proposal))
+
+    def send(self) -> None:
+        """What was proposed in this step, in requests of as many elements as any controller
+        takes."""
+        unsent, self._unsent = self._unsent, []
+        part: list[tuple[Held, Proposal]] = []
+        elements = 0
+        for held, proposal in unsent:
+            if not _is_pending(held, proposal):
+                continue  # it leads in another epoch since
+            size = _ELEMENTS + len(proposal.isr)
+            if part and elements + size > MAX_ELEMENTS:
+                self._send(part)
+                part, elements = [], 0
+            part.append((held, proposal))
+            elements += size
+        if part:
+            self._send(part)
+
+    def _send(self, proposed: Sequence[tuple[Held, Proposal]]) -> None:
+        request = AlterPartitionRequest(
+            broker=self._me,
+            epoch=self._lifecycle.epoch,
+            partitions=tuple(self._altered(held, proposal) for held, proposal in proposed),
         )
-        altered = AlteredPartition(
+
+        def on_response(response: Response | None, mono_ns: int) -> None:
+            self._on_response(proposed, response, mono_ns)
+
+        self._link.send(request, on_response)
+
+    def _altered(self, held: Held, proposal: Proposal) -> AlteredPartition:
+        return AlteredPartition(
             topic=held.key[0],
             index=held.key[1],
             leader_epoch=proposal.leader_epoch,
             partition_epoch=proposal.partition_epoch,
-            isr=isr,
+            isr=tuple(
+                replace(member, epoch=self._lifecycle.epoch)
+                if member.broker == self._me
+                else member
+                for member in proposal.isr
+            ),
         )
-        request = AlterPartitionRequest(
-            broker=self._me, epoch=self._lifecycle.epoch, partitions=(altered,)
-        )
-
-        def on_response(response: Response | None, mono_ns: int) -> None:
-            self._on_response(held, proposal, response, mono_ns)
-
-        self._link.send(request, on_response)
 
     def _shrink(self, mono_ns: int) -> None:
         for held in self._replicas.all():
@@ -88,14 +118,24 @@ class IsrChanges:
                 self.propose(held, proposal)
 
     def _on_response(
-        self, held: Held, proposal: Proposal, response: Response | None, mono_ns: int
+        self,
+        proposed: Sequence[tuple[Held, Proposal]],
+        response: Response | None,
+        mono_ns: int,
     ) -> None:
         """What nobody answered is asked again: it may have taken effect, or not."""
-        result = PartitionResult(
-            topic=held.key[0], index=held.key[1], error=ErrorCode.REQUEST_TIMED_OUT
-        )
+        results = {}
         if isinstance(response, AlterPartitionResponse) and response.error is ErrorCode.NONE:
-            result = next(iter(response.results), result)
-        if held.replica.on_response(proposal, result, mono_ns):
-            self._again.append((mono_ns + _RETRY_NS, held, proposal))
-        self._replicas.note(held)
+            results = {(each.topic, each.index): each for each in response.results}
+        for held, proposal in proposed:
+            result = results.get(held.key) or PartitionResult(
+                topic=held.key[0], index=held.key[1], error=ErrorCode.REQUEST_TIMED_OUT
+            )
+            if held.replica.on_response(proposal, result, mono_ns):
+                self._again.append((mono_ns + _RETRY_NS, held, proposal))
+            self._replicas.note(held)
+
+
+def _is_pending(held: Held, proposal: Proposal) -> bool:
+    leading = held.replica.leading
+    return leading is not None and leading.isr.pending is proposal

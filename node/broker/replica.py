@@ -15,6 +15,7 @@ controller answers of a smaller ISR than all replicas makes nothing committed he
 from collections.abc import Callable
 from dataclasses import replace
 
+from node.broker.fetch_sessions import FetchClock
 from node.broker.isr import Isr, Proposal
 from node.broker.remote_replica import RemoteReplica
 from node.controller.image.partition import Partition as PartitionState
@@ -110,6 +111,12 @@ class Replica:
         self._advance(now_ns)
         return self.high_watermark != before
 
+    @property
+    def lacks_followers(self) -> bool:
+        """Does it lead, and is somebody not in the ISR who might be?"""
+        leading = self.leading
+        return leading is not None and len(leading.isr.maximal) <= len(leading.followers)
+
     def _begin_to_lead(self, state: PartitionState, now_ns: int) -> None:
         """Members of the ISR have as long as any to fetch for the first time."""
         self.leading = Leading(
@@ -165,6 +172,9 @@ class Replica:
         """A batch of `epoch` lies from `base` to `end` in the log now."""
         assert base == self.end < end, f"{base} to {end} after {self.end}"
         self._epochs.assign(epoch, base)
+        if self.leading is not None:
+            for follower in self.leading.followers.values():
+                follower.left_behind(base)
         self.end = end
         if self.leading is not None:
             self._advance(now_ns)
@@ -288,6 +298,11 @@ class Replica:
         proposal = self._expansion(leading, broker)
         self._advance(now_ns)
         return proposal
+
+    def asked_by(self, broker: NodeId, clock: FetchClock | None) -> None:
+        """A follower asks for this partition, by that clock until it says something else."""
+        assert self.leading is not None, "only a leader is fetched from"
+        self.leading.followers[broker].clock = clock
 
     def told_start(self, broker: NodeId, start: Offset) -> bool:
         """Where a follower's log begins; is that new?"""

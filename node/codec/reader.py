@@ -27,12 +27,13 @@ class Budget:
     """How many elements the rest of a message may have: of all its arrays, however they are nested,
     and of its sections of tagged fields."""
 
-    left = limits.MAX_ELEMENTS
+    def __init__(self, most: int = limits.MAX_ELEMENTS) -> None:
+        self._most = self._left = most
 
     def take(self, count: int) -> None:
-        self.left -= count
-        if self.left < 0:
-            raise MalformedMessage(f"more than {limits.MAX_ELEMENTS} elements")
+        self._left -= count
+        if self._left < 0:
+            raise MalformedMessage(f"more than {self._most} elements")
 
 
 # Of the value at a position, and where it ends.
@@ -48,18 +49,23 @@ def read_whole(
     version: int | None = None,
     *,
     may_be_followed: bool = False,
+    most: int = limits.MAX_ELEMENTS,
 ) -> T:
     """The message that fills `data` from `at` to its end, written in a version (None: the class has
-    one alone); where it may be followed, all that is behind it is left alone. Raises `malformed`,
-    and nothing else."""
-    read = whole_reader(message_class, malformed, version, may_be_followed)  # type: ignore[arg-type]  # a class is hashable
+    one alone); where it may be followed, all that is behind it is left alone. It has at most `most`
+    elements. Raises `malformed`, and nothing else."""
+    read = whole_reader(message_class, malformed, version, may_be_followed, most)  # type: ignore[arg-type]  # a class is hashable
     message: T = read(data, at)
     return message
 
 
 @cache
 def whole_reader(
-    message_class: Any, malformed: Any, version: int | None, may_be_followed: bool = False
+    message_class: Any,
+    malformed: Any,
+    version: int | None,
+    may_be_followed: bool = False,
+    most: int = limits.MAX_ELEMENTS,
 ) -> Callable[[bytes, int], Any]:
     """What `read_whole` calls, for those who read many of a class: of bytes, from where on.
 
@@ -67,11 +73,11 @@ def whole_reader(
     """
     body, names = _compiled(message_class, version)
     names["faults"] = (struct.error, ValueError, IndexError)
-    names["malformed"], names["Budget"] = malformed, Budget
+    names["malformed"], names["Budget"], names["most"] = malformed, Budget, most
     what = message_class.__name__
     lines = [
         "def read(data, at):",
-        "    budget = Budget()",
+        "    budget = Budget(most)",
         "    try:",
         *(f"    {line}" for line in body),
         "    except faults as error:",

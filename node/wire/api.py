@@ -7,6 +7,7 @@ from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any, Literal
 
+from node import limits
 from node.lazy_dataclass import dataclass
 
 Side = Literal["request", "response"]
@@ -45,7 +46,7 @@ class Api:
     `pack_response` write what is sent most often, in a sixth of the time and the same bytes;
     `unpack_request` and `unpack_response` read just those, in less than half of the time.
     `may_be_followed`: clients are known that send more bytes than a request has, which Kafka does
-    not look at."""
+    not look at. `most`: so many elements a request has, or an answer (`node.limits`)."""
 
     key: int
     name: str
@@ -62,6 +63,7 @@ class Api:
     unpack_request: Unpack = _unpack_none
     unpack_response: Unpack = _unpack_none
     may_be_followed: bool = False
+    most: int = limits.MAX_ELEMENTS
 
     @property
     def range(self) -> ApiRange:

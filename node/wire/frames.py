@@ -58,7 +58,12 @@ def decode_request(
     if known is not None:
         return header, known
     entity = read_whole(
-        request_class, frame, at, MalformedFrame, may_be_followed=api.may_be_followed
+        request_class,
+        frame,
+        at,
+        MalformedFrame,
+        may_be_followed=api.may_be_followed,
+        most=api.most,
     )
     request: Request = api.read_request(entity)
     return header, request
@@ -155,7 +160,8 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
     known: Response | None = api.unpack_response(frame, at, version)
     if known is not None:
         return known
-    response: Response = api.read_response(read_whole(response_class, frame, at, MalformedFrame))
+    entity = read_whole(response_class, frame, at, MalformedFrame, most=api.most)
+    response: Response = api.read_response(entity)
     return response
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from node.errors import ErrorCode
 from node.ids import NO_OFFSET
 from node.lazy_dataclass import dataclass
+from node.limits import MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
@@ -177,4 +178,5 @@ OFFSET_FETCH = Api(
     write_request=_write_request,
     read_response=_read_response,
     write_response=_write_response,
+    most=MAX_PARTITION_ELEMENTS,
 )

@@ -1,12 +1,11 @@
 """Fetch 4-18 of partitions: for consumers, and for the replicas that follow a leader.
 
-That of the metadata log is another (`fetch`): brokers do not serve it. Fetch sessions are refused
-by giving none: whoever asks goes on with whole requests, and none is found for who speaks of one.
-A follower's broker epoch comes with 15 (KIP-903), topic ids with 13, the epoch of its last record
-with 12 (KIP-595).
+That of the metadata log is another (`fetch`): brokers do not serve it. A follower's broker epoch
+comes with 15 (KIP-903), topic ids with 13, the epoch of its last record with 12 (KIP-595), and
+sessions with 7 (KIP-227): who asks in one names only what changed since it asked last.
 """
 
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import timedelta
 from struct import Struct
 from types import SimpleNamespace
@@ -25,6 +24,7 @@ from node.ids import (
     Offset,
 )
 from node.lazy_dataclass import dataclass
+from node.limits import MAX_PARTITION_ELEMENTS
 from node.slices import Slice, read_all
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
@@ -36,9 +36,10 @@ _FIRST_FLEXIBLE = 12  # KIP-482
 _FIRST_WITH_IDS = 13  # of topics, in the place of their names
 _FIRST_FROM_FOLLOWERS = 11  # KIP-392
 CONSUMER = NodeId(-1)  # in the place of a replica
+NO_SESSION = 0
+FIRST_SESSION_EPOCH = 0  # of who asks for all, and wants a session
+NO_SESSION_EPOCH = -1  # of who asks for all, and wants none
 _MILLISECOND = timedelta(milliseconds=1)
-_FINAL_SESSION_EPOCH = -1  # of who wants none
-_WHOLE = (_FINAL_SESSION_EPOCH, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,9 @@ class FetchedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsFetchRequest:
-    """`may_be_from_follower`: a consumer knows that it may ask a follower, too."""
+    """In a session `partitions` are those that are new in it or asked for in another way, and
+    `forgotten` those that are no longer asked for. `by_id`: topics are named by their ids.
+    `may_be_from_follower`: a consumer knows that it may ask a follower, too."""
 
     replica: NodeId = CONSUMER
     broker_epoch: int = NO_BROKER_EPOCH
@@ -64,8 +67,16 @@ class PartitionsFetchRequest:
     min_bytes: int
     max_bytes: int
     partitions: tuple[FetchedPartition, ...]
-    session_error: ErrorCode = ErrorCode.NONE  # of who goes on with a session (KIP-227)
+    session: int = NO_SESSION
+    session_epoch: int = NO_SESSION_EPOCH
+    forgotten: tuple[TopicPartition, ...] = ()
+    by_id: bool = field(default=True, compare=False)
     may_be_from_follower: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Does it name all that it asks for? (`FetchMetadata.isFull`)"""
+        return self.session_epoch in (FIRST_SESSION_EPOCH, NO_SESSION_EPOCH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +96,10 @@ class FetchedRecords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsFetchResponse:
+    """`session`: the one that goes on, or was begun."""
+
     error: ErrorCode = ErrorCode.NONE
+    session: int = NO_SESSION
     partitions: tuple[FetchedRecords, ...] = ()
 
     @property
@@ -125,16 +139,16 @@ def _read_request(entity: Any) -> PartitionsFetchRequest:
             for topic in entity.topics
             for each in topic.partitions
         ),
-        session_error=_session_error(entity),
+        session=getattr(entity, "session_id", NO_SESSION),
+        session_epoch=getattr(entity, "session_epoch", NO_SESSION_EPOCH),
+        forgotten=tuple(
+            read_partition(topic, index)
+            for topic in getattr(entity, "forgotten_topics_data", ())
+            for index in topic.partitions
+        ),
+        by_id=entity.__version__ >= _FIRST_WITH_IDS,
         may_be_from_follower=entity.__version__ >= _FIRST_FROM_FOLLOWERS,
     )
-
-
-def _session_error(entity: Any) -> ErrorCode:
-    """`FetchManager.newContext`: a whole request begins a session, or wants none."""
-    if getattr(entity, "session_epoch", _FINAL_SESSION_EPOCH) in _WHOLE:
-        return ErrorCode.NONE
-    return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any:
@@ -148,7 +162,8 @@ def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any
         max_wait=timedelta(milliseconds=message.max_wait_ms),
         min_bytes=message.min_bytes,
         max_bytes=message.max_bytes,
-        session_epoch=_FINAL_SESSION_EPOCH,
+        session_id=message.session,
+        session_epoch=message.session_epoch,
         topics=tuple(
             kio.FetchTopic(
                 topic=at.name,
@@ -167,7 +182,14 @@ def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any
             )
             for at, partitions in by_topic(message.partitions, lambda each: each.partition)
         ),
-        forgotten_topics_data=(),
+        forgotten_topics_data=tuple(
+            kio.ForgottenTopic(
+                topic=at.name,
+                topic_id=at.id,
+                partitions=tuple(each.index for each in partitions),
+            )
+            for at, partitions in by_topic(message.forgotten, lambda each: each)
+        ),
         **state,
     )
 
@@ -177,7 +199,7 @@ def _pack_request(message: PartitionsFetchRequest, version: int) -> bytes | None
     if version != _NEWEST or message.replica == CONSUMER:
         return None
     wait = (message.max_wait_ms, message.min_bytes, message.max_bytes)
-    out = bytearray(_ASKED.pack(*wait, 0, 0, _FINAL_SESSION_EPOCH))
+    out = bytearray(_ASKED.pack(*wait, 0, message.session, message.session_epoch))
     topics = by_topic(message.partitions, lambda each: each.partition)
     write_unsigned(out, len(topics) + 1)
     for at, partitions in topics:
@@ -188,14 +210,22 @@ def _pack_request(message: PartitionsFetchRequest, version: int) -> bytes | None
                 *(each.log_start, each.max_bytes, 0),
             )
         out.append(0)
-    # Nothing is forgotten, no rack is named, and one tagged field is the replica.
-    return bytes(out + _ASKING.pack(1, 1, 1, 1, 13, message.replica, message.broker_epoch, 0))
+    forgotten = by_topic(message.forgotten, lambda each: each)
+    write_unsigned(out, len(forgotten) + 1)
+    for at, gone in forgotten:
+        pack_topic(out, at, len(gone), by_id=True)
+        for one in gone:
+            out += _INDEX.pack(one.index)
+        out.append(0)
+    # No rack is named, and one tagged field is the replica.
+    return bytes(out + _ASKING.pack(1, 1, 1, 13, message.replica, message.broker_epoch, 0))
 
 
 # What `_pack_request` and `_pack_response` pack, with sizes and tags (KIP-482).
 _ASKED = Struct(">iiibii")
 _ASKED_PARTITION = Struct(">iiqiqiB")
-_ASKING = Struct(">BBBBBiqB")
+_INDEX = Struct(">i")
+_ASKING = Struct(">BBBBiqB")
 _TOLD = Struct(">ihi")
 _TOLD_PARTITION = Struct(">ihqqqBi")
 
@@ -203,6 +233,7 @@ _TOLD_PARTITION = Struct(">ihqqqBi")
 def _read_response(entity: Any) -> PartitionsFetchResponse:
     return PartitionsFetchResponse(
         error=our_error(getattr(entity, "error_code", ErrorCode.NONE)),
+        session=getattr(entity, "session_id", NO_SESSION),
         partitions=tuple(
             _read_records(topic, each) for topic in entity.responses for each in topic.partitions
         ),
@@ -232,6 +263,7 @@ def _write_response(message: PartitionsFetchResponse, kio: SimpleNamespace) -> A
     return kio.FetchResponse(
         throttle_time=NO_THROTTLE,
         error_code=message.error,
+        session_id=message.session,
         responses=tuple(
             kio.FetchableTopicResponse(
                 topic=at.name,
@@ -270,7 +302,7 @@ def _pack_response(message: PartitionsFetchResponse, version: int) -> bytes | No
     """Of any number of partitions, with nothing but records and what they are counted by."""
     if version < _FIRST_FLEXIBLE:
         return None
-    out = bytearray(_TOLD.pack(0, message.error, 0))
+    out = bytearray(_TOLD.pack(0, message.error, message.session))
     topics = by_topic(message.partitions, lambda each: each.partition)
     write_unsigned(out, len(topics) + 1)
     for at, partitions in topics:
@@ -305,4 +337,5 @@ PARTITIONS_FETCH = Api(
     read_response=_read_response,
     write_response=_write_response,
     pack_response=_pack_response,
+    most=MAX_PARTITION_ELEMENTS,
 )

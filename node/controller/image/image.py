@@ -48,6 +48,9 @@ class Image:
         self.topics = Topics(digest)
         self.controllers: dict[int, RegisterControllerRecord] = {}  # the newest, by node id
         self.next_producer_id: int | None = None  # None: no block was ever given away
+        # How often something was replayed that concerns partitions without being a change of one:
+        # brokers that come and go, and settings.
+        self.surroundings = 0
 
     def copy(self) -> "Image":
         """To decide from. It has no digest: only what is committed is compared."""
@@ -129,6 +132,7 @@ class Image:
     def replay(self, record: MetadataRecord | UnknownRecord) -> None:
         """What is not known is left out: nobody decides from such an image
         (`node.raft.unreplayable`)."""
+        self.surroundings += isinstance(record, _AROUND_PARTITIONS)
         match record:
             case ConfigRecord():
                 self.configs.replay(record)
@@ -170,6 +174,16 @@ class Image:
                 assert_never(record)
 
 
+_AROUND_PARTITIONS = (
+    ConfigRecord,
+    FeatureLevelRecord,
+    RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+    FenceBrokerRecord,
+    UnfenceBrokerRecord,
+    BrokerRegistrationChangeRecord,
+    RemoveTopicRecord,
+)
 _OF_BROKERS = (
     RegisterBrokerRecord,
     UnregisterBrokerRecord,

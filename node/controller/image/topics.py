@@ -43,6 +43,7 @@ class Topics:
         self._ids: dict[str, UUID] = {}
         self._plain: dict[str, str] = {}  # a name as metrics have it, and the topic's own
         self._partitions: dict[PartitionKey, Partition] = {}
+        self._changed: dict[PartitionKey, None] | None = None  # None: nobody asks for that
 
     def copy(self, digest: Counter) -> "Topics":
         copy = Topics(digest)
@@ -92,6 +93,12 @@ class Topics:
             for index in range(topic.partitions):
                 yield (topic.id, index), self._partitions[topic.id, index]
 
+    def take_changed(self) -> list[PartitionKey] | None:
+        """Those that were made, changed or removed since this was asked last, by the one who asks;
+        None the first time: it knows of none."""
+        changed, self._changed = self._changed, {}
+        return None if changed is None else list(changed)
+
     # --- replay ---
 
     def replay_topic(self, record: TopicRecord) -> None:
@@ -139,6 +146,8 @@ class Topics:
         before = self._partitions.pop(key, None)
         if after is not None:
             self._partitions[key] = after
+        if self._changed is not None:
+            self._changed[key] = None
         of, name = uuid_text(key[0]), str(key[1])
         self._digest.count(_PARTITION, of, name, _text(before), _text(after))
 

@@ -106,6 +106,9 @@ REQUESTS: tuple[DataRequest, ...] = (
             FetchedPartition(partition=at, offset=7, epoch=3, last_epoch=2, max_bytes=100)
             for at in (ONE, TWO, THREE)
         ),
+        session=77,
+        session_epoch=8,
+        forgotten=(THREE, TWO),
     ),
     ListOffsetsRequest(
         partitions=(
@@ -144,6 +147,7 @@ RESPONSES: dict[int, Response] = {
         )
     ),
     1: PartitionsFetchResponse(
+        session=77,
         partitions=(
             FetchedRecords(partition=ONE, high_watermark=7, records=b"batches"),
             FetchedRecords(
@@ -155,7 +159,7 @@ RESPONSES: dict[int, Response] = {
                 leader=NodeId(6),
                 leader_epoch=8,
             ),
-        )
+        ),
     ),
     2: ListOffsetsResponse(
         partitions=(
@@ -392,4 +396,7 @@ def nameless(message: object) -> object:
                 for row in rows
             )
             message = replace(message, **{field: bare})  # type: ignore[type-var]
+    if isinstance(message, PartitionsFetchRequest):
+        forgotten = tuple(replace(at, name="", id=ZERO_UUID) for at in message.forgotten)
+        message = replace(message, forgotten=forgotten)
     return message

@@ -107,6 +107,9 @@ PARTITIONS_ASKED = st.builds(
     min_bytes=INT32,
     max_bytes=INT32,
     partitions=st.lists(ASKED, max_size=4).map(tuple),
+    session=INT32,
+    session_epoch=INT32,
+    forgotten=st.lists(PARTITIONS, max_size=4).map(tuple),
 )
 TOLD = st.builds(
     FetchedRecords,
@@ -120,7 +123,10 @@ TOLD = st.builds(
     records=RECORDS,
 )
 PARTITIONS_TOLD = st.builds(
-    PartitionsFetchResponse, error=ERRORS, partitions=st.lists(TOLD, max_size=4).map(tuple)
+    PartitionsFetchResponse,
+    error=ERRORS,
+    session=INT32,
+    partitions=st.lists(TOLD, max_size=4).map(tuple),
 )
 PRODUCED = st.builds(
     ProduceResponse,

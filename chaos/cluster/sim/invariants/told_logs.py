@@ -15,16 +15,20 @@ from node.ids import MS, NodeId, Offset
 from node.records.batch import HEADER_SIZE, read_header
 from node.wire.list_offsets import ListedOffset, ListOffsetsRequest, ListOffsetsResponse
 from node.wire.partition_fetch import (
+    NO_SESSION,
     FetchedPartition,
     FetchedRecords,
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse, ProduceResult
+from node.wire.topic_partitions import TopicPartition
 
 _ALL = -1  # acks
 _CONSUMER = -1  # the replica id of who is none
 _LATEST, _EARLIEST, _EARLIEST_LOCAL = -1, -2, -4  # times that ListOffsets is asked for
+
+_AskedFor = dict[TopicPartition, FetchedPartition]
 
 
 class ToldLogs:
@@ -37,6 +41,7 @@ class ToldLogs:
         self._held = held
         self._leaders = leaders
         self._looked = looked
+        self._sessions: dict[int, _AskedFor] = {}  # what each Fetch session asks for
 
     def _fail(self, rule: str, key: Key, what: str) -> NoReturn:
         name = self._watch.partition(key).name
@@ -190,7 +195,7 @@ class ToldLogs:
         request = asked.request
         if not isinstance(request, PartitionsFetchRequest) or told.error is not ErrorCode.NONE:
             return
-        for sought, result in zip(request.partitions, told.partitions, strict=True):
+        for sought, result in self._answered(request, told):
             key = self._held.key_of(sought.partition)
             if key is None:
                 continue
@@ -211,6 +216,21 @@ class ToldLogs:
                 case _:
                     pass
             self._leaders.check_told(key, result.leader, result.leader_epoch)
+
+    def _answered(
+        self, request: PartitionsFetchRequest, told: PartitionsFetchResponse
+    ) -> list[tuple[FetchedPartition, FetchedRecords]]:
+        """What was told of each, and how it was asked for, by this request or an earlier one."""
+        named: _AskedFor = {each.partition: each for each in request.partitions}
+        if request.is_whole:
+            if told.session != NO_SESSION:
+                self._sessions[told.session] = named
+            return list(zip(request.partitions, told.partitions, strict=True))
+        sought = self._sessions.get(request.session, {})
+        sought.update(named)
+        for gone in request.forgotten:
+            sought.pop(gone, None)
+        return [(sought[each.partition], each) for each in told.partitions]
 
     def _found(
         self,
