@@ -134,6 +134,8 @@ class FetchSessions:
         )
         self._sessions[session.id] = session
         self._ask(session, request.partitions)
+        if session.is_followers:
+            session.uncounted.update(dict.fromkeys(session.entries))  # it may have waited
         return session
 
     def refusal(self, request: PartitionsFetchRequest) -> ErrorCode:

@@ -4,7 +4,7 @@ A broker looks only at those whose partitions have moved, and at what else is du
 be; here all is looked at, after every step.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from chaos.progress import ConsoleProgress
 from chaos.scenario import SIM
 from node.broker.broker import Broker
 from node.ids import Now
-from node.wire.partition_fetch import FetchedPartition
 
 
 @pytest.mark.parametrize(
@@ -64,10 +63,9 @@ def _fetches_overlooked(broker: Broker) -> Iterator[str]:
         return
     for _, asked in fetches._waiting.all():
         session = asked.session
-        partitions: Iterable[FetchedPartition] = asked.request.partitions
-        if session is not None:
-            partitions = [entry.asked for entry in session.entries.values()]
-        found = fetches._look(asked, partitions)
+        entries = () if session is None else session.entries.values()
+        in_session = [entry.asked for entry in entries]
+        found = fetches._look(asked, in_session or asked.request.partitions)
         if found and fetches._is_enough(replace(asked, sizes={}), found):
             yield str(asked.request)
 

@@ -22,13 +22,12 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse, ProduceResult
-from node.wire.topic_partitions import TopicPartition
 
 _ALL = -1  # acks
 _CONSUMER = -1  # the replica id of who is none
 _LATEST, _EARLIEST, _EARLIEST_LOCAL = -1, -2, -4  # times that ListOffsets is asked for
 
-_AskedFor = dict[TopicPartition, FetchedPartition]
+_AskedFor = dict[object, FetchedPartition]  # by partition
 
 
 class ToldLogs:
@@ -222,7 +221,7 @@ class ToldLogs:
     ) -> list[tuple[FetchedPartition, FetchedRecords]]:
         """What was told of each, and how it was asked for, by this request or an earlier one."""
         named: _AskedFor = {each.partition: each for each in request.partitions}
-        if request.is_whole:
+        if request.session_epoch <= 0:  # of who names all that it asks for
             if told.session != NO_SESSION:
                 self._sessions[told.session] = named
             return list(zip(request.partitions, told.partitions, strict=True))
