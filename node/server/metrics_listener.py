@@ -1,18 +1,21 @@
 """GET /metrics over HTTP, for Prometheus: one request a connection, few connections at once.
 
 Scrapes are answered between turns of the node, and take a millisecond of it. What one that asks
-can hold is bounded: so many connections, so many bytes of a request, so much time.
+can hold is bounded: so many connections, so many bytes of a request, so much time. Who says nothing
+does not keep others from being answered: where there are too many connections, the one goes that
+has been waited for longest.
 """
 
 import asyncio
 import contextlib
 import socket
 from collections.abc import Callable
+from functools import partial
 
 from node.server.listener import accepted_from
 
 PATH = b"/metrics"
-SCRAPES = 4  # at once; who comes then is hung up on
+SCRAPES = 16  # at once
 HEAD_BYTES = 8192
 PATIENCE_S = 5.0
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -22,19 +25,26 @@ async def serve_metrics(
     listening: socket.socket, exposition: Callable[[], str], patience_s: float = PATIENCE_S
 ) -> None:
     """Until cancelled."""
-    scrapes: set[asyncio.Task[None]] = set()
+    scrapes: dict[asyncio.Task[None], None] = {}  # oldest first
+
+    def end(accepted: socket.socket, task: "asyncio.Task[None]") -> None:
+        """Also of one that was cancelled before it began."""
+        accepted.close()
+        scrapes.pop(task, None)
+
     async for accepted, _ in accepted_from(listening, "metrics"):
         if len(scrapes) == SCRAPES:
-            accepted.close()
-            continue
+            oldest = next(iter(scrapes))
+            oldest.cancel()
+            del scrapes[oldest]
         task = asyncio.create_task(_serve(accepted, exposition, patience_s))
-        scrapes.add(task)
-        task.add_done_callback(scrapes.discard)
+        scrapes[task] = None
+        task.add_done_callback(partial(end, accepted))
 
 
 async def _serve(accepted: socket.socket, exposition: Callable[[], str], patience_s: float) -> None:
     # Whoever goes away or is too slow for an answer gets none.
-    with accepted, contextlib.suppress(OSError, TimeoutError):
+    with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(patience_s):
             head = await _head(accepted)
             response = response_to(head, exposition)

@@ -38,6 +38,7 @@ from node.server.metrics_listener import serve_metrics
 from node.server.new_directory import new_directory_id
 from node.server.notices import Notices
 from node.server.outcome import Refusal, die
+from node.server.outlet import Outlet, as_text
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
 from node.server.recovered import (
@@ -53,7 +54,7 @@ from node.server.recovered import (
 )
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
-from node.server.traces import TraceWriter, to_descriptor
+from node.server.traces import TraceWriter
 from node.storage.log_directories import LogDirectories
 from node.wire import load_codecs
 from node.wire.apis import APIS, BY_REQUEST
@@ -66,7 +67,7 @@ SHUTDOWN_BOUND_S = 5.0
 # A node that starts has better to do than to load codecs; all are there after some ten seconds.
 LOAD_AFTER_S = 2.0
 LOAD_PAUSE_S = 0.02
-STDOUT = 1
+STDOUT, STDERR = 1, 2
 
 
 def serve(config: NodeConfig) -> int:
@@ -79,6 +80,7 @@ def serve(config: NodeConfig) -> int:
     replicas = None
     if config.role is not None:
         replicas = recover_replicas(config.role, log_directories(config, found.meta, disks))
+    sys.stderr = as_text(Outlet(STDERR, lambda _: None))
     try:
         stop = asyncio.run(_run(config, found, replicas))
     finally:
@@ -125,7 +127,8 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
     incarnation = uuid4()
     meter = Meter(read_clocks())
     listen = partial(_hear, name, meter)
-    traces = TraceWriter(found.disk_key, incarnation, to_descriptor(STDOUT), listen=listen)
+    told = Outlet(STDOUT, partial(_say, name))
+    traces = TraceWriter(found.disk_key, incarnation, told.write, listen=listen)
     for line in start_lines(found):
         traces.add(line, read_clocks())
     node = _node(config, found, replicas, incarnation)
@@ -163,6 +166,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
     close(name, tasks, [*scraped, *(at for _, at in listening)])
     traces.add(stop_line(stop), read_clocks())
     traces.flush()
+    told.finish()
     sys.stderr.write(f"kraft-node {name}: stopped, {stop.reason}\n")
     return stop
 

@@ -1,7 +1,6 @@
 """The node's account of itself, one JSON line an event (`node.trace`)."""
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from uuid import UUID
 
@@ -63,14 +62,3 @@ class TraceWriter:
         if self._lines:
             lines, self._lines = self._lines, []
             self._sink(b"\n".join([*lines, b""]))
-
-
-def to_descriptor(descriptor: int) -> Sink:
-    """Writes to an open file, all of it."""
-
-    def write(data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-
-    return write

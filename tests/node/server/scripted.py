@@ -47,10 +47,11 @@ from node.server.framing import with_size
 from node.server.listener import accept_from, bind
 from node.server.meter import Meter
 from node.server.notices import Notices
+from node.server.outlet import Outlet
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
-from node.server.traces import TraceWriter, to_descriptor
+from node.server.traces import TraceWriter
 
 FAR_NS = 10**9 * 3600
 INNER, OUTER = "CONTROLLER", "EXTERNAL"
@@ -206,15 +207,17 @@ async def world(
     failures: list[object] = []
     loop.set_exception_handler(lambda _, context: failures.append(context))
     stopped: asyncio.Future[Stop] = loop.create_future()
+    told: list[str] = []
     shell = Shell(
         node=core,
         logs={METADATA_LOG: log},
         elections=Elections(account),
-        traces=TraceWriter(ReplicaKey(NodeId(1)), UUID(int=1), to_descriptor(write_end)),
+        traces=TraceWriter(
+            ReplicaKey(NodeId(1)), UUID(int=1), Outlet(write_end, told.append).write
+        ),
         meter=Meter(read_clocks()),
         stop=stopped.set_result,
     )
-    told: list[str] = []
     connections = Connections(
         shell.feed, clock, loop.call_soon, limits, frozenset((INNER,)), Notices(told.append, clock)
     )
