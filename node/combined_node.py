@@ -79,6 +79,8 @@ class CombinedRole:
 
     def on_timeout(self, now: Now) -> None:
         self._controlling.on_timeout(now)
+        if not self._is_broker_over:
+            self.broker.on_timeout(now)
 
     def deadline_ns(self) -> int:
         part: ProcessRole = self._controlling if self._is_broker_over else self.broker

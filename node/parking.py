@@ -46,6 +46,10 @@ class Parking:
         del self._taken[connection]
         self._outbox.emit(CloseConnection(connection=connection, reason=reason))
 
+    def leave(self, connection: ConnectionId) -> None:
+        """It goes on without waiting."""
+        del self._taken[connection]
+
     def forget(self, connection: ConnectionId) -> None:
         """The connection is gone, and nobody waits for an answer."""
         kind = self._taken.pop(connection, None)
@@ -91,6 +95,11 @@ class Waiting(Generic[W]):
     def hang_up(self, connection: ConnectionId, reason: str) -> None:
         del self.requests[connection]
         self._parking.hang_up(connection, reason)
+
+    def leave(self, connection: ConnectionId) -> W:
+        """It waits for this no more, and is not answered yet."""
+        self._parking.leave(connection)
+        return self.requests.pop(connection)
 
     def forget(self, connection: ConnectionId) -> None:
         del self.requests[connection]

@@ -264,7 +264,7 @@ class Broker:
         return is_known and brokers.is_active(broker)
 
     def on_timeout(self, now: Now) -> None:
-        """Nothing waits until there is no more input."""
+        self._produced.go_on(now.mono_ns)
 
     def deadline_ns(self) -> int:
         """At once, where something moved and those who wait for it did not look yet: of what was
