@@ -29,7 +29,7 @@ def prepare(progress: Tell, release: str = "", *, of_both: bool = False) -> None
 
     With a `release` of Apache Kafka, its image as well; `of_both`: and one with it and our node.
     """
-    with _alone(progress):
+    with _alone("setup", progress):
         docker_engine.ensure(progress)
         client = docker_engine.connect()
         try:
@@ -43,7 +43,7 @@ def prepare(progress: Tell, release: str = "", *, of_both: bool = False) -> None
             _power(client, progress)
         finally:
             client.close()
-        _warm(progress)
+    _warm(progress)
 
 
 def _images(client: docker.DockerClient, progress: Tell) -> None:
@@ -76,15 +76,18 @@ def _power(client: docker.DockerClient, progress: Tell) -> None:
 
 
 def _warm(progress: Tell) -> None:
-    """Compile the checkers' kernels once, so that the first verdict is as quick as the next."""
-    stamp = cache_dir() / f"warm-{_digest(repository() / 'checkers' / 'linearizability')}"
-    if stamp.exists():
-        return
-    warm = getattr(importlib.import_module("checkers.linearizability"), "warm", None)
-    if warm is not None:
-        progress("warming the checkers' caches")
-        warm()
-        stamp.touch()
+    """Compile the checkers' kernels once, so that the first verdict is as quick as the next. That
+    takes minutes on a busy machine, in which other checkouts get their images."""
+    name = f"warm-{_digest(repository() / 'checkers' / 'linearizability')}"
+    stamp = cache_dir() / name
+    with _alone(name, progress):
+        if stamp.exists():
+            return
+        warm = getattr(importlib.import_module("checkers.linearizability"), "warm", None)
+        if warm is not None:
+            progress("warming the checkers' caches")
+            warm()
+            stamp.touch()
 
 
 def _digest(package: Path) -> str:
@@ -95,9 +98,9 @@ def _digest(package: Path) -> str:
 
 
 @contextmanager
-def _alone(progress: Tell) -> Iterator[None]:
-    """One set-up at a time for a user; the second waits and then finds everything there."""
-    with (runtime_dir() / "setup.lock").open("w") as lock:
+def _alone(name: str, progress: Tell) -> Iterator[None]:
+    """One at a time for a user; the second waits and then finds everything there."""
+    with (runtime_dir() / f"{name}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
