@@ -31,6 +31,7 @@ from node.records.schemas import (
     FeatureLevelRecord,
     NoOpRecord,
     RegisterControllerRecord,
+    ZkMigrationStateRecord,
 )
 from node.records.topic_schemas import (
     ClearElrRecord,
@@ -59,6 +60,7 @@ MetadataRecord = (
     | TopicRecord
     | UnfenceBrokerRecord
     | UnregisterBrokerRecord
+    | ZkMigrationStateRecord
 )
 KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
 _REMEMBERED, _REMEMBERED_BYTES = 512, 512  # values that are kept as records, and the largest
@@ -180,6 +182,7 @@ __all__ = [
     "UnfenceBrokerRecord",
     "UnknownRecord",
     "UnregisterBrokerRecord",
+    "ZkMigrationStateRecord",
     "all_known",
     "decode_metadata",
     "encode_metadata",

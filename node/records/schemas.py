@@ -50,6 +50,17 @@ class NoOpRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ZkMigrationStateRecord:
+    """How far a migration from ZooKeeper is, in a log that was begun on Kafka 3.x; since 4.0 it
+    means nothing to anybody (`MetadataDelta.replay`)."""
+
+    __version__: ClassVar[int] = 0
+    __flexible__: ClassVar[bool] = True
+    __record_type__: ClassVar[int] = 21
+    zk_migration_state: int = field(metadata={"kafka_type": "int8"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BeginTransactionRecord:
     """What follows, up to End or Abort, takes effect together (KIP-868)."""
 

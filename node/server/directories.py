@@ -7,16 +7,17 @@ A directory is the node's by its meta.properties, which `format` makes. As in Ka
 it (`KafkaRaftServer.initializeLogDirs`): a disk that is not mounted would be a new one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import permutations
 from pathlib import Path
+from uuid import UUID
 
 from node.config import NodeConfig
 from node.server.outcome import Refusal
 from node.storage.disk import Disk
 from node.storage.layout import BOOTSTRAP_CHECKPOINT, META_PROPERTIES, METADATA_DIRECTORY
 from node.storage.log_directories import LogDirectory
-from node.storage.meta import MetaProperties, load_meta
+from node.storage.meta import MetaProperties, read_meta, save_meta
 from node.storage.storage_errors import CorruptFile
 
 Disks = Mapping[str, Disk]  # by the paths of `NodeConfig.directories`
@@ -67,15 +68,16 @@ def metadata_directory(config: NodeConfig, disks: Disks) -> str:
 
 
 def log_directories(
-    config: NodeConfig, own: MetaProperties, disks: Disks
+    config: NodeConfig, own: MetaProperties, disks: Disks, draw_id: Callable[[], UUID]
 ) -> tuple[LogDirectory, ...]:
-    """Of a broker, for replicas; `own` is of the directory with the metadata log. Raises Refusal,
-    or CorruptFile."""
+    """Of a broker, for replicas; `own` is of the directory with the metadata log. One that lacks a
+    directory id, for its meta.properties is from before there were any, is given one that is drawn
+    (KIP-856, "Log Directory Storage UUID"). Raises Refusal, or CorruptFile."""
     found: dict[str, MetaProperties] = {config.log_dir: own}
     for path in config.directories:
         if path == config.log_dir:
             continue
-        meta = found[path] = _meta(config, own, path, disks[path])
+        meta = found[path] = _meta(config, own, path, disks[path], draw_id())
         for other, known in found.items():
             if other != path and known.directory_id == meta.directory_id:
                 raise Refusal(
@@ -91,7 +93,9 @@ def log_directories(
     )
 
 
-def _meta(config: NodeConfig, own: MetaProperties, path: str, disk: Disk) -> MetaProperties:
+def _meta(
+    config: NodeConfig, own: MetaProperties, path: str, disk: Disk, drawn: UUID
+) -> MetaProperties:
     where = f"{path}/{META_PROPERTIES}"
     if not _is_formatted(disk):
         raise Refusal(
@@ -101,7 +105,7 @@ def _meta(config: NodeConfig, own: MetaProperties, path: str, disk: Disk) -> Met
             f" is new and empty: kraft-node format -t {own.cluster_id} {_leaving(config)}",
         )
     try:
-        meta = load_meta(disk)
+        meta = read_meta(disk, drawn)
     except CorruptFile as error:
         raise CorruptFile(f"in {path}: {error}") from error
     if (meta.cluster_id, meta.node_id) != (own.cluster_id, own.node_id):
@@ -112,6 +116,8 @@ def _meta(config: NodeConfig, own: MetaProperties, path: str, disk: Disk) -> Met
             next_step=f"set log.dirs to directories of node {config.node_id}; or add an empty one,"
             f" and then: kraft-node format -t {own.cluster_id} {_leaving(config)}",
         )
+    if meta.directory_id == drawn:
+        save_meta(disk, meta)
     return meta
 
 

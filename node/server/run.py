@@ -79,7 +79,8 @@ def serve(config: NodeConfig) -> int:
     found = recover(config, disks[config.log_dir], new_directory_id())
     replicas = None
     if config.role is not None:
-        replicas = recover_replicas(config.role, log_directories(config, found.meta, disks))
+        directories = log_directories(config, found.meta, disks, new_directory_id)
+        replicas = recover_replicas(config.role, directories)
     sys.stderr = as_text(Outlet(STDERR, lambda _: None))
     try:
         stop = asyncio.run(_run(config, found, replicas))

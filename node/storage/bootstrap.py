@@ -24,6 +24,7 @@ from node.storage.storage_errors import CorruptFile
 
 FormattedVoters = tuple[tuple[ReplicaKey, tuple[Endpoint, ...]], ...]
 _NO_EPOCH = Epoch(0)
+_NEXT_STEP = "  try: put it back from a copy of this disk, or format an empty disk"
 
 
 def encode_voters(voters: FormattedVoters, *, timestamp_ms: int) -> bytes:
@@ -89,7 +90,7 @@ def read_bootstrap(disk: Disk) -> tuple[MetadataRecord, ...]:
 def _read_snapshot(disk: Disk, path: str) -> tuple[list[ControlRecord], list[MetadataRecord]]:
     """What stands between a snapshot's header and its footer."""
     if not disk.exists(path):
-        raise _corrupt(path, "it is missing")
+        raise CorruptFile(f"{path} is missing\n{_NEXT_STEP}")
     reader = SnapshotReader(_NO_EPOCH)
     try:
         batches = reader.feed(disk.read_all(path))
@@ -109,7 +110,4 @@ def _known(record: Record) -> MetadataRecord:
 
 
 def _corrupt(path: str, why: str) -> CorruptFile:
-    return CorruptFile(
-        f"{path} is damaged: {why}\n"
-        "  try: put it back from a copy of this disk, or format an empty disk"
-    )
+    return CorruptFile(f"{path} is damaged: {why}\n{_NEXT_STEP}")

@@ -30,21 +30,31 @@ def load_meta(disk: Disk, new_directory: UUID | None = None) -> MetaProperties:
 
     A file from before directory ids lacks one: it is given `new_directory`, durably (KIP-856).
     """
+    meta = read_meta(disk, new_directory)
+    if meta.directory_id == new_directory:
+        save_meta(disk, meta)
+    return meta
+
+
+def save_meta(disk: Disk, meta: MetaProperties) -> None:
+    """Durable when it returns."""
+    disk.replace(META_PROPERTIES, encode_meta(meta))
+
+
+def read_meta(disk: Disk, new_directory: UUID | None = None) -> MetaProperties:
+    """As `load_meta`, and nothing is written yet."""
     if not disk.exists(META_PROPERTIES):
         raise NotFormatted(
             f"the log directory is not formatted: it holds no {META_PROPERTIES}\n"
             "  try: kraft-node format -t CLUSTER_ID -c FILE --initial-controllers ..."
         )
     try:
-        meta = parse_meta(disk.read_all(META_PROPERTIES), new_directory)
+        return parse_meta(disk.read_all(META_PROPERTIES), new_directory)
     except ValueError as error:
         raise CorruptFile(
             f"{META_PROPERTIES} is damaged: {error}\n"
             "  try: put it back from a copy of this disk, or format an empty disk"
         ) from error
-    if meta.directory_id == new_directory:
-        disk.replace(META_PROPERTIES, encode_meta(meta))
-    return meta
 
 
 def encode_meta(meta: MetaProperties) -> bytes:

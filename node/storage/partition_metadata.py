@@ -18,10 +18,12 @@ def read_topic(disk: Disk, directory: str) -> UUID:
     """Raises CorruptFile."""
     path = f"{directory}/{PARTITION_METADATA}"
     try:
-        version, topic = disk.read_all(path).decode().splitlines()
-        if version != "version: 0" or not topic.startswith("topic_id: "):
-            raise ValueError(topic)
-        return parse_uuid(topic.removeprefix("topic_id: "))
+        lines = disk.read_all(path).decode().splitlines()
+        if not lines:
+            raise ValueError("it is empty")
+        if lines[0] != "version: 0" or len(lines) != 2 or not lines[1].startswith("topic_id: "):
+            raise ValueError(f"it begins with {lines[0][:80]!r}, and has {len(lines)} lines")
+        return parse_uuid(lines[1].removeprefix("topic_id: "))
     except ValueError as error:
         raise CorruptFile(
             f"{path} does not say which topic's the log is: {error}\n"

@@ -151,7 +151,13 @@ class BrokerWorld:
         if role is None:
             node = node_on(found, config, rng, incarnation)
         else:
-            replicas = recover_replicas(role, log_directories(config, found.meta, disks))
+            directories = log_directories(
+                config,
+                found.meta,
+                disks,
+                lambda: UUID(int=10**6 + machine.id * 1000 + machine.lives),
+            )
+            replicas = recover_replicas(role, directories)
             begin = combined_on if config.is_controller else broker_on
             node = begin(found, replicas, config, role, rng, incarnation)
         machine.life = Life(

@@ -1,6 +1,7 @@
 """A node's machine: its disk, clock and output, and the processes that run on it one by one."""
 
 import random
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -216,9 +217,13 @@ class Machine:
         """By the paths in its configuration."""
         return {path: self.drive.directory(_name(path)) for path in self._config.directories}
 
+    def _drawn_ids(self) -> Callable[[], UUID]:
+        """Of directories that lack one, in this life."""
+        drawn = random.Random(f"{self._site.seed}:directory:{self.node}:{self._lives}")
+        return lambda: UUID(int=drawn.getrandbits(128), version=4)
+
     def _process(self) -> SimProcess:
-        directory = random.Random(f"{self._site.seed}:directory:{self.node}:{self._lives}")
-        new_directory = UUID(int=directory.getrandbits(128), version=4)
+        new_directory = self._drawn_ids()()
         config = self._started_with()
         found = recover(config, self._disks()[config.log_dir], new_directory)
         drawn = random.Random(f"{self._site.seed}:incarnation:{self.node}:{self._lives}")
@@ -278,7 +283,8 @@ class Machine:
             node = node_on(found, config, rng, incarnation, framing)
             keeper.watch_controller(post, found, node, self.drive)
             return node, None, post
-        held = recover_replicas(role, log_directories(config, found.meta, self._disks()))
+        directories = log_directories(config, found.meta, self._disks(), self._drawn_ids())
+        held = recover_replicas(role, directories)
         if not config.is_controller:
             broker = broker_on(found, held, config, role, rng, incarnation, of_brokers)
             keeper.watch_broker(post, found, broker.core.role, held, self.clock.mono_ns)

@@ -32,6 +32,7 @@ from node.records.metadata import (
     UnfenceBrokerRecord,
     UnknownRecord,
     UnregisterBrokerRecord,
+    ZkMigrationStateRecord,
 )
 from node.records.metadata_versions import ELR_VERSION, METADATA_VERSION
 
@@ -168,7 +169,7 @@ class Image:
             case BeginTransactionRecord() | EndTransactionRecord() | AbortTransactionRecord():
                 # Ours lie within one batch, which is atomic by itself: none is ever left open.
                 pass
-            case NoOpRecord() | UnknownRecord():
+            case NoOpRecord() | ZkMigrationStateRecord() | UnknownRecord():
                 pass
             case _:
                 assert_never(record)

@@ -135,6 +135,19 @@ def test_it_looks_at_the_snapshot_that_its_log_starts_at(size: int) -> None:
     assert may_lead(Rig(timeouts=QUIET, log=behind_a_snapshot(NO_OP, NO_OP)))
 
 
+def test_what_means_nothing_any_more_is_replayed_as_nothing() -> None:
+    """A log that was begun on Kafka 3.4 to 3.9 has it among its first records."""
+    migrated = b"\x01\x15\x00" + b"\x00\x00"
+    rig = following([NO_OP, migrated], [NO_OP])
+    before = rig.core.role.controller.image.digest
+    rig.reply(2, FetchResponse(leader=NodeId(2), epoch=Epoch(1), high_watermark=3))
+    assert rig.core.role.controller.applied == 3
+    assert rig.core.role.controller.image.digest == before
+    assert unfit(rig) == []
+    assert may_lead(rig)
+    assert may_lead(Rig(timeouts=QUIET, log=rig.log))
+
+
 def test_where_there_is_no_other_voter_nobody_leads() -> None:
     rig = Rig(size=1, timeouts=QUIET, log=following([QUOTA]).log)
     rig.pass_ms(20_000)

@@ -9,6 +9,7 @@ import pytest
 from node.config import NodeConfig
 from node.server.directories import log_directories, metadata_directory
 from node.server.format_command import format_disk
+from node.server.new_directory import new_directory_id
 from node.server.outcome import Refusal
 from node.server.properties import read_settings
 from node.server.real_disk import RealDisk
@@ -62,7 +63,9 @@ class Home:
         disks = {path: RealDisk(Path(path)) for path in config.directories}
         home = metadata_directory(config, disks)
         assert home == self.path("a"), "it is where format made it"
-        return log_directories(replace(config, metadata_log_dir=home), self.meta("a"), disks)
+        return log_directories(
+            replace(config, metadata_log_dir=home), self.meta("a"), disks, new_directory_id
+        )
 
 
 @pytest.fixture
@@ -122,7 +125,9 @@ def test_swapped_disks_are_the_same_directories(home: Home) -> None:
     disks = {path: RealDisk(Path(path)) for path in config.directories}
     assert metadata_directory(config, disks) == home.path("b")
     moved = replace(config, metadata_log_dir=home.path("b"))
-    assert {each.id for each in log_directories(moved, home.meta("b"), disks)} == before
+    assert {
+        each.id for each in log_directories(moved, home.meta("b"), disks, new_directory_id)
+    } == before
 
 
 def test_a_directory_is_added_by_a_format_that_leaves_the_others(home: Home) -> None:
@@ -169,6 +174,27 @@ def test_a_foreign_or_damaged_directory(
     file.write_text(file.read_text().replace(old, new))
     with pytest.raises(error, match=words):
         home.found()
+
+
+def test_a_directory_without_an_id_is_given_one_for_good(home: Home) -> None:
+    """KIP-856: "if the storage UUID is missing, it is generated, and the file replaced"."""
+    file = home.at / "b" / META
+    old = "".join(each for each in file.read_text().splitlines(True) if "directory.id" not in each)
+    file.write_text(old)
+    given = {each.path: each.id for each in home.found()}
+    assert home.meta("b").directory_id == given[home.path("b")] != given[home.path("a")]
+    assert {each.path: each.id for each in home.found()} == given
+
+
+@pytest.mark.parametrize(("old", "new"), [("node.id=4", "node.id=5"), (CLUSTER, "another")])
+def test_a_foreign_directory_is_given_no_id(old: str, new: str, home: Home) -> None:
+    file = home.at / "b" / META
+    lines = file.read_text().replace(old, new).splitlines(True)
+    foreign = "".join(each for each in lines if "directory.id" not in each)
+    file.write_text(foreign)
+    with pytest.raises(Refusal, match="this directory is of node"):
+        home.found()
+    assert file.read_text() == foreign
 
 
 def test_a_copy_of_a_directory(home: Home) -> None:

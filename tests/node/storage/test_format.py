@@ -248,5 +248,5 @@ def test_an_incomplete_checkpoint_is_refused(path: str) -> None:
     with pytest.raises(CorruptFile, match="bytes after the snapshot's footer"):
         read(disk)
     disk.remove(path)
-    with pytest.raises(CorruptFile, match="it is missing"):
+    with pytest.raises(CorruptFile, match=r"is missing"):
         read(disk)

@@ -225,9 +225,18 @@ def test_a_log_in_both() -> None:
     assert disk.open().directory_of(ORDERS) == ONE
 
 
-def test_what_is_damaged_is_told_with_its_directory() -> None:
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        (b"", "it is empty"),
+        (b"nothing", "it begins with 'nothing', and has 1 lines"),
+        (b"version: 0\n", "it begins with 'version: 0', and has 1 lines"),
+        (b"version: 0\ntopic_id: x", "not a Kafka uuid"),
+    ],
+)
+def test_what_is_damaged_is_told_with_its_directory(held: bytes, words: str) -> None:
     disk = Disk()
     filled(disk)
-    disk.at("two").replace(f"{BILLS}/partition.metadata", b"nothing")
-    with pytest.raises(CorruptFile, match="in two: bills-0/partition"):
+    disk.at("two").replace(f"{BILLS}/partition.metadata", held)
+    with pytest.raises(CorruptFile, match=f"in two: bills-0/partition.*{words}"):
         disk.open()
