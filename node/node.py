@@ -50,7 +50,12 @@ class Framing(Protocol):
     def encode_pieces(self, header: RequestHeader, response: Response) -> tuple[Piece, ...]: ...
 
     def encode_request(
-        self, request: OutgoingRequest, *, correlation_id: int, client_id: str
+        self,
+        request: OutgoingRequest,
+        *,
+        correlation_id: int,
+        client_id: str,
+        version: int | None = None,
     ) -> tuple[RequestHeader, bytes]: ...
 
     def decode_response(self, header: RequestHeader, frame: bytes) -> Response: ...
@@ -216,7 +221,10 @@ class Node(Generic[R]):
 
     def _request(self, output: RequestTo) -> Effect:
         header, frame = self._framing.encode_request(
-            output.request, correlation_id=output.correlation_id, client_id=self._client_id
+            output.request,
+            correlation_id=output.correlation_id,
+            client_id=self._client_id,
+            version=output.version,
         )
         self._outgoing.setdefault(output.channel, {})[output.correlation_id] = header
         return SendToPeer(output.channel, output.endpoint, frame)

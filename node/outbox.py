@@ -17,12 +17,14 @@ class ResponseTo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTo:
-    """To whoever serves at `endpoint`, over the one connection of a channel."""
+    """To whoever serves at `endpoint`, over the one connection of a channel; in the newest version,
+    where none was agreed on."""
 
     channel: ChannelId
     endpoint: Endpoint
     correlation_id: int
     request: OutgoingRequest
+    version: int | None = None
 
 
 Output = Effect | ResponseTo | RequestTo

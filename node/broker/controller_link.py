@@ -2,16 +2,21 @@
 
 Each question ends in one call of `answered`: with the answer, or with None where none will come, as
 the connection broke or the controller was silent for too long. Who asked then asks again, or not.
+
+AlterPartition is sent in a version that the controller serves: over each connection ApiVersions is
+asked before the first (KIP-841, "Compatibility").
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
 from node.ids import MS, NEVER_NS, ChannelId
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
+from node.wire.alter_partition import ALTER_PARTITION, AlterPartitionRequest
+from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import ControllerRequest, Response
 
 CONTROLLER_CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
@@ -22,7 +27,7 @@ OnResponse = Callable[[Response | None, int], None]  # with the time
 
 @dataclass(slots=True, kw_only=True)
 class _Sent:
-    request: ControllerRequest
+    request: ControllerRequest | ApiVersionsRequest
     on_response: OnResponse
     until_ns: int = NEVER_NS
 
@@ -36,6 +41,9 @@ class ControllerLink:
         self._out: dict[int, _Sent] = {}  # by correlation id
         self._next_correlation_id = 0
         self._paused_until_ns = 0
+        # The newest versions that are served over the connection, by API; None: not told yet.
+        self._newest: Mapping[int, int] | None = None
+        self._is_asked = False  # which they are
 
     def send(self, request: ControllerRequest, on_response: OnResponse) -> None:
         """As soon as there is an active controller."""
@@ -52,8 +60,23 @@ class ControllerLink:
             self._hang_up(mono_ns)
         if at is None or mono_ns < self._paused_until_ns:
             return
+        held: list[_Sent] = []
         while self._waiting:
-            self._send(self._waiting.popleft(), at, mono_ns)
+            sent = self._waiting.popleft()
+            if self._newest is None and isinstance(sent.request, AlterPartitionRequest):
+                held.append(sent)
+            else:
+                self._send(sent, at, mono_ns)
+        if held and not self._is_asked:
+            self._is_asked = True
+            self._send(_Sent(request=ApiVersionsRequest(), on_response=self._told), at, mono_ns)
+        self._waiting.extend(held)
+
+    def _told(self, response: Response | None, mono_ns: int) -> None:
+        del mono_ns
+        self._is_asked = False
+        if isinstance(response, ApiVersionsResponse):
+            self._newest = {api.api_key: api.max_version for api in response.apis}
 
     @property
     def is_wanted(self) -> bool:
@@ -61,7 +84,7 @@ class ControllerLink:
         return bool(self._waiting)
 
     def deadline_ns(self) -> int:
-        is_paused = self._waiting and self._at is not None
+        is_paused = self._waiting and self._at is not None and not self._is_asked
         paused_ns = self._paused_until_ns if is_paused else NEVER_NS
         return min(self._patience_ns(), paused_ns) if self._out else paused_ns
 
@@ -77,12 +100,14 @@ class ControllerLink:
     def on_lost(self, mono_ns: int) -> None:
         """The connection failed."""
         self._paused_until_ns = mono_ns + _PAUSE_NS
+        self._newest = None
         lost, self._out = self._out, {}
         for sent in lost.values():
             sent.on_response(None, mono_ns)
 
     def _hang_up(self, mono_ns: int) -> None:
         self._outbox.emit(DisconnectPeer(channel=CONTROLLER_CHANNEL))
+        self._newest = None
         if self._out:
             self.on_lost(mono_ns)
 
@@ -97,5 +122,12 @@ class ControllerLink:
                 endpoint=at,
                 correlation_id=number,
                 request=sent.request,
+                version=self._version(sent),
             )
         )
+
+    def _version(self, sent: _Sent) -> int | None:
+        if self._newest is None or not isinstance(sent.request, AlterPartitionRequest):
+            return None
+        api = ALTER_PARTITION
+        return max(api.min_version, min(api.max_version, self._newest.get(api.key, 0)))

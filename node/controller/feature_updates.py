@@ -62,7 +62,7 @@ def _why_not(situation: Situation, update: FeatureUpdate) -> str:
     if update.kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
         return "The controller does not support the given upgrade type."
     if update.name == "kraft.version":
-        return _why_not_by_voters(situation.voters_without(update.level))
+        return _why_not_by_voters(situation.voters_without(update.level), update.kind)
     if update.name not in _OURS and not now:
         return "There is no such feature."  # also not to be set to 0, where it is
     for who, low, high in _supported(image, update.name):
@@ -72,12 +72,18 @@ def _why_not(situation: Situation, update: FeatureUpdate) -> str:
         return "Can't downgrade without setting the upgrade type to a downgrade."
     if update.level > now and update.kind != UPGRADE:
         return "Can't downgrade to a newer version."
-    if update.name == METADATA_VERSION and any(update.level < level <= now for level in CHANGED):
-        return "The downgrade might delete metadata information."
+    lost = [level for level in CHANGED if update.level < level <= now]
+    if update.name == METADATA_VERSION and lost:
+        why = "the downgrade would delete metadata, and none does so, be it called safe or not."
+        return f"It cannot be lowered below {lost[-1]}: {why}"
     return ""
 
 
-def _why_not_by_voters(without: Sequence[NodeId] | None) -> str:
+def _why_not_by_voters(without: Sequence[NodeId] | None, kind: int) -> str:
+    if kind != UPGRADE:
+        return (
+            "It cannot be lowered: voters are told by directories that a lower one does not know."
+        )
     if not without:
         return "The quorum was formatted with its kraft.version."
     nodes = ", ".join(str(node) for node in without)

@@ -23,8 +23,8 @@ def describe_quorum(
 
     `nodes` gives our own addresses by every listener, and the inner ones of the other voters; a
     leader's also those observers that could be added to them, with the addresses that are known.
-    The leader has all that it has, now: both of its own times are the time of the answer, as
-    Kafka's are (`LeaderState.describeReplicaState`).
+    Of itself a leader says that it has all, now, and that it fetches from nobody: -1 (KIP-856,
+    "DescribeQuorum"; Kafka's schema says so as well, and its code answers the time of the answer).
     """
     if not request.partition_ok:
         return DescribeQuorumResponse(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -60,9 +60,11 @@ def _status(
     key: ReplicaKey, leader: Leader, quorum: Quorum, log: LocalLog, now: Now
 ) -> ReplicaStatus:
     if key == quorum.key:
-        own_ms = now.wall_ns // 1_000_000
         return ReplicaStatus(
-            key=key, log_end=log.end.offset, last_fetch_ms=own_ms, last_caught_up_ms=own_ms
+            key=key,
+            log_end=log.end.offset,
+            last_fetch_ms=-1,
+            last_caught_up_ms=_milliseconds(now.wall_ns),
         )
     progress = leader.replicas.get(key, NOT_MET)
     return ReplicaStatus(

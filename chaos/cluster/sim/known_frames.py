@@ -50,10 +50,15 @@ class KnownFrames:
         self._met = 0
 
     def encode_request(
-        self, request: OutgoingRequest, *, correlation_id: int, client_id: str
+        self,
+        request: OutgoingRequest,
+        *,
+        correlation_id: int,
+        client_id: str,
+        version: int | None = None,
     ) -> tuple[RequestHeader, bytes]:
         header, frame = self._framing.encode_request(
-            request, correlation_id=correlation_id, client_id=client_id
+            request, correlation_id=correlation_id, client_id=client_id, version=version
         )
         if isinstance(request, _Fetch):
             read = header if header.request_type is None else replace(header, request_type=None)

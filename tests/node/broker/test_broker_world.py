@@ -255,6 +255,28 @@ def test_a_clean_shutdown_keeps_eligibility_and_an_unclean_one_does_not() -> Non
     orders.world.until(lambda: orders.state.elr == (), "nobody vouches for it")
 
 
+def test_who_shuts_down_before_it_was_told_its_epoch_vouches_for_none() -> None:
+    """KIP-966, "Detection of an unclean shutdown": it writes -1, and is taken for unclean."""
+    orders = Orders()
+    orders.produced(3)
+    for broker in orders.others(orders.state.leader):
+        orders.world.stop(broker)
+    orders.world.until(lambda: len(orders.state.isr) == 1, "the leader is alone")
+    (eligible,) = orders.state.elr
+    orders.world.cut |= {(CONTROLLER, eligible), (eligible, CONTROLLER)}
+    orders.world.start(eligible)
+    orders.world.run_ms(3000)
+    orders.world.stop(eligible)
+    disk = orders.world.machines[NodeId(eligible)].disk
+    assert disk.read_all(".kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":-1}'
+    assert orders.state.elr == (eligible,)
+    orders.world.cut.clear()
+    leader = orders.state.leader
+    orders.world.cut |= {(leader, eligible), (eligible, leader)}
+    orders.world.start(eligible)
+    orders.world.until(lambda: orders.state.elr == (), "nobody vouches for it")
+
+
 @pytest.mark.parametrize("request_", [ApiVersionsRequest(supported=True), MetadataRequest()])
 def test_who_is_back_before_its_session_ends_answers_nobody_until_it_is_let_in(
     request_: ApiVersionsRequest | MetadataRequest,

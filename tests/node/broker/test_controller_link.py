@@ -1,10 +1,19 @@
 """What a broker asks goes to who leads now, and each question ends in one answer."""
 
+from uuid import UUID
+
+import pytest
+
 from node.broker.controller_link import ControllerLink
 from node.effects import DisconnectPeer
 from node.endpoint import Endpoint
+from node.errors import ErrorCode
 from node.ids import MS, NodeId
 from node.outbox import Outbox, RequestTo
+from node.wire import decode_request, encode_request
+from node.wire.alter_partition import AlteredPartition, AlterPartitionRequest, IsrMember
+from node.wire.api import ApiRange
+from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 FIRST = Endpoint(name="INT", host="node-2", port=9102)
@@ -14,6 +23,19 @@ HEARTBEAT = BrokerHeartbeatRequest(
     broker=NodeId(1), epoch=1, metadata_offset=0, want_fence=False, want_shutdown=False
 )
 ANSWER = BrokerHeartbeatResponse()
+PROPOSAL = AlterPartitionRequest(
+    broker=NodeId(1),
+    epoch=1,
+    partitions=(
+        AlteredPartition(
+            topic=UUID(int=9),
+            index=0,
+            leader_epoch=1,
+            partition_epoch=1,
+            isr=(IsrMember(broker=NodeId(1)),),
+        ),
+    ),
+)
 
 
 class Asking:
@@ -27,12 +49,61 @@ class Asking:
     def ask(self) -> None:
         self.link.send(HEARTBEAT, lambda response, _: self.heard.append(response))
 
+    def propose(self) -> None:
+        self.link.send(PROPOSAL, lambda response, _: self.heard.append(response))
+
+    def sent(self, at: Endpoint, ms: int) -> list[RequestTo]:
+        self.link.poll(at, ms * MS)
+        return [each for each in self._outbox.drain() if isinstance(each, RequestTo)]
+
     def poll(self, at: Endpoint | None, ms: int) -> list[object]:
         """What is sent by then: `None` for a connection that is dropped, else to whom."""
         self.link.poll(at, ms * MS)
         outputs = self._outbox.drain()
         assert all(isinstance(each, RequestTo | DisconnectPeer) for each in outputs)
         return [each.endpoint if isinstance(each, RequestTo) else None for each in outputs]
+
+
+def told(version: int) -> ApiVersionsResponse:
+    served = ApiRange(api_key=56, min_version=0, max_version=version)
+    return ApiVersionsResponse(error=ErrorCode.NONE, apis=(served,))
+
+
+@pytest.mark.parametrize(("served", "sent"), [(2, 2), (3, 3), (4, 3), (1, 2)])
+def test_an_isr_is_proposed_in_a_version_that_the_controller_serves(served: int, sent: int) -> None:
+    asking = Asking()
+    asking.propose()
+    asking.ask()
+    heartbeat, versions = asking.sent(FIRST, 0)
+    assert heartbeat.request == HEARTBEAT
+    assert isinstance(versions.request, ApiVersionsRequest)
+    assert asking.link.deadline_ns() == TIMEOUT_MS * MS, "it waits for that, and does not spin"
+    asking.propose()
+    assert asking.sent(FIRST, 1) == []
+    asking.link.on_response(1, told(served), 2 * MS)
+    proposals = asking.sent(FIRST, 2)
+    assert [(each.request, each.version) for each in proposals] == 2 * [(PROPOSAL, sent)]
+    header, frame = encode_request(PROPOSAL, correlation_id=1, client_id="", version=sent)
+    assert decode_request(frame) == (header, PROPOSAL)
+
+
+def test_another_controller_is_asked_anew_what_it_serves() -> None:
+    asking = Asking()
+    asking.propose()
+    asking.sent(FIRST, 0)
+    asking.link.on_response(0, told(2), 1 * MS)
+    asking.sent(FIRST, 1)
+    asking.propose()
+    assert asking.poll(SECOND, 2) == [None], "a pause, for an answer is lost"
+    assert asking.heard == [None]
+    (versions,) = asking.sent(SECOND, 60)
+    assert isinstance(versions.request, ApiVersionsRequest)
+    asking.link.on_lost(61 * MS)
+    assert asking.heard == [None], "what was not sent is not lost"
+    (versions,) = asking.sent(SECOND, 120)
+    asking.link.on_response(versions.correlation_id, told(3), 121 * MS)
+    (proposal,) = asking.sent(SECOND, 121)
+    assert proposal.version == 3
 
 
 def test_a_question_waits_until_somebody_leads() -> None:

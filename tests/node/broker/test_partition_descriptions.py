@@ -4,11 +4,13 @@ from dataclasses import replace
 from uuid import UUID
 
 from node.broker.partition_descriptions import describe_partitions
+from node.codec import read_whole
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import PartitionRecord, TopicRecord
-from node.wire import broker_frames
+from node.wire import MalformedFrame, broker_frames
+from node.wire.api import kio_class
 from node.wire.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -64,6 +66,21 @@ def test_a_partition_is_described_with_who_may_lead_it() -> None:
     assert (partition.leader, partition.leader_epoch) == (4, 3)
     assert (partition.replicas, partition.isr) == ((4, 5, 6), (4,))
     assert (partition.elr, partition.last_known_elr, partition.offline) == ((6,), (5,), (6,))
+
+
+def test_where_nobody_is_eligible_the_lists_are_empty_and_never_null() -> None:
+    """KIP-966 has null for its default, and Apache Kafka's admin client takes no null: it goes
+    through both lists as they come (`partitionToTopicPartitionInfo`)."""
+    image = Image()
+    image.replay(TopicRecord(name="orders", topic_id=STATE.topic_id))
+    image.replay(replace(STATE, eligible_leader_replicas=None, last_known_elr=None))
+    header = RequestHeader(api_key=75, api_version=0, correlation_id=1, client_id="")
+    frame = broker_frames.encode_response(header, asked(image, "orders"))
+    kind = kio_class("describe_topic_partitions", "DescribeTopicPartitions", 0, "response")
+    (topic,) = read_whole(kind, frame, 5, MalformedFrame).topics
+    (partition,) = topic.partitions
+    assert partition.eligible_leader_replicas == ()
+    assert partition.last_known_elr == ()
 
 
 def test_a_leader_that_is_not_there_is_none() -> None:

@@ -391,6 +391,17 @@ def test_turning_it_off_leaves_no_elr() -> None:
     assert not brokers.image.has_elr
 
 
+@pytest.mark.parametrize("kind", [2, 3])
+def test_a_metadata_version_that_cannot_be_lowered_says_so(kind: int) -> None:
+    """What the ELR is kept in: KIP-966, "MV downgrade" needs a log written anew."""
+    brokers = three_of_two()
+    update = FeatureUpdate(name="metadata.version", level=22, kind=kind)
+    answer = brokers.ask(UpdateFeaturesRequest(updates=(update,)))
+    assert isinstance(answer, UpdateFeaturesResponse)
+    assert answer.error is ErrorCode.INVALID_UPDATE_VERSION
+    assert "cannot be lowered below" in (answer.message or "")
+
+
 def test_a_feature_that_there_is_not_is_refused_at_level_0_too() -> None:
     brokers = three_of_two()
     update = FeatureUpdate(name="x", level=0)

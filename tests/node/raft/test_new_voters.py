@@ -348,11 +348,11 @@ def test_a_change_is_pending_though_nobody_waits_for_it() -> None:
     assert (told["pending-add-voter"], told["pending-remove-voter"]) == (0, 1)
 
 
-def test_a_leader_is_caught_up_with_itself_at_the_time_of_its_answer() -> None:
-    """As `LeaderState.describeReplicaState` has it, for both timestamps."""
+def test_a_leader_is_caught_up_with_itself_now_and_fetches_from_nobody() -> None:
+    """KIP-856, "DescribeQuorum": -1 "for the current leader", and "the current time"."""
     rig = led()
     rig.pass_ms(700)
     own = described(rig).voters[0]
     now_ms = rig.now().wall_ns // 10**6
     assert own.key == ReplicaKey(ME.id, ME.directory)
-    assert (own.last_fetch_ms, own.last_caught_up_ms) == (now_ms, now_ms)
+    assert (own.last_fetch_ms, own.last_caught_up_ms) == (-1, now_ms)

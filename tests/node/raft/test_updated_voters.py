@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from node.errors import ErrorCode
 from node.ids import NodeId, ReplicaKey
 from node.raft.roles import Leader
@@ -94,6 +96,16 @@ def test_no_kraft_version_is_raised_that_not_all_voters_support() -> None:
     assert answer.error is ErrorCode.INVALID_UPDATE_VERSION
     assert "these did not: 1, 3." in (answer.message or "")
     assert rig.core.raft.log.voters.kraft_version == STATIC
+
+
+@pytest.mark.parametrize("kind", [2, 3])
+def test_a_kraft_version_that_cannot_be_lowered_says_so(kind: int) -> None:
+    rig = led()
+    lowered = FeatureUpdate(name="kraft.version", level=0, kind=kind)
+    answer = rig.request(UpdateFeaturesRequest(updates=(lowered,), validate_only=False), ANOTHER)
+    assert isinstance(answer, UpdateFeaturesResponse)
+    assert answer.error is ErrorCode.INVALID_UPDATE_VERSION
+    assert "cannot be lowered" in (answer.message or "")
 
 
 def test_where_voters_are_written_nobody_is_waited_for_to_tell_of_itself() -> None:
