@@ -83,6 +83,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # What keeps a broker from following the leader of so many of its replicas, for now; it tries
     # again. "": nothing does any more.
     "b.following": ("leader", "partitions", "trouble"),
+    # Somebody unregistered this broker while it was up, in that broker epoch.
+    "b.unregistered": ("epoch",),
     # A broker's replica of a partition leads, or follows, in a leader epoch: so its log ends, and
     # its high watermark is, as it begins to. topic: an id.
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),

@@ -11,11 +11,16 @@ class LifeTraces:
         self._lifecycle = lifecycle
         self._previous_epoch = previous_epoch
         self._outbox = outbox
+        self._was_unregistered = False
         self._told: tuple[LifeState | str, int, bool] | None = None
 
     def poll(self) -> None:
         """Tell what has changed."""
         self._tell(self._lifecycle.state)
+        is_gone = self._lifecycle.is_unregistered
+        if is_gone and not self._was_unregistered:
+            self._outbox.trace("b.unregistered", epoch=self._lifecycle.epoch)
+        self._was_unregistered = is_gone
 
     def vouch(self) -> None:
         """The file that vouches for this life's logs is about to be written."""

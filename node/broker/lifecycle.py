@@ -70,6 +70,7 @@ class Lifecycle:
         self.state = LifeState.STARTING
         self.is_fenced = True  # as the controller answered last
         self.is_caught_up = False  # has it replayed its own registration?
+        self.is_unregistered = False  # somebody did that (UnregisterBroker) while it was up
 
     def poll(self, applied: Offset, mono_ns: int) -> None:
         """Send what is due. `applied`: all below is replayed."""
@@ -110,7 +111,14 @@ class Lifecycle:
 
     def _heard(self, response: Response | None, mono_ns: int) -> None:
         self._due_ns = mono_ns + _RETRY_NS
-        if isinstance(response, BrokerHeartbeatResponse) and response.error is ErrorCode.NONE:
+        if not isinstance(response, BrokerHeartbeatResponse):
+            return
+        # As in Kafka it asks on, and neither ends nor registers again: who unregisters a broker
+        # does not want it back.
+        self.is_unregistered = response.error is ErrorCode.BROKER_ID_NOT_REGISTERED
+        if self.is_unregistered and self.state is LifeState.PENDING_CONTROLLED_SHUTDOWN:
+            self._let_go()  # nobody counts on it
+        if response.error is ErrorCode.NONE:
             self.is_fenced = response.is_fenced
             self.is_caught_up = self.is_caught_up or response.is_caught_up
             self._follow(response)
@@ -124,5 +132,10 @@ class Lifecycle:
             case LifeState.RECOVERY if not told.is_fenced:
                 self.state = LifeState.RUNNING
             case LifeState.PENDING_CONTROLLED_SHUTDOWN if told.should_shut_down:
-                self.state = LifeState.SHUTTING_DOWN
-                self._due_ns = NEVER_NS
+                self._let_go()
+            case _:
+                pass
+
+    def _let_go(self) -> None:
+        self.state = LifeState.SHUTTING_DOWN
+        self._due_ns = NEVER_NS

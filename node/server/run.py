@@ -307,6 +307,11 @@ def _tell(name: str, trace: Trace) -> None:
             text = (
                 f"{trace.fields['log']} is not served where it is damaged: {trace.fields['reason']}"
             )
+        case "b.unregistered":
+            text = (
+                "somebody unregistered this broker: it leads nothing and is in no ISR, and waits in"
+                " vain; stop it, or start it anew to have it registered again"
+            )
         case _:
             return
     _say(name, text)
