@@ -4,9 +4,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from chaos.releases import NEWEST
 from spark_reports.java import find_java
 from tests.clients import fetched
 from tests.clients.fetched import HERE, ROOT
@@ -65,12 +67,13 @@ def _java(main: str) -> Callable[[], Prepared]:
     return prepare
 
 
-def _with_jars(module: str, name: str) -> Callable[[], Prepared]:
+def _with_jars(module: str, jars: Callable[[], Path]) -> Callable[[], Prepared]:
     """A program in Python that starts Java's."""
 
     def prepare() -> Prepared:
-        java = find_java(fetched.place("java", HERE / "java" / f"{name}.xml"))
-        more = _environment(JARS=str(fetched.jars(name)), JAVA_HOME=str(java))
+        found = jars()
+        java = find_java(found.with_suffix(".java"))
+        more = _environment(JARS=str(found), JAVA_HOME=str(java))
         return Prepared(command=(sys.executable, "-m", f"{_IN_PYTHON}.{module}"), environment=more)
 
     return prepare
@@ -82,11 +85,13 @@ def _kcat() -> Prepared:
 
 
 _OWN = fetched.python_venv
+_KAFKA = partial(fetched.kafka_jars, NEWEST)
+_CONNECT, _SPARK = partial(fetched.jars, "connect"), partial(fetched.jars, "spark")
 CLIENTS: tuple[Client, ...] = (
     Client(name="librdkafka", release="2.16.1", prepare=_python("librdkafka", _OWN)),
     Client(name="kafka-python", release="3.0.12", prepare=_python("kafka_python", _OWN)),
     Client(name="java", release="4.3.1", prepare=_java("Client")),
-    Client(name="java-tools", release="4.3.1", prepare=_with_jars("java_tools", "connect")),
+    Client(name="java-tools", release=NEWEST, prepare=_with_jars("java_tools", _KAFKA)),
     Client(name="franz-go", release="1.22.3", prepare=_go("franz")),
     Client(name="sarama", release="1.61.1", prepare=_go("sarama")),
     Client(name="kafkajs", release="2.2.4", prepare=_javascript),
@@ -94,6 +99,14 @@ CLIENTS: tuple[Client, ...] = (
     Client(name="kafka-go", release="0.4.51", prepare=_go("kafkago")),
     Client(name="kcat", release="1.7.1", prepare=_kcat),
     Client(name="streams", release="4.3.1", prepare=_java("Streams")),
-    Client(name="connect", release="4.3.1", prepare=_with_jars("connect", "connect")),
-    Client(name="spark", release=version("pyspark"), prepare=_with_jars("spark", "spark")),
+    Client(
+        name="connect",
+        release="4.3.1",
+        prepare=_with_jars("connect", _CONNECT),
+    ),
+    Client(
+        name="spark",
+        release=version("pyspark"),
+        prepare=_with_jars("spark", _SPARK),
+    ),
 )

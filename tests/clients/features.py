@@ -30,7 +30,11 @@ FEATURES: Mapping[str, str] = {
     "connect": "file to topic to file",
     "spark-source": "structured stream from a topic",
     "spark-sink": "structured stream to a topic",
+    "quotas": "describe quotas",
     "transactions": "transactions",
 }
 # What our brokers do not have, and say so.
-LIMITS: Mapping[str, str] = {"transactions": "ours have none, and answer UNSUPPORTED_VERSION"}
+LIMITS: Mapping[str, str] = {
+    "quotas": "ours have none, and do not list that request",
+    "transactions": "ours have none, and answer UNSUPPORTED_VERSION",
+}

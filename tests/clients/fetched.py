@@ -94,6 +94,16 @@ def jars(name: str) -> Path:
     return found
 
 
+def kafka_jars(release: str) -> Path:
+    """Of Apache Kafka whole, with its tools."""
+    fetch = ROOT / "compose" / "kafka-jars" / "fetch"
+    found = place(f"kafka-{release}", fetch, fetch.with_name("pom.xml"))
+    if not (found / "whole").exists():
+        call(fetch, release, found)
+        (found / "whole").touch()
+    return found
+
+
 def java_classes(libraries: Path, *sources: str) -> Path:
     files = [HERE / "java" / f"{each}.java" for each in sources]
     found = place("classes", *files)

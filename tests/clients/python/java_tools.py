@@ -105,6 +105,11 @@ def configs(at: Try) -> None:
     until(is_set, "it is configured so")
 
 
+def quotas(at: Try) -> None:
+    entity = ("--entity-type", "clients", "--entity-default")
+    told("kafka.admin.ConfigCommand", _AT, at.servers, *entity, "--describe")
+
+
 def log_dirs(at: Try) -> None:
     found = told(f"{_TOOLS}.LogDirsCommand", _AT, at.servers, "--describe")
     expect(at.topic in found, True, "its logs are described")
@@ -122,6 +127,7 @@ FEATURES: dict[str, Callable[[Try], None]] = {
     "delete-records": delete_records,
     "configs": configs,
     "log-dirs": log_dirs,
+    "quotas": quotas,
 }
 
 if __name__ == "__main__":

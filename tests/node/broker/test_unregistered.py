@@ -18,7 +18,7 @@ def _unregistered() -> tuple[Orders, int]:
     orders = Orders()
     orders.produced(3)
     gone = orders.state.leader
-    answer = orders.world.ask(CONTROLLER, UnregisterBrokerRequest(broker=gone))
+    answer = orders.world.ask(CONTROLLER, UnregisterBrokerRequest(broker=NodeId(gone)))
     assert isinstance(answer, UnregisterBrokerResponse)
     orders.world.until(lambda: bool(_told(orders, gone)), "it says so")
     return orders, gone

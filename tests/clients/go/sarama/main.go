@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,7 +36,12 @@ func produce(t try.Try, topic string, values []string, with *sarama.Config) erro
 	for _, value := range values {
 		messages = append(messages, &sarama.ProducerMessage{Topic: topic, Value: sarama.StringEncoder(value)})
 	}
-	return producer.SendMessages(messages)
+	err = producer.SendMessages(messages)
+	var all sarama.ProducerErrors
+	if errors.As(err, &all) {
+		return all[0]
+	}
+	return err
 }
 
 // handler is a member of a group: it takes `wanted` values, and marks them.
