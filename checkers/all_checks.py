@@ -87,6 +87,7 @@ _MODULES = (
     "run.calm",
     "run.answered_at_once",
     "run.serving",
+    "run.serving_while_hurt",
     "run.let_in",
     "run.late_answers",
     "run.silent_brokers",

@@ -5,6 +5,7 @@ sufficiency.py         clients got through, faults bit, the final reads succeede
 demand.py              the part of that which clients were to do, in each phase
 silence.py             the part of that in which clients hang
 serving.py             what nobody disturbs is done
+serving_while_hurt.py  those that a fault leaves in peace serve on
 answers.py             nodes answer by the protocol, and refuse what is wrong
 calm.py                what nobody disturbs is quick
 answered_at_once.py    what waits for something is answered when it is there

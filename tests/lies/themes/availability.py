@@ -150,3 +150,74 @@ def it_takes_long_to_tell_that_a_fault_bit(run: Altered, rng: random.Random) -> 
 def lasts(row: Row) -> bool:
     """Whether a fault is one that lasts."""
     return bool(row["cuts"] or row["halts"] or row["degrades"]) and not row["wipes"]
+
+
+# --- while few are hurt ---
+
+
+def _longest_fault(run: Altered) -> Row:
+    faults = [row for row in run.rows("faults") if row["t_bit"] and row["t_heal"]]
+    return max(faults, key=lambda row: int(row["t_heal"]) - int(row["t_bit"]))
+
+
+def _time_out(run: Altered, row: Row) -> None:
+    """Nobody knows what became of it."""
+    row.update(outcome="info", error="timed-out", value=row["value"])
+    for span in run.spans_of(row):
+        span.update(offset=None, epoch=None)
+
+
+def _time_out_between(run: Altered, begin: int, end: int, **equal: object) -> None:
+    found = [
+        row
+        for row in run.ops(phase="main", outcome="ok", **equal)
+        if row["t1"] > begin and row["t0"] < end
+    ]
+    if not found:
+        raise NotHere("nothing was asked for meanwhile")
+    process = max(row["process"] for row in run.ops()) + 1
+    for number, row in enumerate(found):
+        _time_out(run, row)
+        row["process"] = process + number  # one that does not know retires
+
+
+@lie("serves-while-hurt", of=("snapshot-catch-up", "snapshot-catch-up-4"), target=BOTH)
+def nothing_is_acknowledged_while_a_follower_is_off(run: Altered, rng: random.Random) -> None:
+    """For five seconds of eight in which a follower is off nobody hears that a write was done."""
+    fault = _longest_fault(run)
+    at = int(fault["t_bit"]) + int(rng.uniform(0.5, 1.5) * SECOND)
+    for f in ("write", "delete"):
+        if any(at < row["t0"] < at + 5 * SECOND for row in run.ops(f=f)):
+            _time_out_between(run, at, at + 5 * SECOND, f=f)
+    run.renumber()
+
+
+@legal("serves-while-hurt", of=("snapshot-catch-up", "snapshot-catch-up-4"), target=BOTH)
+def a_moment_passes_while_a_follower_is_off(run: Altered, rng: random.Random) -> None:
+    """The same for a second and a half."""
+    fault = _longest_fault(run)
+    at = int(fault["t_bit"]) + int(rng.uniform(0.5, 1.5) * SECOND)
+    for f in ("write", "delete"):
+        if any(at < row["t0"] < at + SECOND for row in run.ops(f=f)):
+            _time_out_between(run, at, at + 3 * SECOND // 2, f=f)
+    run.renumber()
+
+
+@lie("serves-while-hurt", of="partition-brokers", target=BOTH)
+def a_partition_is_not_served_while_a_broker_is_cut_off(run: Altered, rng: random.Random) -> None:
+    """All that one partition is sent times out, as long as the longest of the faults lasts."""
+    fault = _longest_fault(run)
+    sent = sorted({span["key"] for span in run.where("spans", sent=True, acks=-1)})
+    begin, end = int(fault["t_bit"]), int(fault["t_heal"])
+    _time_out_between(run, begin, end, f="send", key=rng.choice(sent))
+    run.renumber()
+
+
+@legal("serves-while-hurt", of="partition-brokers", target=BOTH)
+def a_partition_is_served_again_after_a_session(run: Altered, rng: random.Random) -> None:
+    """The same for the first four seconds: a broker that is cut off is fenced by then."""
+    fault = _longest_fault(run)
+    sent = sorted({span["key"] for span in run.where("spans", sent=True, acks=-1)})
+    begin = int(fault["t_bit"])
+    _time_out_between(run, begin, begin + 4 * SECOND, f="send", key=rng.choice(sent))
+    run.renumber()

@@ -1,0 +1,244 @@
+"""While few are hurt the others serve: a majority of the voters, and an ISR that is large enough.
+
+A cluster that stands still as long as one of its nodes is off promises nothing wrong, and is of no
+use. What others ask of a majority is that it elects (Q21, by traces); here clients are asked, whose
+times are known of any target.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.array_types import Ints
+from checkers.check import check, everywhere
+from checkers.conclusion import Violation, conclude
+from checkers.counted import counted
+from checkers.evidence.evidence import Evidence
+from checkers.evidence.faults import FaultFact
+from checkers.evidence.isr_history import IsrHistory, isr_histories
+from checkers.evidence.planned import Kind
+from checkers.evidence.voter_history import planned_voters
+from checkers.history.asked_by_clients import asked_by_clients
+from checkers.history.history_kinds import HistoryKind
+from checkers.history.sealed_run import RunInfo
+from checkers.history.tables import VOTER_CHANGES
+from checkers.quorum.leadership import cuts_links
+from checkers.run.recovery import why_in_doubt
+from checkers.run.silence import SECOND, main_ends
+from checkers.verdict import CheckResult, EventValue
+
+ENOUGH = 5  # that are asked for while nothing succeeds
+# Who serves on without a break is answered by then, where a follower is slow to be left out too.
+UNHURT_S, UNHURT_REAL_S = 3.0, 10.0
+ELECTIONS = 4  # election time-outs, once the leader of the quorum was missed
+# Until others have heard who leads and who is in sync, and clients look for them.
+KNOWN_S, KNOWN_REAL_S = 3.0, 12.0
+SETTLES_S, SETTLES_REAL_S = 3.0, 30.0  # behind the fault before
+_QUICK_SESSION_S, _SESSION_S = 3.0, 9.0
+_SESSION = "broker.session.timeout.ms"
+_CHANGES = ("write", "delete")
+_SHOWN = ("process", "node", "f", "key", "outcome", "error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Duty:
+    """What has to be served while a fault lasts, and after how long without a success it is not."""
+
+    fault: FaultFact
+    what: str
+    ops: pa.Table
+    within_s: float
+
+    def asked(self, begin: int, end: int) -> pa.Table:
+        t0 = self.ops["t0"].to_numpy()
+        return self.ops.filter(pa.array((begin <= t0) & (t0 < end)))
+
+
+@check(
+    "serves-while-hurt",
+    applies=everywhere,
+    source="KIP-595: a majority elects, and its leader serves; KIP-631, KIP-966: min ISR replicas",
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.OPERATIONS),
+)
+def serves_while_hurt(evidence: Evidence) -> CheckResult:
+    """While a fault leaves a majority of the voters in peace, something is written to registers;
+    and while it leaves as many of an ISR as min ISR says, and a majority of the controllers,
+    something is sent to that partition: never nothing for longer than it takes to notice and elect.
+
+    That is 3 s where the fault hits neither whoever acknowledged last nor, of a partition, one of
+    its ISR; a fetch time-out, four election time-outs and 3 s where it hits the leader of the
+    quorum; a session and 3 s where it hits one of an ISR, and all of that where it may hit both.
+    Where time is real, 7 to 9 s more. Faults are those that end processes or cut links, alone, some
+    seconds after the last one. Not judged are quorums whose voters are changed, or lose disks.
+    """
+    looked_at, violations = 0, []
+    for duty in _duties(evidence):
+        fault = duty.fault
+        begin, end = fault.begin_ns, min(fault.end_ns, main_ends(evidence))
+        if end - begin <= duty.within_s * SECOND or duty.asked(begin, end).num_rows < ENOUGH:
+            continue
+        looked_at += 1
+        violations += _unserved(duty, begin, end)
+    real = not evidence.info.is_simulated
+    starved = why_in_doubt(evidence.info.pressure) if violations and real else ""
+    return conclude(
+        looked_at=looked_at,
+        unit="times in which few were hurt",
+        violations=[] if starved else violations,
+        gaps=[f"{violations[0].message}; but {starved}"] if starved else [],
+        needs="faults, and operations meanwhile",
+        holds="the others served all the time",
+        algorithm="the longest time without a success while a fault leaves enough in peace",
+        nothing="no fault left enough in peace for long enough that they had to serve again",
+    )
+
+
+def _duties(evidence: Evidence) -> Iterator[_Duty]:
+    info = evidence.info
+    ops = asked_by_clients(evidence.tables["ops"])
+    main = ops.filter(pc.equal(ops["phase"], "main"))
+    if evidence.lost_majority is not None or _changes_voters(evidence):
+        return
+    for fault in _plain_faults(evidence):
+        left = set(planned_voters(info)) - {*fault.nodes}
+        if 2 * len(left) <= len(planned_voters(info)):
+            continue
+        if info.history == HistoryKind.REGISTERS:
+            yield from _of_registers(evidence, fault, main)
+        else:
+            yield from _of_partitions(evidence, fault, main)
+
+
+def _changes_voters(evidence: Evidence) -> bool:
+    changed = pc.is_in(evidence.tables["ops"]["f"], pa.array(VOTER_CHANGES))
+    return bool(pc.any(changed).as_py()) or any(fault.wipes for fault in evidence.faults)
+
+
+def _plain_faults(evidence: Evidence) -> Iterator[FaultFact]:
+    """Those by which their nodes are off, or cut off, and nothing else is wrong."""
+    settles = int((SETTLES_S if evidence.info.is_simulated else SETTLES_REAL_S) * SECOND)
+    ends = [int(end["t_ns"]) for end in evidence.info.unasked_ends]
+    for fault in evidence.faults:
+        is_plain = fault.halts or (cuts_links(fault) and not fault.degrades)
+        if not (is_plain and fault.bit and fault.ran_its_course) or fault.shifts_clock:
+            continue
+        if fault.halts and (fault.degrades or fault.links):
+            continue
+        if any(not {a, b} & {*fault.nodes} for a, b in fault.links):
+            continue
+        begin, end = fault.t_start - settles, fault.end_ns
+        alone = not any(
+            other.id != fault.id and other.overlaps(begin, end) for other in evidence.faults
+        )
+        if alone and not any(at < end for at in ends):
+            yield fault
+
+
+def _of_registers(evidence: Evidence, fault: FaultFact, main: pa.Table) -> Iterator[_Duty]:
+    """Who acknowledged last leads still, as long as nothing happens to it."""
+    changes = main.filter(pc.is_in(main["f"], pa.array(_CHANGES)))
+    done = changes.filter(
+        pc.and_kleene(pc.equal(changes["outcome"], "ok"), pc.less(changes["t1"], fault.t_start))
+    )
+    if not done.num_rows:
+        return
+    last = done.sort_by("t1")["node"][done.num_rows - 1].as_py()
+    within_s = _unhurt_s(evidence.info)
+    if last in fault.nodes:
+        within_s = _elects_s(evidence.info) + _known_s(evidence.info)
+    yield _Duty(fault=fault, what="register", ops=changes, within_s=within_s)
+
+
+def _of_partitions(evidence: Evidence, fault: FaultFact, main: pa.Table) -> Iterator[_Duty]:
+    """Of each partition of which enough of the ISR are left, whichever it may have been by then."""
+    info, hurt = evidence.info, {*fault.nodes}
+    spans = evidence.tables["spans"]
+    unheard = spans.filter(pc.fill_null(pc.equal(spans["acks"], 0), False))["op_id"]
+    sends = main.filter(pc.equal(main["f"], "send"))
+    sends = sends.filter(pc.invert(pc.is_in(sends["op_id"], unheard.combine_chunks())))
+    for key, history in sorted(evidence.once(isr_histories).items()):
+        states = _possible(history, fault.t_start)
+        if not states or any(_left(history, at, hurt) < history.min_isr[at] for at in states):
+            continue
+        of_isr = {member for at in states for member in history.states[at].isr}
+        within_s = _unhurt_s(info)
+        if of_isr & hurt:
+            within_s = _session_s(info) + _known_s(info)
+        if hurt & {*planned_voters(info)}:
+            within_s += _elects_s(info)
+        ops = sends.filter(pc.equal(sends["key"], key))
+        yield _Duty(fault=fault, what=f"send to {key}", ops=ops, within_s=within_s)
+
+
+def _possible(history: IsrHistory, at: int) -> Sequence[int]:
+    """The states in which the partition may have been at that time; none where that is not known,
+    or one of them has no leader."""
+    known = np.flatnonzero(history.known_by <= at)
+    if not len(known):
+        return ()
+    last = int(history.last_by(np.array([at], np.int64))[0])
+    found = range(int(known[-1]), max(last, int(known[-1])) + 1)
+    return found if all(history.states[each].leader >= 0 for each in found) else ()
+
+
+def _left(history: IsrHistory, at: int, hurt: set[int]) -> int:
+    return len({*history.states[at].isr} - hurt)
+
+
+# --- bounds ---
+
+
+def _unhurt_s(info: RunInfo) -> float:
+    return UNHURT_S if info.is_simulated else UNHURT_REAL_S
+
+
+def _known_s(info: RunInfo) -> float:
+    return KNOWN_S if info.is_simulated else KNOWN_REAL_S
+
+
+def _elects_s(info: RunInfo) -> float:
+    fetch_s = info.conditions.get("fetch_timeout_ms", 2000) / 1000
+    return fetch_s + ELECTIONS * info.conditions.get("election_timeout_ms", 1000) / 1000
+
+
+def _session_s(info: RunInfo) -> float:
+    if _SESSION in info.settings:
+        return int(info.settings[_SESSION]) / 1000
+    return _SESSION_S if info.settings.get("defaults") == "stock" else _QUICK_SESSION_S
+
+
+# --- what was not served ---
+
+
+def _unserved(duty: _Duty, begin: int, end: int) -> Iterator[Violation]:
+    done = duty.ops.filter(pc.fill_null(pc.equal(duty.ops["outcome"], "ok"), False))
+    silent, until = _longest_without(done["t1"].to_numpy(), begin, end)
+    if until - silent <= duty.within_s * SECOND:
+        return
+    asked = duty.asked(silent, until)
+    if asked.num_rows < ENOUGH:
+        return
+    fault = duty.fault
+    names = ", ".join(f"node {node}" for node in fault.nodes)
+    text = f"no {duty.what} succeeded for {(until - silent) / SECOND:.1f} s of the {fault.kind} of "
+    text += f"{names}, which leaves enough of the others in peace to serve within "
+    text += f"{duty.within_s:g} s; {counted(asked.num_rows, 'was', 'were')} asked for"
+    yield Violation(text, [fault.shown("began", begin), *_rows(asked)])
+
+
+def _longest_without(succeeded: Ints, begin: int, end: int) -> tuple[int, int]:
+    inside = np.sort(succeeded[(begin < succeeded) & (succeeded < end)])
+    marks = np.concatenate([[begin], inside, [end]])
+    widest = int(np.argmax(np.diff(marks)))
+    return int(marks[widest]), int(marks[widest + 1])
+
+
+def _rows(asked: pa.Table) -> list[dict[str, EventValue]]:
+    return [
+        {"what": "asked for meanwhile", "t_ns": row["t0"], "t1_ns": row["t1"]}
+        | {name: row[name] for name in _SHOWN}
+        for row in asked.slice(0, 19).to_pylist()
+    ]
