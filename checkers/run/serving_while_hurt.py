@@ -33,6 +33,7 @@ from checkers.verdict import CheckResult, EventValue
 ENOUGH = 5  # that are asked for while nothing succeeds
 # Who serves on without a break is answered by then, where a follower is slow to be left out too.
 UNHURT_S, UNHURT_REAL_S = 3.0, 10.0
+CHECK_QUORUM = 1.5  # fetch time-outs
 ELECTIONS = 4  # election time-outs, once the leader of the quorum was missed
 # Until others have heard who leads and who is in sync, and clients look for them.
 KNOWN_S, KNOWN_REAL_S = 3.0, 12.0
@@ -70,11 +71,12 @@ def serves_while_hurt(evidence: Evidence) -> CheckResult:
 
     That is 3 s where the fault hits neither whoever acknowledged last nor, of a partition, one of
     its ISR; a fetch time-out, four election time-outs and 3 s where it hits the leader of the
-    quorum; a session and 3 s where it hits one of an ISR, and all of that where it may hit both.
-    Where time is real, 7 to 9 s more. Faults are those that end processes or cut links, alone, some
-    seconds after the last one. Not judged are quorums whose voters are changed, or lose disks.
+    quorum, and until that resigns, where it is cut off; a session and 3 s where it hits one of an
+    ISR, and all of that where it may hit both. Where time is real, 7 to 9 s more. Faults are those
+    that end processes or cut links, alone, some seconds after the last one. Not judged are quorums
+    whose voters are changed, or lose disks.
     """
-    looked_at, violations = 0, []
+    looked_at, violations = 0, list[Violation]()
     for duty in _duties(evidence):
         fault = duty.fault
         begin, end = fault.begin_ns, min(fault.end_ns, main_ends(evidence))
@@ -148,7 +150,7 @@ def _of_registers(evidence: Evidence, fault: FaultFact, main: pa.Table) -> Itera
     last = done.sort_by("t1")["node"][done.num_rows - 1].as_py()
     within_s = _unhurt_s(evidence.info)
     if last in fault.nodes:
-        within_s = _elects_s(evidence.info) + _known_s(evidence.info)
+        within_s = _elects_s(evidence.info, fault) + _known_s(evidence.info)
     yield _Duty(fault=fault, what="register", ops=changes, within_s=within_s)
 
 
@@ -168,7 +170,7 @@ def _of_partitions(evidence: Evidence, fault: FaultFact, main: pa.Table) -> Iter
         if of_isr & hurt:
             within_s = _session_s(info) + _known_s(info)
         if hurt & {*planned_voters(info)}:
-            within_s += _elects_s(info)
+            within_s += _elects_s(info, fault)
         ops = sends.filter(pc.equal(sends["key"], key))
         yield _Duty(fault=fault, what=f"send to {key}", ops=ops, within_s=within_s)
 
@@ -199,9 +201,13 @@ def _known_s(info: RunInfo) -> float:
     return KNOWN_S if info.is_simulated else KNOWN_REAL_S
 
 
-def _elects_s(info: RunInfo) -> float:
+def _elects_s(info: RunInfo, fault: FaultFact) -> float:
+    """A leader that is cut off one way is heard by the others until it resigns, for want of a
+    majority that fetches; with more than three voters that count may begin anew just before."""
     fetch_s = info.conditions.get("fetch_timeout_ms", 2000) / 1000
-    return fetch_s + ELECTIONS * info.conditions.get("election_timeout_ms", 1000) / 1000
+    resigns_s = CHECK_QUORUM * fetch_s * (1 if len(planned_voters(info)) <= 3 else 2)
+    elects_s = ELECTIONS * info.conditions.get("election_timeout_ms", 1000) / 1000
+    return fetch_s + elects_s + (resigns_s if fault.cuts else 0.0)
 
 
 def _session_s(info: RunInfo) -> float:
