@@ -163,6 +163,11 @@ class NodeConfig:
         return self.advertised[0].name if self.role is None else self.role.controller_listener
 
     @property
+    def opened_later(self) -> frozenset[str]:
+        """Listeners that the node itself asks for (`node.effects.OpenListeners`)."""
+        return frozenset(() if self.role is None else (at.name for at in self.role.advertised))
+
+    @property
     def inner_listeners(self) -> frozenset[str]:
         """By which other nodes reach this one, in each of its roles, where clients come by others:
         those of brokers often come by the same."""

@@ -231,6 +231,15 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpenListeners:
+    """From now on whoever comes by them is served; before, nobody listens there, and callers are
+    refused by the kernel, as at Kafka's brokers until they have caught up (`SocketServer.
+    enableRequestProcessing`): one that is hung up on takes that for a wrong protocol."""
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
     """The process is done: exit with `code`."""
 
@@ -261,6 +270,7 @@ Effect = (
     | CloseConnection
     | SendToPeer
     | DisconnectPeer
+    | OpenListeners
     | Trace
     | Stop
 )

@@ -32,6 +32,7 @@ from node.effects import (
     FlushLog,
     NoResponse,
     OnReplicas,
+    OpenListeners,
     PersistElectionState,
     ReplaceLog,
     SendPieces,
@@ -80,7 +81,13 @@ class Turns:
         # Stepped in this turn if one is under way, else in the next.
         self.feed: Callable[[Event], None] = self._ready.append
         self._outgoing: list[
-            SendResponse | SendPieces | NoResponse | SendToPeer | CloseConnection | DisconnectPeer
+            SendResponse
+            | SendPieces
+            | NoResponse
+            | SendToPeer
+            | CloseConnection
+            | DisconnectPeer
+            | OpenListeners
         ] = []
         self._wanted: dict[LogId, None] = {}  # flushes, in the order in which they were asked for
         # Those under way, each with where the log was cut meanwhile, if it was.
@@ -164,7 +171,7 @@ class Turns:
                     deeds.append(effect)
                 case FlushLog():
                     self._wanted[effect.log] = None
-                case SendPieces() | NoResponse() | CloseConnection():
+                case SendPieces() | NoResponse() | CloseConnection() | OpenListeners():
                     self._outgoing.append(effect)
                 case DisconnectPeer():
                     self._outgoing.append(effect)

@@ -32,6 +32,7 @@ from node.broker.topic_autocreation import TopicAutocreation
 from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
+from node.effects import OpenListeners
 from node.endpoint import Endpoint
 from node.ids import NEVER_NS, ChannelId, ConnectionId, LogId, NodeId, Now, Offset
 from node.outbox import Outbox
@@ -79,7 +80,10 @@ class Broker:
         self._me = me
         self._own = config.own
         self._cluster_id = cluster_id
+        self._outbox = outbox
         self._listener = role.advertised[0].name  # by which brokers reach each other
+        self._listeners = config.opened_later
+        self._is_open = False
         self._paths = dict(zip(logs.directories, config.log_dirs, strict=True))
         self.follower = follower
         self._link = ControllerLink(config.timeouts.request_ms, outbox)
@@ -235,6 +239,9 @@ class Broker:
             self._reports.follow(self.follower.image)
             self.groups.follow(self.follower.image, now)
         self.lifecycle.poll(applied, mono_ns)
+        if self.lifecycle.is_caught_up and not self._is_open:
+            self._is_open = True
+            self._outbox.emit(OpenListeners(names=self._listeners))
         if not self.is_ended:
             self._life.poll()
         self._changes.poll(mono_ns)

@@ -11,6 +11,7 @@ import resource
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from node.endpoint import Endpoint
 from node.server.keepalive import keep_alive
@@ -37,17 +38,35 @@ def descriptors_beside(files: int) -> int:
     return soft - RESERVED_DESCRIPTORS - files
 
 
-def bind(endpoint: Endpoint) -> list[socket.socket]:
-    """A listening socket for each address that the host has. Raises OSError."""
+def bind(endpoint: Endpoint, *, is_open: bool = True) -> list[socket.socket]:
+    """A listening socket for each address that the host has; where it is not to be open yet, it
+    only has the address. Raises OSError."""
     found = socket.getaddrinfo(
         endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     addresses = dict.fromkeys((family, address) for family, _, _, _, address in found)
     listening = []
     for family, address in addresses:
-        listening.append(socket.create_server(address, family=family, backlog=BACKLOG))
+        if is_open:
+            listening.append(socket.create_server(address, family=family, backlog=BACKLOG))
+        else:
+            listening.append(_bound(family, address))
         listening[-1].setblocking(False)
     return listening
+
+
+def _bound(family: int, address: Any) -> socket.socket:
+    """As `socket.create_server`, but for listening."""
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(address)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 async def accept_from(

@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,13 @@ from node.endpoint import Endpoint
 from node.events import ShutdownRequested
 from node.ids import METADATA_LOG, Now
 from node.server.directories import check_apart, log_directories, metadata_directory
-from node.server.listener import accept_from, bind, descriptors_beside, take_all_descriptors
+from node.server.listener import (
+    BACKLOG,
+    accept_from,
+    bind,
+    descriptors_beside,
+    take_all_descriptors,
+)
 from node.server.meter import Meter
 from node.server.metrics import exposition
 from node.server.metrics_listener import serve_metrics
@@ -141,6 +147,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
         traces=traces,
         meter=meter,
         stop=partial(end, stopped),
+        open_listeners=lambda opened: open_listeners(opened.names),
     )
     inner = config.inner_listeners
     notices = Notices(partial(_say, name), time.monotonic_ns)
@@ -151,18 +158,29 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
     peers = PeerLinks(shell.feed, dial)
     listening = _listen(config, _descriptors(found, replicas))
     scraped = _listen_at(config.metrics) if config.metrics is not None else []
-    services = [
-        accept_from(at, listener, connections, partial(_descriptors, found, replicas))
-        for listener, at in listening
-    ]
-    services += [serve_metrics(at, partial(_metrics, node, meter)) for at in scraped]
-    services += [_close_idle(connections), _load_codecs(config)]
-    tasks = [loop.create_task(each) for each in services]
-    for task in tasks:
-        task.add_done_callback(partial(_on_end, name))
+    tasks: list[asyncio.Task[None]] = []
+
+    def begin(service: Coroutine[Any, Any, None]) -> None:
+        tasks.append(loop.create_task(service))
+        tasks[-1].add_done_callback(partial(_on_end, name))
+
+    def open_listeners(names: frozenset[str]) -> None:
+        for listener, at in listening:
+            if listener in names:
+                at.listen(BACKLOG)
+                begin(accept_from(at, listener, connections, descriptors))
+        _say(name, f"serving on {_list(each for each in config.listeners if each.name in names)}")
+
+    descriptors = partial(_descriptors, found, replicas)
+    for at in scraped:
+        begin(serve_metrics(at, partial(_metrics, node, meter)))
+    begin(_close_idle(connections))
+    begin(_load_codecs(config))
     _stop_on_signals(shell, partial(end, stopped))
     shell.start(connections, peers)
-    sys.stderr.write(f"kraft-node {name}: serving on {_list(config.listeners)}\n")
+    open_now = frozenset(at.name for at in config.listeners) - config.opened_later
+    if open_now:
+        open_listeners(open_now)
     stop = await stopped
     close(name, tasks, [*scraped, *(at for _, at in listening)])
     traces.add(stop_line(stop), read_clocks())
@@ -207,13 +225,17 @@ def _listen(config: NodeConfig, left: int) -> list[tuple[str, socket.socket]]:
             where="the limit of open files (RLIMIT_NOFILE)",
             next_step="ulimit -n 1024, or more; then start the node again",
         )
-    return [(endpoint.name, at) for endpoint in config.listeners for at in _listen_at(endpoint)]
+    return [
+        (endpoint.name, at)
+        for endpoint in config.listeners
+        for at in _listen_at(endpoint, is_open=endpoint.name not in config.opened_later)
+    ]
 
 
-def _listen_at(endpoint: Endpoint) -> list[socket.socket]:
+def _listen_at(endpoint: Endpoint, *, is_open: bool = True) -> list[socket.socket]:
     """Raises Refusal."""
     try:
-        return bind(endpoint)
+        return bind(endpoint, is_open=is_open)
     except OSError as error:
         raise Refusal(
             what=f"cannot listen: {error.strerror or error}",
@@ -330,5 +352,5 @@ def _unfit(offset: TraceValue, record: TraceValue) -> str:
     )
 
 
-def _list(endpoints: tuple[Endpoint, ...]) -> str:
+def _list(endpoints: Iterable[Endpoint]) -> str:
     return ", ".join(f"{e.name}://{e.host}:{e.port}" for e in endpoints)

@@ -19,6 +19,7 @@ from node.effects import (
     FlushLog,
     NoResponse,
     OnReplicas,
+    OpenListeners,
     PersistElectionState,
     SendPieces,
     SendResponse,
@@ -60,8 +61,9 @@ class Shell:
         meter: Meter,
         stop: Callable[[Stop], None],
         replicas: ChangeableLogs | None = None,
+        open_listeners: Callable[[OpenListeners], None] | None = None,
     ) -> None:
-        """`replicas`: of a broker, the logs that come and go."""
+        """Of a broker: `replicas`, the logs that come and go, and how its listeners are opened."""
         self._node = node
         self._logs = logs
         self._replicas = replicas
@@ -69,6 +71,7 @@ class Shell:
         self._traces = traces
         self._meter = meter
         self._stop = stop
+        self._open_listeners = open_listeners
         self._turns = Turns(node, read_clocks)
         self._turn: Turn | None = None  # the one under way; it may wait to have listened
         self._scheduled = True  # `start` takes what sockets bring before it
@@ -155,6 +158,9 @@ class Shell:
                 self._connections.close(deed.connection)
             case DisconnectPeer():
                 self._peers.disconnect(deed.channel)
+            case OpenListeners():
+                assert self._open_listeners is not None, "controllers' are open"
+                self._open_listeners(deed)
             case Stop():
                 self._stopped = True
                 self._stop(deed)

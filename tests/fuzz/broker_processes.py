@@ -191,7 +191,7 @@ def fuzz(cluster: OwnCluster, seed: int, count: int) -> Report:
     check_processes(nodes, pids, report)
     _check_refusals(report)
     report.counts["requests"] = count
-    _check_logs(cluster, records, report)
+    check_kept(cluster, records, report)
     return report
 
 
@@ -203,7 +203,9 @@ def _check_refusals(report: Report) -> None:
         raise Surprise(f"a client that behaves was refused {refusals}; late by {latest_s} s")
 
 
-def _check_logs(cluster: OwnCluster, records: Records, report: Report) -> None:
+def check_kept(cluster: OwnCluster, records: Records, report: Report) -> None:
+    """Logs are one, and what was acknowledged is told, also when brokers were started again. Raises
+    Surprise."""
     for node in cluster.brokers.values():
         if (code := node.terminate()) != 0:
             raise Surprise(f"broker {node.id} ended with {code}: {node.errors[-2000:]}")

@@ -127,13 +127,18 @@ class Living(Protocol):
     def errors(self) -> str: ...
 
 
-def check_processes(nodes: Iterable[Living], pids: Sequence[int], report: Report) -> None:
+def check_processes(
+    nodes: Iterable[Living],
+    pids: Sequence[int],
+    report: Report,
+    most_bytes: int = MEMORY_LIMIT_BYTES,
+) -> None:
     """All live, and none has taken more memory than it may. Raises Surprise."""
     for node, pid in zip(nodes, pids, strict=True):
         if node.process is None or node.process.poll() is not None or node.process.pid != pid:
             raise Surprise(f"node {node.id} died: {node.errors[-2000:]}")
         report.memory_bytes = max(report.memory_bytes, highest_memory(pid))
-    if report.memory_bytes > MEMORY_LIMIT_BYTES:
+    if report.memory_bytes > most_bytes:
         raise Surprise(f"a node took {report.memory_bytes:,} bytes of memory")
 
 

@@ -16,6 +16,7 @@ from node.effects import (
     FlushLog,
     NoResponse,
     OnReplicas,
+    OpenListeners,
     PersistElectionState,
     SendPieces,
     SendResponse,
@@ -289,6 +290,8 @@ class BrokerWorld:
                 self._go_on(life, connection)
             case CloseConnection(connection=connection):
                 life.lines.pop(connection).answer(None)
+            case OpenListeners():
+                pass  # who comes before is hung up on, in this world
             case SendToPeer():
                 self._send(life, deed)
             case DisconnectPeer(channel=channel):

@@ -22,6 +22,7 @@ from node.effects import (
     FlushLog,
     NoResponse,
     OnReplicas,
+    OpenListeners,
     PersistElectionState,
     SendPieces,
     SendResponse,
@@ -273,7 +274,7 @@ class Quorum:
                 member.core = None
             case SendResponse() | SendPieces() | SendToPeer():
                 raise AssertionError("the core speaks no frames")
-            case OnReplicas() | NoResponse():
+            case OnReplicas() | NoResponse() | OpenListeners():
                 raise AssertionError("controllers keep no replicas")
             case _:
                 perform(output, member.log)

@@ -87,6 +87,7 @@ class SimProcess:
             peers=self._peers,
             feed=self._turns.feed,
             stop=self._stop,
+            open_listeners=lambda opened: self._open(opened.names),
             around=around,
         )
         self._work: Iterator[int] | None = None  # what goes on when the disk is done
@@ -103,17 +104,22 @@ class SimProcess:
 
     def start(self) -> None:
         """Open the listeners, and let the node begin."""
-        for endpoint in self._config.listeners:
+        self._open(frozenset(at.name for at in self._config.listeners) - self._config.opened_later)
+        self._work = self._live(self._turns.start())
+        self._wake()
+
+    def _open(self, names: frozenset[str]) -> None:
+        opened = [each for each in self._config.listeners if each.name in names]
+        for endpoint in opened:
             self._around.network.listen(
                 self._id,
                 endpoint.port,
                 partial(self._connections.accept, endpoint.name),
                 self.hear,
             )
-        listeners = ", ".join(f"{e.name}://{e.host}:{e.port}" for e in self._config.listeners)
-        self._around.err(f"{self.name}: serving on {listeners}\n")
-        self._work = self._live(self._turns.start())
-        self._wake()
+        if opened:
+            listeners = ", ".join(f"{e.name}://{e.host}:{e.port}" for e in opened)
+            self._around.err(f"{self.name}: serving on {listeners}\n")
 
     def hear(self, callback: Callable[[], None]) -> None:
         """Something came in from outside; it is looked at when the process next looks."""

@@ -14,6 +14,7 @@ from node.effects import (
     FlushLog,
     NoResponse,
     OnReplicas,
+    OpenListeners,
     PersistElectionState,
     ReplaceLog,
     SendPieces,
@@ -48,6 +49,7 @@ class ProcessDeeds:
         peers: PeerLinks,
         feed: Callable[[Event], None],
         stop: Callable[[Stop], None],
+        open_listeners: Callable[[OpenListeners], None],
         around: Surroundings,
     ) -> None:
         self._elections = elections
@@ -66,6 +68,7 @@ class ProcessDeeds:
             NoResponse: self._send_nothing,
             CloseConnection: self._close,
             DisconnectPeer: self._disconnect,
+            OpenListeners: open_listeners,
             Stop: stop,
         }
 
