@@ -6,6 +6,7 @@
     controller_link.py         what it asks of the active controller, over one connection
     image_follower.py          all that it knows of the cluster: the metadata log, replayed
     held_replicas.py           the replicas that it has, made, told and removed as that log says
+    pace.py                    how much is done to their logs in one step
     replica_logs.py            what is in their logs
     log_placement.py           in which log directory a new one is
     directory_reports.py       and where each is, as the controller is told (AssignReplicasToDirs)

@@ -233,11 +233,14 @@ class Broker:
 
     def _go_on_living(self, applied: Offset, now: Now) -> None:
         mono_ns = now.mono_ns
-        if applied != self._followed and self._may_follow():
-            self._followed = applied
-            self.replicas.follow(self.follower.image, mono_ns)
-            self._reports.follow(self.follower.image)
-            self.groups.follow(self.follower.image, now)
+        if self._may_follow():
+            is_news = applied != self._followed
+            if is_news:
+                self._followed = applied
+                self.replicas.follow(self.follower.image, mono_ns)
+            if self.replicas.go_on(mono_ns) or is_news:
+                self._reports.follow(self.follower.image)
+                self.groups.follow(self.follower.image, now)
         self.lifecycle.poll(applied, mono_ns)
         if self.lifecycle.is_caught_up and not self._is_open:
             self._is_open = True
@@ -288,7 +291,9 @@ class Broker:
         )
 
     def _earliest_chore_ns(self) -> int:
+        is_unfinished = self.replicas.is_unfinished and self._may_follow()
         return min(
+            0 if is_unfinished else NEVER_NS,
             self.lifecycle.deadline_ns(),
             self._changes.deadline_ns(),
             self._reports.deadline_ns(),

@@ -1,10 +1,11 @@
 """All replicas that a broker has: made, told and removed as the metadata log says."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from uuid import UUID
 
 from node.broker.fetch_sessions import Place
 from node.broker.log_placement import LogPlacement
+from node.broker.pace import Pace
 from node.broker.producers import Producers
 from node.broker.replica import MayJoin, Replica
 from node.broker.replica_logs import KeptSegment, ReplicaLog, ReplicaLogs
@@ -36,6 +37,7 @@ from node.lazy_dataclass import dataclass
 from node.outbox import Outbox
 from node.records.batch import BatchHeader
 from node.storage.leader_epochs import LeaderEpochs
+from node.storage.producers import KnownProducers
 from node.storage.storage_errors import CorruptLog
 from node.wire.topic_partitions import TopicPartition
 
@@ -53,7 +55,6 @@ class Held:
     directory: UUID  # in which its log is
     replica: Replica
     told: Partition | None = None  # of the image, the newest that the replica was told
-    producers: Producers | None = None  # None: to be made from the log
     limits: SegmentLimits | None = None  # that its log was told
     traced: Traced = NOTHING
     damage: str = ""  # of its log, that the operator was told of last
@@ -108,6 +109,11 @@ class HeldReplicas:
         # Those whose log is in another directory than the image has it.
         self.elsewhere: dict[Key, Held] = {}
         self._surroundings = -1  # of the image, that were followed
+        self._producers: dict[LogId, Producers] = {}  # that were asked for in this step
+        # What is left to be done on the disks: logs of new replicas, and of those that are let go.
+        self._unmade: dict[Key, None] = {}
+        self._unremoved: dict[LogId, None] = {}
+        self._pace = Pace()
 
     # --- what is asked ---
 
@@ -152,19 +158,18 @@ class HeldReplicas:
         log = self.log(held)
         return log if log is not None and log.start <= offset <= log.next_offset else None
 
-    def headers(self, held: Held) -> Iterator[BatchHeader]:
-        log = self.log(held)
-        return iter(()) if log is None else log.headers()
-
     def segments(self, held: Held) -> Sequence[KeptSegment]:
         log = self.log(held)
         return () if log is None else log.segments
 
     def producers(self, held: Held) -> Producers:
-        """Of a leader's log."""
-        if held.producers is None:
-            held.producers = Producers(self.headers(held))
-        return held.producers
+        """Of a leader's log, with what it appended in this step. Raises CorruptLog."""
+        found = self._producers.get(held.log)
+        if found is None:
+            log = self.log(held)
+            logged = KnownProducers() if log is None else log.producers
+            found = self._producers[held.log] = Producers(logged)
+        return found
 
     def damaged(self, held: Held, damage: CorruptLog) -> None:
         """Its log could not be read. The operator is told once: other partitions are served on, as
@@ -182,12 +187,13 @@ class HeldReplicas:
 
     def follow(self, image: Image, mono_ns: int) -> None:
         """As the image has it now: all of it, or what has changed since. What it does not have any
-        more goes first: there may be a topic of the same name, whose log is made in that place."""
+        more goes first: there may be a topic of the same name, whose log is made in that place. New
+        logs are made, and old ones removed, by `go_on`."""
         changed = image.topics.take_changed()
         is_same = image is self._image and image.surroundings == self._surroundings
         if changed is None or not is_same:
-            held_keys = [held.key for held in self._held.values()]
-            self._follow(image, held_keys, image.topics.partitions(), mono_ns)
+            known = [*(held.key for held in self._held.values()), *self._unmade]
+            self._follow(image, known, image.topics.partitions(), mono_ns)
         else:
             found = ((key, image.topics.partition(*key)) for key in changed)
             self._follow(image, changed, found, mono_ns)
@@ -207,28 +213,61 @@ class HeldReplicas:
         for key in before:
             held = self.by_key(key)
             state = image.topics.partition(*key)
-            if held is not None and (state is None or self._me not in state.replicas):
-                self._let_go(held)
+            if state is None or self._me not in state.replicas:
+                self._unmade.pop(key, None)
+                if held is not None:
+                    self._let_go(held)
         if len(self._held) < had:
             self._ids = {held.name: topic for (topic, _), held in self._held.items()}
         for key, state in after:
-            if state is not None and self._me in state.replicas:
+            if state is None or self._me not in state.replicas:
+                continue
+            if self.by_key(key) is not None or self._found(image, key) is not None:
                 self._tell(image, key, state, mono_ns)
+            else:
+                self._unmade[key] = None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Is anything left for `go_on`?"""
+        return bool(self._unmade or self._unremoved)
+
+    def go_on(self, mono_ns: int) -> bool:
+        """Make and remove as many logs as fit into a step. Were there any?"""
+        if not self.is_unfinished:
+            return False
+        assert self._image is not None, "nothing was told yet"
+        for _ in range(self._pace.pieces(mono_ns)):
+            if self._unmade:
+                key = next(iter(self._unmade))
+                del self._unmade[key]
+                state = self._image.topics.partition(*key)
+                assert state is not None, f"{key} is no partition any more"
+                self._tell(self._image, key, state, mono_ns)
+            elif self._unremoved:
+                self._remove(next(iter(self._unremoved)))
+        if not self.is_unfinished:
+            self._pace.rest()
+        return True
 
     def _let_go(self, held: Held) -> None:
         del self._held[_place(held.key)]
         self.elsewhere.pop(held.key, None)
         self._placement.remove(held.log)
         self._starts.pop(held.log, None)
-        self._outbox.emit(RemoveLog(log=held.log))
+        self._unremoved[held.log] = None
         self.note(held)
+
+    def _remove(self, log: LogId) -> None:
+        del self._unremoved[log]
+        self._outbox.emit(RemoveLog(log=log))
 
     def _remove_strays(self) -> None:
         """What it has held since an earlier life, and was taken from it while it was off: no image
         tells of that any more (KAFKA-14616)."""
         for log in sorted(set(self._logs) - {held.log for held in self._held.values()}):
             self._placement.remove(log)
-            self._outbox.emit(RemoveLog(log=log))
+            self._unremoved[log] = None
 
     def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
         held = self.by_key(key) or self._make(image, key, state)
@@ -240,8 +279,6 @@ class HeldReplicas:
             if replica.look_again(mono_ns) or replica.lacks_followers:
                 self.note(held)
             return
-        if replica.leading is None:
-            held.producers = None  # what a follower appends is not counted
         held.told = state
         replica.update(state, configured, mono_ns)
         if state.directory(self._me) == held.directory:
@@ -256,12 +293,19 @@ class HeldReplicas:
             held.limits = limits
             self._outbox.emit(LimitSegments(log=held.log, limits=limits))
 
-    def _make(self, image: Image, key: Key, state: Partition) -> Held:
-        topic = image.topics.find(key[0])
-        assert topic is not None, f"{key} is a partition of no topic"
-        log = LogId(f"{topic.name}-{key[1]}")
+    def _found(self, image: Image, key: Key) -> ReplicaLog | None:
+        """On its disk, from an earlier life: None where there is none, or it was let go since."""
+        _, log = _named(image, key)
         found = self._logs.find(log)
-        if found is None or found.topic != key[0]:
+        is_its = found is not None and found.topic == key[0] and log not in self._unremoved
+        return found if is_its else None
+
+    def _make(self, image: Image, key: Key, state: Partition) -> Held:
+        name, log = _named(image, key)
+        found = self._found(image, key)
+        if found is None:
+            if log in self._unremoved:
+                self._remove(log)
             directory = self._placement.place(log, state.directory(self._me))
             self._outbox.emit(CreateLog(log=log, topic=key[0], directory=directory))
             self._lowered(log)
@@ -281,7 +325,7 @@ class HeldReplicas:
             lag_ns=self._role.lag_ms * MS,
         )
         held = self._held[_place(key)] = Held(
-            key=key, name=topic.name, log=log, directory=directory, replica=replica
+            key=key, name=name, log=log, directory=directory, replica=replica
         )
         self._ids[held.name] = key[0].int
         return held
@@ -319,6 +363,7 @@ class HeldReplicas:
         if self._appended and is_awaited(self._appended):
             self.moved.update(self._appended)
         self._appended.clear()
+        self._producers.clear()
 
     # --- writes ---
 
@@ -343,7 +388,6 @@ class HeldReplicas:
             # an unclean election, and a power cut, it would be taken for that.
             self.save_high_watermarks()
         self._outbox.emit(TruncateLog(log=held.log, end=end))
-        held.producers = None
         self.note(held)
 
     def save_high_watermarks(self) -> None:
@@ -368,7 +412,6 @@ class HeldReplicas:
         self._outbox.emit(RestartLog(log=held.log, start=start))
         self._lowered(held.log)
         held.replica.restarted(start)
-        held.producers = None
         self.note(held)
 
     def raise_starts(self) -> None:
@@ -376,6 +419,13 @@ class HeldReplicas:
         if self._starts:
             self._outbox.emit(RaiseLogStarts(starts=self._starts))
             self._starts = {}
+
+
+def _named(image: Image, key: Key) -> tuple[str, LogId]:
+    """Its topic, and its log."""
+    topic = image.topics.find(key[0])
+    assert topic is not None, f"{key} is a partition of no topic"
+    return topic.name, LogId(f"{topic.name}-{key[1]}")
 
 
 def _place(key: Key) -> tuple[int, int]:

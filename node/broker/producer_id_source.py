@@ -2,10 +2,11 @@
 
 from node.broker.controller_link import ControllerLink
 from node.broker.lifecycle import Lifecycle
-from node.broker.producers import NO_PRODUCER, NO_PRODUCER_EPOCH
+from node.broker.producers import NO_PRODUCER_EPOCH
 from node.errors import ErrorCode
 from node.ids import MS, ConnectionId, NodeId
 from node.parking import Parking, Waiting
+from node.storage.producers import NO_PRODUCER
 from node.wire.apis import Response
 from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse

@@ -8,6 +8,7 @@ from node.ids import LogId, Offset
 from node.records.batch import BatchHeader
 from node.slices import Slice
 from node.storage.leader_epochs import LeaderEpochs
+from node.storage.producers import KnownProducers
 
 
 class KeptSegment(Protocol):
@@ -62,7 +63,8 @@ class ReplicaLog(Protocol):
 
     def latest_ms(self, limit: Offset) -> int | None: ...
 
-    def headers(self) -> Iterator[BatchHeader]: ...
+    @property
+    def producers(self) -> KnownProducers: ...
 
 
 class ReplicaLogs(Protocol):

@@ -24,11 +24,14 @@ from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.partition_metadata import read_topic, save_topic
 from node.storage.partition_recovery import Vouched, find_log
 from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
+from node.storage.producer_states import ProducerStates
+from node.storage.producers import KnownProducers
 from node.storage.segment import accept_batches
 from node.storage.slices import FileSlice
 from node.storage.time_index import NO_TIME
 
 _BEGIN = Offset(0)
+_CUT_BACK = 2  # segments, into which a log may be cut without much reading
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,6 +44,7 @@ class PartitionLog:
     epochs: LeaderEpochs
     next_offset: Offset
     reindexed: list[Reindexed]  # is added to, where a clean shutdown vouched for wrong indexes
+    states: ProducerStates
     start: Offset = Offset(0)
     cut_bytes: int = 0  # that recovery took off when the log was opened
     flushed: bool = False
@@ -56,9 +60,7 @@ class PartitionLog:
     ) -> Self:
         """An empty one, in the place of whatever the directory holds."""
         disk.make_directory(directory)
-        # The id first: without it the rest belongs to nobody.
-        for name in sorted(disk.names(directory), key=lambda name: name != PARTITION_METADATA):
-            disk.remove(f"{directory}/{name}")
+        _remove_all(disk, directory)
         log = cls(
             disk=disk,
             directory=directory,
@@ -68,6 +70,7 @@ class PartitionLog:
             epochs=LeaderEpochs(),
             next_offset=_BEGIN,
             reindexed=reindexed,
+            states=ProducerStates(disk=disk, directory=directory),
         )
         log._begin_segment(_BEGIN)
         save_topic(disk, directory, topic)
@@ -98,6 +101,7 @@ class PartitionLog:
             start=start,
             cut_bytes=found.cut_bytes,
             reindexed=reindexed,
+            states=found.states,
         )
         log._begin(found.known, found.epoch_before())
         return log
@@ -106,6 +110,8 @@ class PartitionLog:
         """Where it does, with the epochs from there on."""
         if not self.segments or self.next_offset < self.start:
             self.restart(self.start)
+        else:
+            self.states.advance(self.next_offset, self._headers_between)
         self.start = max(self.start, self.segments[0].base)
         if not self.epochs.epochs and epoch_before is not None:
             self.epochs.assign(epoch_before, self.start)
@@ -163,8 +169,22 @@ class PartitionLog:
 
     def headers(self) -> Iterator[BatchHeader]:
         """Of all batches, also of the first one's segment that end before `start`."""
-        for segment in self.segments:
-            yield from segment.headers()
+        return self._headers_between(_BEGIN, self.next_offset)
+
+    @property
+    def producers(self) -> KnownProducers:
+        """What its batches tell of idempotent producers. Raises CorruptLog where it was cut, or
+        opened, and could not be read."""
+        return self.states.producers()
+
+    def _headers_between(self, start: Offset, end: Offset) -> Iterator[BatchHeader]:
+        """Of all batches from the one that holds `start` to the one before `end`."""
+        for segment, segment_end in self._kept():
+            if segment_end > start and segment.base < end:
+                for header in segment.headers(start):
+                    if header.base_offset >= end:
+                        return
+                    yield header
 
     def index_checksums(self) -> dict[Offset, IndexChecksums]:
         """Of the segments whose indexes are durable, by their bases."""
@@ -203,8 +223,10 @@ class PartitionLog:
                 self._roll()
             self.segments[-1].add(header)
             self.next_offset = header.next_offset
+            self.states.appended(header)
             position += header.size
         self._write(data[written:position])
+        self.states.take_if_due()
 
     def truncate(self, end: Offset) -> None:
         """Cut the log so that it ends at `end`, a batch's boundary."""
@@ -212,6 +234,8 @@ class PartitionLog:
         if end == self.next_offset:
             return
         self.flushed = False
+        # First, and durably: what is written there next they do not tell of.
+        self.states.keep(self.segments[0].base, end)
         while len(self.segments) > 1 and self.segments[-1].base >= end:
             last = self.segments.pop()
             last.slices.cut(0)  # it is cut off, and not only deleted
@@ -221,6 +245,7 @@ class PartitionLog:
         if self.next_offset > end:
             self.segments[-1].truncate(end)
         self.next_offset = end
+        self.states.cut(end, self._headers_between)
         if self.epochs.truncate(end):
             self._save_epochs()
 
@@ -230,14 +255,20 @@ class PartitionLog:
         assert self.start <= start <= self.next_offset
         self.start = start
         if start == self.next_offset > self.segments[-1].base:
+            self.states.take()
             self._begin_segment(start)
+        gone = []
         while len(self.segments) > 1 and self.segments[1].base <= start:
-            self.segments.pop(0).remove()
+            gone.append(self.segments.pop(0))
+        if gone:
+            self.disk.remove(*(path for each in gone for path in each.close_to_remove()))
+        self.states.keep(self.segments[0].base, self.next_offset)
         self.epochs.raise_start(start)
 
     def restart(self, start: Offset) -> None:
         """Drop all of it for a log that begins, and ends, at `start`
         (`truncateFullyAndStartAt`)."""
+        self.states.clear(start)
         while self.segments:
             self.segments.pop().remove()
         self._begin_segment(start)
@@ -250,7 +281,9 @@ class PartitionLog:
         """Make all of it durable, with its indexes. The offset below which everything is."""
         if not self.flushed:
             self.segments[-1].file.flush()
-            self._save_indexes()
+            is_news = self._save_indexes()
+            if self.states.take() or is_news:
+                self.disk.sync_names(self.directory)
             self.flushed = True
         return self.next_offset
 
@@ -266,10 +299,7 @@ class PartitionLog:
     def remove(self) -> None:
         """All files of it; the id first, without which the rest belongs to nobody."""
         self.close()
-        for name in sorted(
-            self.disk.names(self.directory), key=lambda name: name != PARTITION_METADATA
-        ):
-            self.disk.remove(f"{self.directory}/{name}")
+        _remove_all(self.disk, self.directory)
 
     # --- files ---
 
@@ -288,7 +318,10 @@ class PartitionLog:
         """The full one is flushed, as Kafka does."""
         self.segments[-1].file.flush()
         self.segments[-1].finish()
-        self._begin_segment(self.next_offset)
+        self.states.take()
+        self._begin_segment(self.next_offset)  # which makes the snapshot's name durable as well
+        if len(self.segments) > _CUT_BACK:
+            self.states.drop_within(self.segments[-3].base, self.segments[-2].base)
 
     def _begin_segment(self, base: Offset) -> None:
         interval = self.limits.index_interval
@@ -296,12 +329,12 @@ class PartitionLog:
             PartitionSegment.open(self.disk, self.directory, base, interval, self.reindexed)
         )
 
-    def _save_indexes(self) -> None:
+    def _save_indexes(self) -> bool:
+        """But not their names. Were there any to be saved?"""
         unsaved = [each for each in self.segments if each.saved is None and each.size > 0]
         for segment in unsaved:
             segment.save_index()
-        if unsaved:
-            self.disk.sync_names(self.directory)
+        return bool(unsaved)
 
     def _write(self, data: bytes) -> None:
         if data:
@@ -310,3 +343,13 @@ class PartitionLog:
 
     def _save_epochs(self) -> None:
         self.disk.replace(f"{self.directory}/{LEADER_EPOCHS}", encode_epochs(self.epochs))
+
+
+def _remove_all(disk: Disk, directory: str) -> None:
+    """The id first, durably: without it the rest belongs to nobody."""
+    names = disk.names(directory)
+    rest = [f"{directory}/{name}" for name in names if name != PARTITION_METADATA]
+    if PARTITION_METADATA in names:
+        disk.remove(f"{directory}/{PARTITION_METADATA}")
+    if rest:
+        disk.remove(*rest)

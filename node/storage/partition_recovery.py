@@ -4,15 +4,15 @@ After a clean shutdown each segment is opened by its indexes, if they are as tha
 (`index_checksums`). Of a segment are read then: both index files, whole; its first batch's header;
 and its batches from the last entry on, whole, which is at most an interval and a batch. That tells
 where it ends, its times, and that it goes on in the next one. Leader epochs are taken from their
-file, which the batches read must agree with. The state of producers is no part of this: a leader
-makes it of the headers of all batches when it is first asked for it (`node.broker.producers`).
+file, which the batches read must agree with. Of producers the newest snapshot tells that the log
+reaches, and the headers behind it (`producer_states`).
 
 Otherwise, and where anything of this does not fit, every batch of the segment is read, its CRC is
 checked, and its indexes are made anew. What is whole and continues the log is kept, and the rest,
 with all segments after it, goes (`LogSegment.recover`, `LogLoader`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from node.ids import Epoch, Offset
@@ -23,6 +23,7 @@ from node.storage.layout import LEADER_EPOCHS
 from node.storage.leader_epochs import LeaderEpochs, parse_epochs
 from node.storage.offset_index import OFFSET_INDEX
 from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
+from node.storage.producer_states import ProducerStates
 from node.storage.scan import scan_batches
 from node.storage.segment import SUFFIX, parse_segment_name
 from node.storage.time_index import TIME_INDEX
@@ -41,6 +42,7 @@ class FoundLog:
     start: Offset  # all below was deleted
     end: Offset
     reindexed: list[Reindexed]  # is added to
+    states: ProducerStates
     segments: list[PartitionSegment] = field(default_factory=list)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     cut_bytes: int = 0
@@ -94,6 +96,7 @@ class FoundLog:
         return known.between(begin, end)
 
     def _scan(self, segment: PartitionSegment) -> None:
+        self.states.advance(segment.base, self._headers_between)
         try:
             for position, header in scan_batches(segment.file):
                 is_next = header.base_offset == self.end
@@ -101,10 +104,18 @@ class FoundLog:
                     raise DamagedBatch(position, "it does not continue the log")
                 self.epochs.assign(header.leader_epoch, header.base_offset)
                 segment.add(header)
+                self.states.appended(header)
                 self.end = header.next_offset
         except DamagedBatch:
             self.cut_bytes += segment.file.size() - segment.size
             segment.file.truncate(segment.size)
+
+    def _headers_between(self, start: Offset, end: Offset) -> Iterator[BatchHeader]:
+        """Where segments end, which are opened by their indexes and not read."""
+        ends = [*(each.base for each in self.segments[1:]), self.end]
+        for segment, segment_end in zip(self.segments, ends, strict=True):
+            if start < segment_end <= end:
+                yield from segment.headers(start)
 
 
 def find_log(
@@ -127,13 +138,17 @@ def find_log(
         start=start,
         end=bases[0] if bases else start,
         reindexed=reindexed,
+        states=ProducerStates.find(disk, directory, names),
     )
+    found.states.begin(found.end)
     _remove_orphans(disk, directory, names)
     for base in bases:
         if found.cut_bytes or base != found.end:
             found.drop(base)
         else:
             found.take(base, vouched.get(base))
+    found.states.keep(bases[0] if bases else start, found.end)
+    found.states.drop_strays([each.base for each in found.segments])
     if found.segments and found.segments[-1].size:
         found.segments[-1].put_index()
     return found

@@ -130,9 +130,10 @@ class PartitionSegment:
             latest = max(latest, header.max_timestamp_ms)
         return latest
 
-    def headers(self) -> Iterator[BatchHeader]:
-        """Of all batches."""
-        return (header for _, header in self._walk(0))
+    def headers(self, start: Offset) -> Iterator[BatchHeader]:
+        """Of all batches from the one that holds `start` on."""
+        begin = 0 if start <= self.base else self.locate(start)
+        return (header for _, header in self._walk(begin))
 
     def holds(self, header: BatchHeader) -> bool:
         """Can its indexes tell of that batch?"""
@@ -226,9 +227,13 @@ class PartitionSegment:
             self.file = self.disk.open(self.path)
 
     def remove(self) -> None:
+        self.disk.remove(*self.close_to_remove())
+
+    def close_to_remove(self) -> list[str]:
+        """Its files, which nobody has open any more."""
         self.close()
         indexes = [path for path in self._index_paths() if self.disk.exists(path)]
-        self.disk.remove(*indexes, self.path)
+        return [*indexes, self.path]
 
     # --- its indexes ---
 

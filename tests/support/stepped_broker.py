@@ -121,6 +121,8 @@ class SteppedBroker:
         broker.lifecycle.state = LifeState.RUNNING
         broker.lifecycle.is_caught_up = True
         broker.replicas.follow(image, self.now_ns)
+        while broker.replicas.go_on(self.now_ns):
+            self.step(TimeoutElapsed())
         broker.groups.follow(image, self._now())
         self.step(TimeoutElapsed())
 

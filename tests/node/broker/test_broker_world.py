@@ -70,6 +70,7 @@ def test_a_partition_that_its_leader_refuses_keeps_no_other_waiting(
     orders = Orders()
     bills = NewTopic(name="bills", partitions=6, replication=3)
     orders.world.ask(CONTROLLER, CreateTopicsRequest(topics=(bills,)))
+    orders.world.run_ms(500)  # until all of its logs are made
     refusal, refused = FetchRequests._refusal, list[int]()
 
     def of_bills(

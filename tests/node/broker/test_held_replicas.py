@@ -66,6 +66,8 @@ class Led:
             self.image.replay(record)
         self.replicas.moved.clear()
         self.replicas.follow(self.image, at_ms * MS)
+        while self.replicas.go_on(at_ms * MS):
+            pass
 
     @property
     def held(self) -> Held:

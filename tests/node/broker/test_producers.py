@@ -1,11 +1,22 @@
 """Idempotent producers (KIP-98)."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from node.broker.producers import Producers
 from node.errors import ErrorCode
 from node.ids import Epoch, Offset
 from node.records.batch import BatchHeader, encode_batch, read_header
+from node.storage.producers import KnownProducers
+
+
+def known(headers: Iterable[BatchHeader]) -> Producers:
+    """As a leader goes by it whose log has these batches."""
+    logged = KnownProducers()
+    for each in headers:
+        logged.appended(each)
+    return Producers(logged)
 
 
 def header(
@@ -31,31 +42,31 @@ def header(
     ],
 )
 def test_what_may_follow(sequence: int, epoch: int, expected: ErrorCode) -> None:
-    producers = Producers([header(3, 2, epoch=1)])
+    producers = known([header(3, 2, epoch=1)])
     assert producers.refusal(header(sequence, epoch=epoch)) is expected
 
 
 def test_a_producer_that_is_not_known_may_begin_anywhere() -> None:
-    assert Producers([]).refusal(header(17)) is ErrorCode.NONE
-    assert Producers([header(0, id_=8)]).refusal(header(17)) is ErrorCode.NONE
+    assert known([]).refusal(header(17)) is ErrorCode.NONE
+    assert known([header(0, id_=8)]).refusal(header(17)) is ErrorCode.NONE
 
 
 def test_after_a_batch_without_an_epoch_a_producer_may_begin_anywhere() -> None:
     """As `ProducerAppendInfo.checkSequence` has it."""
-    producers = Producers([header(3, 2, epoch=-1)])
+    producers = known([header(3, 2, epoch=-1)])
     assert producers.refusal(header(17, epoch=0)) is ErrorCode.NONE
     assert producers.refusal(header(17, epoch=-1)) is ErrorCode.NONE
 
 
 def test_of_who_is_no_idempotent_producer_nothing_is_known() -> None:
-    producers = Producers([header(-1, id_=-1)])
+    producers = known([header(-1, id_=-1)])
     assert producers.refusal(header(-1, id_=-1)) is ErrorCode.NONE
     assert producers.duplicate(header(-1, id_=-1)) is None
 
 
 def test_the_last_five_batches_are_known_again() -> None:
     batches = [header(2 * number, 2, base=10 * number) for number in range(7)]
-    producers = Producers(batches)
+    producers = known(batches)
     assert [producers.duplicate(each) is not None for each in batches] == [False] * 2 + [True] * 5
     found = producers.duplicate(header(8, 2))
     assert found is not None
@@ -65,7 +76,7 @@ def test_the_last_five_batches_are_known_again() -> None:
 
 
 def test_sequence_numbers_begin_anew_behind_the_last() -> None:
-    producers = Producers([header(2**31 - 2, 2)])
+    producers = known([header(2**31 - 2, 2)])
     assert producers.refusal(header(0)) is ErrorCode.NONE
-    producers = Producers([header(2**31 - 1, 2)])
+    producers = known([header(2**31 - 1, 2)])
     assert producers.refusal(header(1)) is ErrorCode.NONE

@@ -8,6 +8,7 @@ from node.effects import Effect, FlushLog, SaveCleanShutdown, SendResponse, Trac
 from node.errors import ErrorCode
 from node.events import LogFlushed, ShutdownRequested
 from node.ids import LogId, Offset
+from node.storage.storage_errors import CorruptLog
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.list_offsets import ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
@@ -114,10 +115,10 @@ def test_a_time_that_is_looked_for_there_is_refused(client: Client) -> None:
 
 
 def test_nobody_appends_where_it_is_not_known_what_is_in_the_log(client: Client) -> None:
-    held = client.broker.node.core.role.replicas.find(ROTTEN)
-    assert held is not None
-    held.producers = None  # as of one that has just begun to lead
+    """As where it had rotted, and was cut, before it began to lead."""
     client.rot()
+    states = client.broker.replicas[LOG].states
+    states.known, states.damage = None, CorruptLog(f"{PATH} is damaged")
     assert client.produced(ROTTEN) is ErrorCode.KAFKA_STORAGE_ERROR
     assert client.produced(SOUND) is ErrorCode.NONE
 
