@@ -65,10 +65,14 @@ class BrokerRole:
     # controller.socket.timeout.ms: of what is handed on; the broker's own requests are short
     controller_socket_ms: int = 30_000
     segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
-    segment_ms: int = 604_800_000  # log.roll.ms; Kafka's, of its log.roll.hours
+    segment_ms: int = 604_800_000  # log.roll.ms, or log.roll.hours
+    flush_messages: int = 2**63 - 1  # log.flush.interval.messages
     index_interval: int = 4096  # log.index.interval.bytes
     message_bytes: int = 1024 * 1024 + 12  # message.max.bytes
-    retention_ms: int = 604_800_000  # log.retention.ms; Kafka's, of its log.retention.hours
+    takes_append_time: bool = False  # log.message.timestamp.type=LogAppendTime
+    before_max_ms: int = 2**63 - 1  # log.message.timestamp.before.max.ms
+    after_max_ms: int = 3_600_000  # log.message.timestamp.after.max.ms
+    retention_ms: int = 604_800_000  # log.retention.ms, or .minutes, or .hours
     retention_bytes: int = -1  # log.retention.bytes
     retention_check_ms: int = 300_000  # log.retention.check.interval.ms
     retention_delay_ms: int = 30_000  # log.initial.task.delay.ms

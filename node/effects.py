@@ -116,11 +116,13 @@ class CreateLog(OnReplicas):
 class SegmentLimits:
     """A batch begins a new segment that would make the last one larger than `size` bytes, or whose
     timestamp is more than `ms` after that of the segment's first. In each, one batch is in the
-    index after more than `index_interval` bytes."""
+    index after more than `index_interval` bytes. Where as many as `flush_messages` records are not
+    durable, they are made so with the next one that is appended."""
 
     size: int
     ms: int
     index_interval: int
+    flush_messages: int = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

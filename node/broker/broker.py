@@ -104,7 +104,7 @@ class Broker:
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
         self._reports = DirectoryReports(me, self.replicas, self.lifecycle, self._link)
         self._fetchers = Fetchers(me, self.replicas, self.lifecycle, role, outbox)
-        self._produced = ProduceRequests(self.replicas, parking, role.message_bytes, outbox)
+        self._produced = ProduceRequests(self.replicas, parking, outbox)
         sessions = Random(f"{incarnation}:sessions")
         self._fetched = FetchRequests(self.replicas, self._changes, parking, sessions)
         self._deletions = Deletions(self.replicas, parking)
@@ -148,7 +148,7 @@ class Broker:
             return self.groups.handle(connection, listener, request, image, now)
         match request:
             case ProduceRequest():
-                return self._produced.append(connection, request, now.mono_ns)
+                return self._produced.append(connection, request, now)
             case PartitionsFetchRequest():
                 return self._fetched.fetch(connection, request, now.mono_ns)
             case DeleteRecordsRequest():
@@ -274,7 +274,7 @@ class Broker:
         return is_known and brokers.is_active(broker)
 
     def on_timeout(self, now: Now) -> None:
-        self._produced.go_on(now.mono_ns)
+        self._produced.go_on(now)
 
     def deadline_ns(self) -> int:
         """At once, where something moved and those who wait for it did not look yet: of what was

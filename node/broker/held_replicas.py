@@ -16,7 +16,7 @@ from node.broker.replica_traces import (
     trace_replica,
     trace_truncation,
 )
-from node.broker.topic_settings import segment_limits, topic_number
+from node.broker.topic_settings import ConfiguredTopics, TopicSettings
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image, Partition
 from node.effects import (
@@ -42,7 +42,6 @@ from node.storage.storage_errors import CorruptLog
 from node.wire.topic_partitions import TopicPartition
 
 Key = tuple[UUID, int]
-_MIN_ISR = "min.insync.replicas"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,6 +53,7 @@ class Held:
     log: LogId
     directory: UUID  # in which its log is
     replica: Replica
+    settings: TopicSettings  # of its topic
     told: Partition | None = None  # of the image, the newest that the replica was told
     limits: SegmentLimits | None = None  # that its log was told
     traced: Traced = NOTHING
@@ -90,7 +90,7 @@ class HeldReplicas:
     ) -> None:
         self._me = me
         self._logs = logs
-        self._default_min_isr = settings.min_isr
+        self._topics = ConfiguredTopics(role, settings.min_isr)
         self._role = role
         self._may_join = may_join
         self._outbox = outbox
@@ -255,6 +255,7 @@ class HeldReplicas:
         self.elsewhere.pop(held.key, None)
         self._placement.remove(held.log)
         self._starts.pop(held.log, None)
+        self._topics.forget(held.name)
         self._unremoved[held.log] = None
         self.note(held)
 
@@ -271,8 +272,9 @@ class HeldReplicas:
 
     def _tell(self, image: Image, key: Key, state: Partition, mono_ns: int) -> None:
         held = self.by_key(key) or self._make(image, key, state)
-        self._limit_segments(held, image)
-        configured = topic_number(image, held.name, _MIN_ISR, self._default_min_isr)
+        held.settings = self._topics.of(image, held.name)
+        self._limit_segments(held)
+        configured = held.settings.min_isr
         replica = held.replica
         if held.told is state and replica.configured_min_isr == configured:
             # Who is not in the ISR may join it now, and is looked at when it asks next.
@@ -287,9 +289,9 @@ class HeldReplicas:
             self.elsewhere[key] = held
         self.note(held)
 
-    def _limit_segments(self, held: Held, image: Image) -> None:
-        limits = segment_limits(image, held.name, self._role)
-        if held.limits != limits:
+    def _limit_segments(self, held: Held) -> None:
+        limits = held.settings.segments
+        if held.limits is not limits:
             held.limits = limits
             self._outbox.emit(LimitSegments(log=held.log, limits=limits))
 
@@ -325,7 +327,12 @@ class HeldReplicas:
             lag_ns=self._role.lag_ms * MS,
         )
         held = self._held[_place(key)] = Held(
-            key=key, name=name, log=log, directory=directory, replica=replica
+            key=key,
+            name=name,
+            log=log,
+            directory=directory,
+            replica=replica,
+            settings=self._topics.of(image, name),
         )
         self._ids[held.name] = key[0].int
         return held

@@ -6,14 +6,22 @@ from operator import attrgetter
 from struct import Struct
 
 from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
+from node.broker.topic_settings import TopicSettings
 from node.controller.image.topics import INTERNAL
 from node.effects import CloseConnection, NoResponse
 from node.errors import ErrorCode
-from node.ids import MS, NO_EPOCH, ConnectionId, Epoch, LogId, Offset
+from node.ids import MS, NO_EPOCH, ConnectionId, Epoch, LogId, Now, Offset
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, ResponseTo
 from node.parking import Parking, Waiting
-from node.records.batch import BatchHeader, DamagedBatch, MiscountedBatch, check_batch
+from node.records.batch import (
+    NO_TIME,
+    BatchHeader,
+    DamagedBatch,
+    MiscountedBatch,
+    at_append_time,
+    check_batch,
+)
 from node.records.record_checks import MistakenRecords, check_contents
 from node.storage.storage_errors import CorruptLog
 from node.wire.produce import (
@@ -67,45 +75,42 @@ class _WaitingProduce:
 
 
 class ProduceRequests:
-    def __init__(
-        self, replicas: HeldReplicas, parking: Parking, max_batch_bytes: int, outbox: Outbox
-    ) -> None:
+    def __init__(self, replicas: HeldReplicas, parking: Parking, outbox: Outbox) -> None:
         self._outbox = outbox
         self._replicas = replicas
-        self._max_batch_bytes = max_batch_bytes
         self._waiting = Waiting[_WaitingProduce](parking)
         self._begun = Waiting[_BegunProduce](parking)
 
     def append(
-        self, connection: ConnectionId, request: ProduceRequest, mono_ns: int
+        self, connection: ConnectionId, request: ProduceRequest, now: Now
     ) -> ProduceResponse | None:
         """None: answered later, or not at all."""
-        until_ns = mono_ns + request.timeout_ms * MS
+        until_ns = now.mono_ns + request.timeout_ms * MS
         begun = _BegunProduce(request=request, appended=[], until_ns=until_ns)
-        self._append_some(begun, mono_ns)
+        self._append_some(begun, now)
         if not begun.is_done:
             self._begun.park(connection, begun)
             return None
         return self._appended(connection, begun)
 
-    def go_on(self, mono_ns: int) -> None:
+    def go_on(self, now: Now) -> None:
         """With the request that waits longest to be appended as a whole. All input that was ready
         is served: a large one keeps nobody waiting for longer than for a part of it."""
         if not self._begun.requests:
             return
         connection, begun = next(iter(self._begun.requests.items()))
-        self._append_some(begun, mono_ns)
+        self._append_some(begun, now)
         if begun.is_done:
             self._begun.leave(connection)
             response = self._appended(connection, begun)
             if response is not None:
                 self._outbox.emit(ResponseTo(connection, response))
 
-    def _append_some(self, begun: _BegunProduce, mono_ns: int) -> None:
+    def _append_some(self, begun: _BegunProduce, now: Now) -> None:
         request, left = begun.request, _STEP_BYTES
         while not begun.is_done and left > 0:
             produced = request.partitions[len(begun.appended)]
-            begun.appended.append(self._append(request, produced, mono_ns))
+            begun.appended.append(self._append(request, produced, now))
             left -= len(produced.records) + _PARTITION_AS_BYTES
 
     def _appended(self, connection: ConnectionId, begun: _BegunProduce) -> ProduceResponse | None:
@@ -151,9 +156,7 @@ class ProduceRequests:
             return 0
         return self._waiting.earliest_ns(_until_ns)
 
-    def _append(
-        self, request: ProduceRequest, produced: ProducedPartition, mono_ns: int
-    ) -> _Appended:
+    def _append(self, request: ProduceRequest, produced: ProducedPartition, now: Now) -> _Appended:
         at = produced.partition
         held = self._replicas.find(at)
         error = _why_not_requested(request)
@@ -167,7 +170,7 @@ class ProduceRequests:
             return _refused(at, _by(held, error))
         try:
             header = self._check(produced.records)
-            if header is not None and header.size <= self._max_batch_bytes:
+            if header is not None and header.size <= held.settings.batch_bytes:
                 check_contents(header, produced.records)
         except DamagedBatch as damage:
             # Where there is no whole batch, there is not the one that a request has to bring; and
@@ -177,9 +180,11 @@ class ProduceRequests:
             return _refused(at, _by(held, error))
         if header is None:
             return _refused(at, _by(held, ErrorCode.INVALID_RECORD))
-        if header.size > self._max_batch_bytes:
+        if header.size > held.settings.batch_bytes:
             return _refused(at, _by(held, ErrorCode.MESSAGE_TOO_LARGE))
-        return self._append_once(held, at, header, produced.records, mono_ns)
+        if _is_out_of_time(header, held.settings, now.wall_ns // MS):
+            return _refused(at, _by(held, ErrorCode.INVALID_TIMESTAMP))
+        return self._append_once(held, at, header, produced.records, now)
 
     def _is_in_log(self, held: Held, produced: ProducedPartition) -> bool:
         """Then it waits for replicas, as it did when it came first. Whoever is told that there are
@@ -201,10 +206,12 @@ class ProduceRequests:
         return header if is_one and is_plain and is_full and is_numbered else None
 
     def _append_once(
-        self, held: Held, at: TopicPartition, header: BatchHeader, records: bytes, mono_ns: int
+        self, held: Held, at: TopicPartition, header: BatchHeader, records: bytes, now: Now
     ) -> _Appended:
         """Unless it is in the log already (KIP-98)."""
-        replica = held.replica
+        replica, append_ms = held.replica, NO_TIME
+        if held.settings.takes_append_time:
+            append_ms = now.wall_ns // MS
         try:
             producers = self._replicas.producers(held)
         except CorruptLog as damage:
@@ -219,14 +226,28 @@ class ProduceRequests:
             error = producers.refusal(header)
             if error is not ErrorCode.NONE:
                 return _refused(at, _by(held, error))
+            if append_ms != NO_TIME:
+                header, records = at_append_time(header, records, append_ms)
             placed = header._replace(
                 base_offset=replica.end, leader_epoch=Epoch(replica.leader_epoch)
             )
             base, end = placed.base_offset, placed.next_offset
-            self._replicas.append(held, _placed(records, placed), [placed], mono_ns)
+            self._replicas.append(held, _placed(records, placed), [placed], now.mono_ns)
             producers.appended(placed)
-        result = ProduceResult(partition=at, base_offset=base, log_start=replica.start)
+        result = ProduceResult(
+            partition=at, base_offset=base, log_start=replica.start, append_ms=append_ms
+        )
         return _Appended(result=result, held=held, leader_epoch=replica.leader_epoch, end=end)
+
+
+def _is_out_of_time(header: BatchHeader, settings: TopicSettings, wall_ms: int) -> bool:
+    """Is a time of the batch too far from the leader's clock, by its header (KIP-937)? A record
+    need have none."""
+    if settings.takes_append_time:
+        return False
+    latest, first = header.max_timestamp_ms, header.base_timestamp_ms
+    is_late = latest != NO_TIME and latest > wall_ms + settings.after_max_ms
+    return is_late or (first != NO_TIME and first < wall_ms - settings.before_max_ms)
 
 
 def _why_not_requested(request: ProduceRequest) -> ErrorCode:

@@ -9,12 +9,11 @@ from itertools import pairwise
 
 from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.replica_logs import KeptSegment
-from node.broker.topic_settings import topic_number
 from node.config import BrokerRole
 from node.controller.image import Image
 from node.ids import MS, Now, Offset
 
-_POLICY, _TIME, _BYTES = "cleanup.policy", "retention.ms", "retention.bytes"
+_POLICY = "cleanup.policy"
 _NO_LIMIT = -1
 
 
@@ -65,23 +64,23 @@ class Retention:
         self._due_ns = now.mono_ns + self._role.retention_check_ms * MS
         for held in self._replicas.all():
             if may_delete(image, held.name):
-                self._look(held, image, now.wall_ns // MS)
+                self._look(held, now.wall_ns // MS)
 
     def deadline_ns(self) -> int:
         return 0 if self._due_ns is None else self._due_ns
 
-    def _look(self, held: Held, image: Image, wall_ms: int) -> None:
+    def _look(self, held: Held, wall_ms: int) -> None:
         segments = self._replicas.segments(held)
         if not segments:
             return
-        replica, role = held.replica, self._role
+        replica, settings = held.replica, held.settings
         first = first_kept(
             segments,
             end=replica.end,
             high_watermark=replica.high_watermark,
             wall_ms=wall_ms,
-            retention_ms=topic_number(image, held.name, _TIME, role.retention_ms),
-            retention_bytes=topic_number(image, held.name, _BYTES, role.retention_bytes),
+            retention_ms=settings.retention_ms,
+            retention_bytes=settings.retention_bytes,
         )
         if first > replica.start:
             self._replicas.begin_at(held, first)

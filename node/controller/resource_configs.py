@@ -18,10 +18,11 @@ from node import limits
 from node.controller.client_metrics import METRICS_DEFINITIONS
 from node.controller.config_definition import Definition, items, no_fault
 from node.controller.decision import RefusedError
+from node.controller.effective_configs import KEYS_OF_NODES
 from node.controller.image import Image
 from node.controller.image.configurations import BROKER, CLUSTER, TOPIC
 from node.controller.replica_rules import MIN_ISR
-from node.controller.topic_configs import TOPIC_DEFINITIONS
+from node.controller.topic_configs import TOPIC_DEFINITIONS, definitions_of
 from node.errors import ErrorCode
 from node.records.metadata import ConfigRecord, PartitionChangeRecord
 from node.records.strings import is_too_long
@@ -33,10 +34,8 @@ from node.wire.configs import (
 )
 
 CLIENT_METRICS = 16
-_SCHEMAS = {
-    CLIENT_METRICS: METRICS_DEFINITIONS,
-    TOPIC: TOPIC_DEFINITIONS,
-}
+
+
 _ANYTHING = Definition(default="", type=ConfigType.UNKNOWN, fault=no_fault)
 _LONGEST_ID = 9  # of a broker, in digits
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
@@ -47,7 +46,6 @@ _BROKER_LISTS = (
     "advertised.listeners",
     "cordoned.log.dirs",
     "listeners",
-    "log.cleanup.policy",
     "metric.reporters",
 )
 
@@ -225,11 +223,17 @@ def _check_broker(image: Image, name: str) -> None:
         )
 
 
-def _definition(kind: int, key: str) -> Definition | None:
+def _definition(kind: int, name: str, key: str) -> Definition | None:
+    if kind == TOPIC:
+        return definitions_of(name).get(key)
     if kind == BROKER:
-        kind = ConfigType.LIST if key in _BROKER_LISTS else ConfigType.UNKNOWN
-        return Definition(default="", type=kind, fault=no_fault)
-    return _SCHEMAS[kind].get(key)
+        return KEYS_OF_NODES.get(key) or _of_brokers(key)
+    return METRICS_DEFINITIONS.get(key)
+
+
+def _of_brokers(key: str) -> Definition:
+    kind = ConfigType.LIST if key in _BROKER_LISTS else ConfigType.UNKNOWN
+    return Definition(default="", type=kind, fault=no_fault)
 
 
 def _check_count(entries: Mapping[str, str], records: Sequence[ConfigRecord]) -> None:
@@ -264,7 +268,7 @@ def _record(resource: ResourceChange, change: ConfigChange, current: str | None)
             ErrorCode.INVALID_CONFIG,
             f"The name of a configuration has more than {limits.MAX_CONFIG_KEY_BYTES} bytes",
         )
-    definition = _definition(resource.type, change.name)
+    definition = _definition(resource.type, resource.name, change.name)
     if definition is None and change.operation == _DELETE:
         definition = _ANYTHING  # what is not set may be deleted, whether it is known or not
     if definition is None:

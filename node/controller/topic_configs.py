@@ -1,10 +1,16 @@
 """The keys of a topic's configuration, with Kafka's defaults, and what values they take
-(`LogConfig`)."""
+(`LogConfig`).
+
+Each is in force, or can have no other value than that by which logs are kept here anyway: who sets
+another one is told so (`NOT_IN_FORCE`). Topics that brokers make for themselves are as Kafka's
+brokers ask for them; what is done in place of their compaction `docs/settings.md` says.
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from node.controller.config_definition import Definition, items, no_fault
+from node.controller.image.topics import INTERNAL
 from node.wire.configs import ConfigType
 
 _INT, _LONG = 2**31 - 1, 2**63 - 1
@@ -102,7 +108,8 @@ _FLAGS = (
     "remote.storage.enable",
     "unclean.leader.election.enable",
 )
-TOPIC_DEFINITIONS = {
+# As Kafka has them.
+_KAFKAS = {
     **{name: _long(name, default, least) for name, (default, least) in _LONGS.items()},
     **{name: _int(name, default, least) for name, (default, least) in _INTS.items()},
     **{name: _flag(name) for name in _FLAGS},
@@ -119,3 +126,66 @@ TOPIC_DEFINITIONS = {
         default="0.5", type=ConfigType.DOUBLE, fault=_ratio_fault
     ),
 }
+
+_COMPACTED, _COMPRESSED = "logs are not compacted here", "batches stay as producers compressed them"
+_TIERED, _THROTTLED = "no log is tiered here", "replication is not throttled here"
+# Why nothing but its default can be set.
+NOT_IN_FORCE = {
+    "compression.gzip.level": _COMPRESSED,
+    "compression.lz4.level": _COMPRESSED,
+    "compression.type": _COMPRESSED,
+    "compression.zstd.level": _COMPRESSED,
+    "cleanup.policy": _COMPACTED,
+    "delete.retention.ms": _COMPACTED,
+    "max.compaction.lag.ms": _COMPACTED,
+    "min.cleanable.dirty.ratio": _COMPACTED,
+    "min.compaction.lag.ms": _COMPACTED,
+    "file.delete.delay.ms": "files are deleted at once here",
+    "flush.ms": "no log is flushed by time here; flush.messages is in force",
+    "follower.replication.throttled.replicas": _THROTTLED,
+    "leader.replication.throttled.replicas": _THROTTLED,
+    "local.retention.bytes": _TIERED,
+    "local.retention.ms": _TIERED,
+    "preallocate": "files grow as they are written here",
+    "remote.log.copy.disable": _TIERED,
+    "remote.log.delete.on.disable": _TIERED,
+    "remote.storage.enable": _TIERED,
+    "segment.index.bytes": "indexes have the room that they need here",
+    "segment.jitter.ms": "segments are rolled without jitter here",
+}
+
+
+def _only_default(name: str, definition: Definition, why: str) -> Definition:
+    """For Kafka's definition of a key, one that takes its default alone."""
+
+    def fault(value: str) -> str | None:
+        found = definition.fault(value)
+        if found is None and _plain(value, definition) != _plain(definition.default, definition):
+            only = f"only {definition.default!r} can be set"
+            return f"Invalid value {value} for configuration {name}: {why}; {only}"
+        return found
+
+    return Definition(default=definition.default, type=definition.type, fault=fault)
+
+
+def _plain(value: str, definition: Definition) -> object:
+    """What was not refused yet, to be compared."""
+    match definition.type:
+        case ConfigType.INT | ConfigType.LONG:
+            return int(value)
+        case ConfigType.DOUBLE:
+            return float(value)
+        case ConfigType.LIST:
+            return items(value)
+        case _:
+            return value.strip().lower()
+
+
+TOPIC_DEFINITIONS = {
+    name: _only_default(name, each, NOT_IN_FORCE[name]) if name in NOT_IN_FORCE else each
+    for name, each in _KAFKAS.items()
+}
+
+
+def definitions_of(topic: str) -> Mapping[str, Definition]:
+    return _KAFKAS if topic in INTERNAL else TOPIC_DEFINITIONS

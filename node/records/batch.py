@@ -29,6 +29,7 @@ MAGIC = 2
 _CONTROL = 0x20
 _CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08
+NO_TIME = -1  # of a batch or a record that says none
 # Of a batch of the metadata log; no codec, no transaction, no delete horizon.
 ATTRIBUTES = _CONTROL | _LOG_APPEND_TIME
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
@@ -240,6 +241,17 @@ def check_batch(data: bytes, position: int = 0) -> BatchHeader:
     if found != header.crc:
         raise DamagedBatch(position, f"CRC-32C is {found:08x}, the header says {header.crc:08x}")
     return header
+
+
+def at_append_time(header: BatchHeader, data: bytes, time_ms: int) -> tuple[BatchHeader, bytes]:
+    """The same whole batch, whose records are all of the time at which they are appended
+    (message.timestamp.type=LogAppendTime; `DefaultRecordBatch.setMaxTimestamp`)."""
+    timed = header._replace(
+        attributes=header.attributes | _LOG_APPEND_TIME, max_timestamp_ms=time_ms
+    )
+    covered = _COVERED.pack(*timed[5:]) + data[HEADER_SIZE:]
+    timed = timed._replace(crc=crc32c.crc32c(covered))
+    return timed, _PREFIX.pack(*timed[:5]) + covered
 
 
 def split_batches(data: bytes) -> Iterator[Batch]:

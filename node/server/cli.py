@@ -236,7 +236,7 @@ def _add_dump(commands: Commands) -> None:
 def _config(path: Path) -> NodeConfig:
     settings = read_settings(path)
     for key in settings.unknown:
-        sys.stderr.write(f"warning: {path}: {key} is not known and has no effect\n")
+        sys.stderr.write(f"warning: {path}: {key} is not in force: this node has no such setting\n")
     return settings.config
 
 

@@ -40,13 +40,16 @@ from node.server.property_listeners import (
 )
 from node.server.property_numbers import (
     BROKER_KEYS,
+    COARSE_KEYS,
     GROUP_KEYS,
     LIMIT_KEYS,
     ROLE_KEYS,
     SNAPSHOT_KEYS,
     TIMEOUT_KEYS,
     numbers_at,
+    with_finest,
 )
+from node.server.property_refusals import REFUSED, refuse_unserved
 from node.server.property_values import (
     ConfigError,
     entries,
@@ -57,6 +60,8 @@ from node.server.property_values import (
 )
 
 AUTO_CREATE = "auto.create.topics.enable"
+AUTO_BALANCE = "auto.leader.rebalance.enable"
+TIMESTAMP_TYPE = "log.message.timestamp.type"
 METADATA_LOG_DIR = "metadata.log.dir"
 QUEUED_MAX_BYTES = "queued.max.request.bytes"
 KNOWN_KEYS = {
@@ -68,6 +73,10 @@ KNOWN_KEYS = {
     *GROUP_KEYS,
     UNCLEAN_ELECTION,
     AUTO_CREATE,
+    AUTO_BALANCE,
+    TIMESTAMP_TYPE,
+    *REFUSED,
+    *COARSE_KEYS,
     INTER_BROKER_LISTENER,
     BOOTSTRAP_SERVERS,
     QUORUM_VOTERS,
@@ -86,6 +95,7 @@ KNOWN_KEYS = {
 
 
 _TOLD_KEYS = {*KNOWN_KEYS, *KEYS_OF_NODES}
+NEVER_S = 2**31 - 1  # in seconds, longer than any process lives
 _CONTROLLER, _BROKER = "controller", "broker"
 _ROLES = (_CONTROLLER, _BROKER)
 
@@ -105,7 +115,8 @@ def read_settings(path: Path) -> Settings:
 
 def parse_settings(text: str) -> Settings:
     """The text of a properties file. Raises ConfigError."""
-    values = parse_properties(text)
+    values = with_finest(parse_properties(text))
+    refuse_unserved(values)
     roles = _roles(values)
     _refuse_secured(values)
     listeners = endpoints(values, "listeners")
@@ -127,9 +138,7 @@ def parse_settings(text: str) -> Settings:
         timeouts=QuorumTimeouts(**numbers_at(values, TIMEOUT_KEYS)),
         limits=_limits(values, OF_BROKERS if _BROKER in roles else ConnectionLimits()),
         snapshots=SnapshotSettings(**numbers_at(values, SNAPSHOT_KEYS)),
-        brokers=BrokerSettings(
-            unclean=flag_at(values, UNCLEAN_ELECTION), **numbers_at(values, BROKER_KEYS)
-        ),
+        brokers=_broker_settings(values),
         groups=GroupSettings(**numbers_at(values, GROUP_KEYS)),
         role=role,
         segment_bytes=integer_at(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
@@ -167,10 +176,26 @@ def _broker_role(
     own = [endpoint for endpoint in whole if endpoint.name not in of_controllers]
     return BrokerRole(
         auto_create=flag_at(values, AUTO_CREATE, default=True),
+        takes_append_time=_takes_append_time(values),
         controller_listener=of_controllers[0],
         advertised=first_named(inter_broker_listener(values, own), own),
         **numbers_at(values, ROLE_KEYS),
     )
+
+
+def _takes_append_time(values: Mapping[str, str]) -> bool:
+    kind = values.get(TIMESTAMP_TYPE, "CreateTime")
+    if kind not in ("CreateTime", "LogAppendTime"):
+        raise ConfigError(f"{TIMESTAMP_TYPE}={kind}: it is CreateTime or LogAppendTime")
+    return kind == "LogAppendTime"
+
+
+def _broker_settings(values: Mapping[str, str]) -> BrokerSettings:
+    settings = BrokerSettings(
+        unclean=flag_at(values, UNCLEAN_ELECTION), **numbers_at(values, BROKER_KEYS)
+    )
+    balances = flag_at(values, AUTO_BALANCE, default=True)
+    return settings if balances else replace(settings, preferred_check_s=NEVER_S)
 
 
 def _log_dirs(values: Mapping[str, str], *, is_broker: bool) -> tuple[str, ...]:

@@ -60,6 +60,9 @@ ROLE_KEYS = {
     "log.segment.bytes": "segment_bytes",
     "log.roll.ms": "segment_ms",
     "log.index.interval.bytes": "index_interval",
+    "log.flush.interval.messages": "flush_messages",
+    "log.message.timestamp.after.max.ms": "after_max_ms",
+    "log.message.timestamp.before.max.ms": "before_max_ms",
     "message.max.bytes": "message_bytes",
     "log.retention.ms": "retention_ms",
     "log.retention.bytes": "retention_bytes",
@@ -78,6 +81,13 @@ GROUP_KEYS = {
     "group.initial.rebalance.delay.ms": "first_delay_ms",
     "group.max.size": "members",
 }
+# What Kafka takes in a coarser unit as well, where the finer one is not said: each with the finer
+# one's name, and how many of that it is. The finest of several holds.
+COARSE_KEYS = {
+    "log.retention.minutes": ("log.retention.ms", 60_000),
+    "log.retention.hours": ("log.retention.ms", 3_600_000),
+    "log.roll.hours": ("log.roll.ms", 3_600_000),
+}
 MAY_BE_ZERO = {
     "controller.quorum.append.linger.ms",
     "metadata.max.idle.interval.ms",
@@ -85,13 +95,18 @@ MAY_BE_ZERO = {
     "group.initial.rebalance.delay.ms",
     "log.index.interval.bytes",
     "log.initial.task.delay.ms",
+    "log.message.timestamp.after.max.ms",
+    "log.message.timestamp.before.max.ms",
 }
 MAY_BE_NONE = {"log.retention.ms", "log.retention.bytes"}  # -1: no limit
 # Of 64 bits, which Kafka calls long; all others are of 32.
 LONG = {
     "connections.max.idle.ms",
     "leader.imbalance.check.interval.seconds",
+    "log.flush.interval.messages",
     "log.initial.task.delay.ms",
+    "log.message.timestamp.after.max.ms",
+    "log.message.timestamp.before.max.ms",
     "log.retention.bytes",
     "log.retention.check.interval.ms",
     "log.retention.ms",
@@ -127,6 +142,16 @@ def numbers_at(values: Mapping[str, str], names: Mapping[str, str]) -> dict[str,
         for key, name in names.items()
         if key in values
     }
+
+
+def with_finest(values: Mapping[str, str]) -> dict[str, str]:
+    """With what coarser keys say under the names of the finest. Raises ConfigError."""
+    found = {**values}
+    for key, (finest, unit) in COARSE_KEYS.items():
+        if key in values:
+            said = integer_at(values, key, low=_least(finest))
+            found.setdefault(finest, str(said * unit if said > 0 else said))
+    return found
 
 
 def _least(key: str) -> int:

@@ -167,7 +167,10 @@ def recover_replicas(role: BrokerRole, directories: Sequence[LogDirectory]) -> L
     """What a broker holds beside, in its log directories. Raises StorageError or OSError where one
     is damaged."""
     limits = SegmentLimits(
-        size=role.segment_bytes, ms=role.segment_ms, index_interval=role.index_interval
+        size=role.segment_bytes,
+        ms=role.segment_ms,
+        index_interval=role.index_interval,
+        flush_messages=role.flush_messages,
     )
     return LogDirectories.open(directories, limits)
 

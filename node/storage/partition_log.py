@@ -48,6 +48,7 @@ class PartitionLog:
     start: Offset = Offset(0)
     cut_bytes: int = 0  # that recovery took off when the log was opened
     flushed: bool = False
+    _unflushed: int = 0  # records that were appended since its last segment was flushed
 
     @classmethod
     def create(
@@ -223,9 +224,13 @@ class PartitionLog:
                 self._roll()
             self.segments[-1].add(header)
             self.next_offset = header.next_offset
+            self._unflushed += header.last_offset_delta + 1
             self.states.appended(header)
             position += header.size
         self._write(data[written:position])
+        if self._unflushed >= self.limits.flush_messages:
+            self.segments[-1].file.flush()
+            self._unflushed = 0
         self.states.take_if_due()
 
     def truncate(self, end: Offset) -> None:
@@ -317,6 +322,7 @@ class PartitionLog:
     def _roll(self) -> None:
         """The full one is flushed, as Kafka does."""
         self.segments[-1].file.flush()
+        self._unflushed = 0
         self.segments[-1].finish()
         self.states.take()
         self._begin_segment(self.next_offset)  # which makes the snapshot's name durable as well

@@ -15,6 +15,8 @@ from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, pack_topic, read_partition
 
+_NO_TIME = -1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducedPartition:
@@ -34,7 +36,8 @@ class ProduceRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceResult:
-    """`base_offset` is that of the first record. The leader, where it is another."""
+    """`base_offset` is that of the first record. The leader, where it is another. `append_ms`: the
+    time that it gave the records; -1: they keep their own."""
 
     partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
@@ -42,6 +45,7 @@ class ProduceResult:
     log_start: int = NO_OFFSET
     leader: NodeId = NO_NODE
     leader_epoch: int = -1
+    append_ms: int = _NO_TIME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +95,7 @@ def _read_response(entity: Any) -> ProduceResponse:
                 error=our_error(each.error_code),
                 base_offset=each.base_offset,
                 log_start=getattr(each, "log_start_offset", NO_OFFSET),
+                append_ms=_NO_TIME if each.log_append_time is None else each.log_append_time,
             )
             for topic in entity.responses
             for each in topic.partition_responses
@@ -122,6 +127,7 @@ def _result(result: ProduceResult, kio: SimpleNamespace) -> Any:
         index=result.partition.index,
         error_code=result.error,
         base_offset=result.base_offset,
+        log_append_time=result.append_ms,
         log_start_offset=result.log_start,
         record_errors=(),
         **optional,
@@ -140,7 +146,13 @@ def _pack_response(message: ProduceResponse, version: int) -> bytes | None:
         for each in results:
             if each.leader != NO_NODE:
                 return None
-            row = (each.partition.index, each.error, each.base_offset, -1, each.log_start)
+            row = (
+                each.partition.index,
+                each.error,
+                each.base_offset,
+                each.append_ms,
+                each.log_start,
+            )
             out += _RESULT.pack(*row, 1, 0, 0)  # no record is wrong, and no message says why
         out.append(0)
     return bytes(out + _NOT_THROTTLED)

@@ -44,7 +44,6 @@ class Orders:
         elr: bool = True,
         min_isr: int = 2,
         seed: int = 0,
-        policy: str = "delete",
         role: BrokerRole = BROKER_ROLE,
         snapshots: SnapshotSettings | None = None,
         spares: tuple[int, ...] = (),
@@ -65,10 +64,7 @@ class Orders:
                         name="orders",
                         partitions=1,
                         replication=3,
-                        configs=(
-                            TopicSetting(name="min.insync.replicas", value=str(min_isr)),
-                            TopicSetting(name="cleanup.policy", value=policy),
-                        ),
+                        configs=(TopicSetting(name="min.insync.replicas", value=str(min_isr)),),
                     ),
                 )
             )
