@@ -86,6 +86,8 @@ class GroupSettings:
     topic_replication: int = 3  # offsets.topic.replication.factor
     topic_segment_bytes: int = 100 * 1024 * 1024  # offsets.topic.segment.bytes
     metadata_bytes: int = 4096  # offset.metadata.max.bytes
+    retention_minutes: int = 10_080  # offsets.retention.minutes
+    retention_check_ms: int = 600_000  # offsets.retention.check.interval.ms
     commit_timeout_ms: int = 5000  # offsets.commit.timeout.ms
     session_min_ms: int = 6000  # group.min.session.timeout.ms
     session_max_ms: int = 1_800_000  # group.max.session.timeout.ms

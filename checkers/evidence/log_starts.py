@@ -6,7 +6,8 @@ by the settings of the brokers or of the topic, as far as it does: a record goes
 and by size only where as much is left as is to be kept. Where nothing is said that is Kafka's
 default, 7 days. Compaction that was asked for leaves no record sure to be there. Where requests
 were not recorded, or not all of them are there, nobody knows what was asked for: any beginning will
-do.
+do. Logs of groups (`__consumer_offsets`) are not compacted by our brokers, which let their front go
+instead.
 """
 
 from collections.abc import Mapping
@@ -32,6 +33,8 @@ _UNITS_NS = {
     "log.retention.hours": 3_600_000 * _MILLISECOND,
 }
 _USUAL_NS = 168 * _UNITS_NS["log.retention.hours"]
+_OWN = "node"  # as the targets that are ours are called
+_USUAL_LOOK_NS = 600_000 * _MILLISECOND  # offsets.retention.check.interval.ms
 _SIZES = ("retention.bytes", "log.retention.bytes")
 
 
@@ -68,15 +71,25 @@ class AskedStarts:
         if not self._is_known:
             return ANYWHERE
         topic, promised = topic_of(key), self._evidence.promised
-        if topic.startswith(
-            INTERNAL
-        ):  # compaction moves no log's start; others prune for themselves
-            return 0 if promised.is_compacted(topic) else ANYWHERE
+        if topic.startswith(INTERNAL):  # others prune for themselves
+            return self._without_compaction(now_ns) if promised.is_compacted(topic) else ANYWHERE
         if promised.is_compacted(topic):
             return ANYWHERE
         told = promised.told(topic)
         by_time, by_size = self._by_time(key, told, now_ns), self._by_size(key, told)
         return max(self._deleted(key, now_ns), by_time, by_size)
+
+    def _without_compaction(self, now_ns: int | None) -> int:
+        """Of what Kafka compacts, which moves no log's start. Our brokers let whole segments go in
+        which nothing is needed any more; they look for that after so long, and no sooner."""
+        info = self._evidence.info
+        if not info.target.startswith(_OWN):
+            return 0
+        told = info.settings.get("offsets.retention.check.interval.ms")
+        looks_ns = _USUAL_LOOK_NS if told is None else int(told) * _MILLISECOND
+        lasted_ns = info.duration_ns if now_ns is None else now_ns
+        is_known = info.finished and not self._has_wrong_clocks
+        return 0 if is_known and lasted_ns < looks_ns else ANYWHERE
 
     @cached_property
     def _is_known(self) -> bool:

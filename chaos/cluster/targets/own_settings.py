@@ -67,6 +67,8 @@ BESIDE_BROKERS = (
     "num.partitions",
     "offset.metadata.max.bytes",
     "offsets.commit.timeout.ms",
+    "offsets.retention.check.interval.ms",
+    "offsets.retention.minutes",
     "offsets.topic.num.partitions",
     "offsets.topic.replication.factor",
     "offsets.topic.segment.bytes",

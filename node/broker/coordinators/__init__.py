@@ -6,6 +6,9 @@
     group_log.py          a partition of `__consumer_offsets` that this broker leads, replayed
     group_room.py         how much of a broker's memory all that takes
     gone_offsets.py       what was committed of topics that are no more, forgotten a piece a step
+    subscriptions.py      which topics members read, as they say it
+    expiry.py             offsets and groups that nobody has needed for long, likewise
+    log_front.py          the front of such a log, which goes when nothing in it is needed
     led_groups.py         the groups of such a partition, and writes to it that wait
     forgetting.py         what somebody wants to be forgotten, and may be
     commits.py            who may commit an offset, and what is read of it

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from node.broker.coordinators.group import Group, GroupState
+from node.broker.coordinators.group import GroupState
 from node.broker.coordinators.led_groups import LedGroups
+from node.broker.coordinators.subscriptions import CONSUMERS, topics_read
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Now
 from node.parking import Waiting
@@ -17,8 +18,6 @@ from node.wire.group_deletions import (
     OffsetDeleteResponse,
 )
 
-_CONSUMERS = "consumer"  # the type of protocol by which members say which topics they read
-_VERSION_BYTES, _COUNT_BYTES, _LENGTH_BYTES = 2, 4, 2
 Find = Callable[[str], tuple[LedGroups | None, ErrorCode]]
 
 
@@ -75,7 +74,7 @@ def delete_offsets(
     group = led.find(request.group)
     if group is None:
         return OffsetDeleteResponse(error=ErrorCode.GROUP_ID_NOT_FOUND)
-    if group.state is not GroupState.EMPTY and group.protocol_type != _CONSUMERS:
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMERS:
         return OffsetDeleteResponse(error=ErrorCode.NON_EMPTY_GROUP)
     read = topics_read(group)
     free = [each for each in request.partitions if read is not None and each.name not in read]
@@ -94,32 +93,3 @@ def delete_offsets(
     ]
     led.forget([each for each in keys if led.log.knows(each)], now, written)
     return None
-
-
-def topics_read(group: Group) -> set[str] | None:
-    """By its members, as they say it for the protocol that they share; None: nobody understands
-    what they say, and it may be any."""
-    read: set[str] = set()
-    for member in group.members.values():
-        found = _subscription(member.metadata(group.protocol))
-        if found is None:
-            return None
-        read |= found
-    return read
-
-
-def _subscription(data: bytes) -> set[str] | None:
-    """The topics of a ConsumerProtocolSubscription, which stand first in each of its versions."""
-    at = _VERSION_BYTES + _COUNT_BYTES
-    count = int.from_bytes(data[_VERSION_BYTES:at], "big", signed=True)
-    topics: set[str] = set()
-    for _ in range(count):
-        end = at + _LENGTH_BYTES + int.from_bytes(data[at : at + _LENGTH_BYTES], "big")
-        if end > len(data) or at + _LENGTH_BYTES > len(data):
-            return None
-        try:
-            topics.add(data[at + _LENGTH_BYTES : end].decode())
-        except UnicodeDecodeError:
-            return None
-        at = end
-    return topics if count >= 0 and at <= len(data) else None

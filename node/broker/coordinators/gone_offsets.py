@@ -21,7 +21,7 @@ from node.records.group_records import GroupKey, OffsetCommitKey, OffsetCommitVa
 
 # Of one step, which is to take less than a tenth of the fetch time-out.
 MAX_FORGOTTEN = 1_000
-_MAX_LOOKED_AT = 10_000
+MAX_LOOKED_AT = 10_000
 _RECORD_BYTES = 40  # of a tombstone, beside names
 PART_OF_A_BATCH = 8  # characters are up to three bytes, and the last name goes beyond it
 
@@ -72,7 +72,7 @@ class GoneOffsets:
                 piece.append((key, None))
                 size += tombstone_bytes(key)
             is_full = len(piece) >= MAX_FORGOTTEN or size >= self._batch_bytes
-            if is_full or looked >= _MAX_LOOKED_AT:
+            if is_full or looked >= MAX_LOOKED_AT:
                 yield piece
                 piece, looked, size = [], 0, 0
         yield piece

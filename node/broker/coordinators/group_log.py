@@ -1,14 +1,21 @@
 """A partition of `__consumer_offsets` that this broker leads: what is committed of it, replayed,
 and what is appended to it (`CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from node.broker.coordinators.group_room import GroupRoom
 from node.broker.held_replicas import Held, HeldReplicas
 from node.codec import UnencodableMessage
 from node.errors import ErrorCode
 from node.ids import MS, NO_EPOCH, Epoch, Now, Offset
-from node.records.batch import Batch, DamagedBatch, encode_batch, read_header, split_batches
+from node.records.batch import (
+    Batch,
+    BatchHeader,
+    DamagedBatch,
+    encode_batch,
+    read_header,
+    split_batches,
+)
 from node.records.group_records import (
     GroupKey,
     GroupMetadataValue,
@@ -46,6 +53,8 @@ class GroupLog:
         self._nothing_at: tuple[Offset, Offset] | None = None
         # Where the last write of an offset ends, until it is replayed.
         self._on_its_way: dict[OffsetCommitKey, Offset] = {}
+        self._groups_on_their_way: dict[str, Offset] = {}
+        self._kept_at: dict[GroupKey, Offset] = {}  # of what means something, in which batch it is
         self.epoch = held.replica.leader_epoch
         self.groups: dict[str, GroupMetadataValue] = {}
         self.offsets: dict[str, dict[tuple[str, int], OffsetCommitValue]] = {}
@@ -68,6 +77,24 @@ class GroupLog:
         return self._replayed >= end
 
     @property
+    def replayed(self) -> Offset:
+        """All below is."""
+        return self._replayed
+
+    def segment_bases(self) -> list[Offset]:
+        return [each.base for each in self._replicas.segments(self._held)]
+
+    def segment_sizes(self) -> list[int]:
+        return [each.size for each in self._replicas.segments(self._held)]
+
+    def begin_at(self, start: Offset) -> bool:
+        """Nothing below it is needed; all of that is replayed. Is that news?"""
+        is_news = self.is_led and start > self._held.replica.start
+        if is_news:
+            self._replicas.begin_at(self._held, start)
+        return is_news
+
+    @property
     def end(self) -> Offset:
         """Also of what is not committed."""
         return self._held.replica.end
@@ -79,6 +106,27 @@ class GroupLog:
     def is_on_its_way(self, key: OffsetCommitKey) -> bool:
         """Was something appended for it that is not replayed yet?"""
         return key in self._on_its_way
+
+    def is_group_on_its_way(self, name: str) -> bool:
+        """The same of what is written down of a group itself."""
+        return name in self._groups_on_their_way
+
+    @property
+    def kept_at(self) -> Mapping[GroupKey, Offset]:
+        """Of all keys that mean something: where the batch begins that says what."""
+        return self._kept_at
+
+    def value_of(self, key: GroupKey) -> GroupValue:
+        """Of such a key."""
+        if isinstance(key, OffsetCommitKey):
+            return self.offsets[key.group][key.topic, key.partition]
+        return self.groups[key.group]
+
+    def is_coming(self, key: GroupKey) -> bool:
+        """Is something of it on its way?"""
+        if isinstance(key, OffsetCommitKey):
+            return self.is_on_its_way(key)
+        return self.is_group_on_its_way(key.group)
 
     def knows(self, key: OffsetCommitKey) -> bool:
         """Is something committed there, or about to be?"""
@@ -164,6 +212,8 @@ class GroupLog:
         for key, _ in records:
             if isinstance(key, OffsetCommitKey):
                 self._on_its_way[key] = replica.end
+            else:
+                self._groups_on_their_way[key.group] = replica.end
         return ErrorCode.NONE, replica.end
 
     def acknowledgement(self, end: Offset) -> ErrorCode | None:
@@ -180,10 +230,19 @@ class GroupLog:
             key = decode_key(record.key)
             if key is not None:
                 self._apply(key, decode_value(key, record.value))
-            if isinstance(key, OffsetCommitKey) and (
-                self._on_its_way.get(key) == batch.header.next_offset
-            ):
+                self._note_place(key, batch.header, is_kept=record.value is not None)
+
+    def _note_place(self, key: GroupKey, header: BatchHeader, *, is_kept: bool) -> None:
+        """A batch of that header told of it."""
+        if is_kept:
+            self._kept_at[key] = header.base_offset
+        else:
+            self._kept_at.pop(key, None)
+        if isinstance(key, OffsetCommitKey):
+            if self._on_its_way.get(key) == header.next_offset:
                 del self._on_its_way[key]
+        elif self._groups_on_their_way.get(key.group) == header.next_offset:
+            del self._groups_on_their_way[key.group]
 
     def _apply(self, key: GroupKey, value: GroupValue | None) -> None:
         if isinstance(key, OffsetCommitKey):

@@ -1,7 +1,7 @@
 """How much room what clients say of groups takes of a broker's memory.
 
-Kafka knows no such limit, but forgets offsets that nobody has asked for in a week; here they stay.
-Whoever is known already may go on when there is no room left for others.
+Kafka knows no such limit. What nobody has needed for long is forgotten (`expiry`); whoever is known
+already may go on when there is no room left for others.
 """
 
 from node import limits

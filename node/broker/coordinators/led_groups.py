@@ -7,6 +7,7 @@ from itertools import islice
 from random import Random
 
 from node import limits
+from node.broker.coordinators.expiry import Expiry
 from node.broker.coordinators.gone_offsets import (
     MAX_FORGOTTEN,
     PART_OF_A_BATCH,
@@ -16,6 +17,7 @@ from node.broker.coordinators.gone_offsets import (
 from node.broker.coordinators.group import Group, GroupState, recorded_group
 from node.broker.coordinators.group_log import GroupLog, GroupRecord
 from node.broker.coordinators.group_room import GroupRoom
+from node.broker.coordinators.log_front import LogFront
 from node.broker.coordinators.rebalancing import Rebalancing, Stored
 from node.config import GroupSettings
 from node.controller.image import Image
@@ -73,6 +75,9 @@ class LedGroups:
         self._unloaded: Iterator[tuple[str, GroupMetadataValue]] | None = None  # what is left
         self.gone = GoneOffsets(log, message_bytes)
         self._piece_bytes = message_bytes // PART_OF_A_BATCH
+        self._expiry = Expiry(log, settings, message_bytes, self.find, self._forget_expired)
+        self._front = LogFront(log, settings, message_bytes)
+        self._look_ns, self._is_forgetting = 0, False  # when either of them looks, or if it does
         self.due_ns = NEVER_NS  # of groups: nothing is due before
         group_bytes = message_bytes // _ROOM_OF_A_RECORD
         self.rebalancing = Rebalancing(settings, group_bytes, random, self)
@@ -111,9 +116,18 @@ class LedGroups:
             self._load_some(now)
         if self.refusal() is ErrorCode.NONE:
             self.gone.go_on(image.topics, now)
+            if self._is_forgetting or now.mono_ns >= self._look_ns:
+                self._look(now)
         self._settle(now)
         if now.mono_ns >= self.due_ns:
             self._elapse(now)
+
+    def _look(self, now: Now) -> None:
+        """For what nobody needs any more."""
+        self._expiry.go_on(now)
+        self._front.go_on(now)
+        self._is_forgetting = self._expiry.is_under_way or self._front.is_under_way
+        self._look_ns = min(self._expiry.due_ns, self._front.due_ns)
 
     def _load_some(self, now: Now) -> None:
         """What is caught up to does not change: nothing is written before all is loaded."""
@@ -143,7 +157,11 @@ class LedGroups:
         may_forget = self.gone.may_go_on and self.refusal() is ErrorCode.NONE
         if may_forget or (is_loading and self.log.is_led):
             return 0
-        return min(self.due_ns, self._writes[0].until_ns if self._writes else NEVER_NS)
+        old_ns = self._look_ns if self._is_loaded else NEVER_NS
+        if self._is_forgetting:
+            old_ns = min(self._expiry.deadline_ns(), self._front.deadline_ns())
+        written_ns = self._writes[0].until_ns if self._writes else NEVER_NS
+        return min(self.due_ns, written_ns, old_ns)
 
     def touched(self, name: str) -> None:
         """Something was done to that group, if there is one."""
@@ -157,6 +175,11 @@ class LedGroups:
         is_empty = group.state is GroupState.EMPTY and not group.pending
         if is_empty and group.generation == 0:
             self._groups.pop(group.id, None)
+
+    def _forget_expired(self, name: str) -> None:
+        """Nobody is in it, and nothing of it is committed."""
+        self._groups.pop(name, None)
+        self._room.hold(_MEMBERS, name, 0)
 
     def _measure(self, group: Group) -> None:
         self._room.hold(_MEMBERS, group.id, group.held_bytes())

@@ -138,7 +138,13 @@ def test_of_a_chores_log_no_offset_is_told() -> None:
 
 
 def test_topics_of_the_brokers_own() -> None:
-    assert start(sent_at(0), key="__consumer_offsets-3") == 0, "compaction moves no log's start"
+    groups, look = "__consumer_offsets-3", "offsets.retention.check.interval.ms"
+    assert start(sent_at(0), key=groups, target="kafka 4.3.1") == 0, "compaction moves no start"
+    assert start(sent_at(0), key=groups, target="kafka 4.3.1", duration_ns=WEEK) == 0
+    assert start(sent_at(0), key=groups, target="node") == 0, "no broker has looked yet"
+    assert start(sent_at(0), key=groups, target="node", duration_ns=600 * SECOND) == ANYWHERE
+    assert start(sent_at(0), {look: "100001"}, key=groups, target="node (simulated)") == 0
+    assert start(sent_at(0), {look: "100000"}, key=groups, target="node") == ANYWHERE
     assert start(sent_at(0), key="__share_group_state-3") == ANYWHERE
 
 

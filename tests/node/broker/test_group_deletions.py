@@ -2,8 +2,8 @@
 
 import pytest
 
-from node.broker.coordinators.forgetting import topics_read
 from node.broker.coordinators.group import GroupState
+from node.broker.coordinators.subscriptions import topics_read
 from node.errors import ErrorCode
 from node.wire.group_deletions import (
     DeleteGroupsRequest,
