@@ -3,7 +3,7 @@
 
 Each is in force, or can have no other value than that by which logs are kept here anyway: who sets
 another one is told so (`NOT_IN_FORCE`). Topics that brokers make for themselves are as Kafka's
-brokers ask for them; what is done in place of their compaction `docs/settings.md` says.
+brokers ask for them; what is done in place of their compaction `docs/reference/settings.md` says.
 """
 
 import re

@@ -2,8 +2,8 @@
 sets them counts on them, for what is kept, or for who may do what. The value by which the node
 works anyway is taken.
 
-What else it does not have is warned of at the start, and has no effect (`docs/settings.md` says of
-each which it is).
+What else it does not have is warned of at the start, and has no effect;
+`docs/reference/settings.md` says of each which it is.
 """
 
 from collections.abc import Mapping

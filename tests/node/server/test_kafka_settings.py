@@ -46,6 +46,7 @@ WORDS = {
     "log.dir": "/other",
     "log.message.timestamp.type": "LogAppendTime",
     "metadata.log.dir": "/other",
+    "queued.max.request.bytes": str(2**40),
 }
 LOOKED_AT = {"inter.broker.listener.name", "listener.security.protocol.map"}  # others are refused
 SAID = {line.partition("=")[0] for line in PLAIN.split()}
