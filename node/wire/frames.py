@@ -134,7 +134,10 @@ def packed_response(api: Api, header: RequestHeader, response: Response) -> byte
         body = api.pack_response(response, header.api_version)
     except (struct.error, UnicodeEncodeError):
         return None
-    return None if body is None else response_header(header.correlation_id, tagged=True) + body
+    if body is None:
+        return None
+    tagged = header.api_version >= api.packed_flexible
+    return response_header(header.correlation_id, tagged=tagged) + body
 
 
 def written_response(api: Api, header: RequestHeader, response: Response) -> bytes:

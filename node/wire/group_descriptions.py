@@ -7,6 +7,7 @@ from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
+from node.wire.packed_groups import LIST_FLEXIBLE, pack_listed
 
 CLASSIC = "classic"  # the type of all groups that there are
 _FIRST_WITH_UNKNOWN = 6  # DescribeGroups
@@ -105,6 +106,10 @@ def _write_list_response(message: ListGroupsResponse, kio: SimpleNamespace) -> A
     )
 
 
+def _pack_list(message: ListGroupsResponse, version: int) -> bytes | None:
+    return pack_listed(message, version, CLASSIC)
+
+
 def _read_describe(entity: Any) -> DescribeGroupsRequest:
     return DescribeGroupsRequest(groups=entity.groups)
 
@@ -188,6 +193,8 @@ LIST_GROUPS = Api(
     write_request=_write_list,
     read_response=_read_list_response,
     write_response=_write_list_response,
+    pack_response=_pack_list,
+    packed_flexible=LIST_FLEXIBLE,
 )
 DESCRIBE_GROUPS = Api(
     key=15,

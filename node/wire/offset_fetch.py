@@ -9,6 +9,7 @@ from node.lazy_dataclass import dataclass
 from node.limits import MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
+from node.wire.packed_groups import FETCH_FLEXIBLE, pack_fetched
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
 
 _FIRST_WITH_ERROR = 2  # of a whole group; before it each partition says so
@@ -179,4 +180,6 @@ OFFSET_FETCH = Api(
     read_response=_read_response,
     write_response=_write_response,
     most=MAX_PARTITION_ELEMENTS,
+    pack_response=pack_fetched,
+    packed_flexible=FETCH_FLEXIBLE,
 )

@@ -12,6 +12,7 @@
     led_groups.py         the groups of such a partition, and writes to it that wait
     forgetting.py         what somebody wants to be forgotten, and may be
     commits.py            who may commit an offset, and what is read of it
+    piecemeal.py          requests about very many of them, a piece a step
     group_coordinator.py  the whole: a method a request, what is due
     offsets_topic.py      the topic, made when somebody asks for it
     finding.py            who coordinates a group

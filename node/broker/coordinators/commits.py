@@ -1,11 +1,12 @@
 """OffsetCommit and OffsetFetch: who may commit, what is written down, and what is read of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from node.broker.coordinators.gone_offsets import is_of_topic_that_is
 from node.broker.coordinators.group import Group, GroupState
 from node.broker.coordinators.group_log import GroupLog, GroupRecord
+from node.broker.coordinators.piecemeal import PIECE
 from node.controller.image import Image
 from node.controller.image.topics import Topics
 from node.errors import ErrorCode
@@ -90,20 +91,30 @@ def _id(topics: Topics, name: str) -> UUID:
     return found.id
 
 
-def fetched(log: GroupLog, sought: SoughtOffsets, topics: Topics) -> FetchedOffsets:
-    """What is committed of what is sought, and of topics that there are."""
-    found = {
-        at: value
-        for at, value in log.offsets.get(sought.group, {}).items()
-        if is_of_topic_that_is(topics, at[0], value)
-    }
+def fetched(
+    log: GroupLog, sought: SoughtOffsets, topics: Topics
+) -> Iterator[FetchedOffsets | None]:
+    """What is committed of what is sought, and of topics that there are: in the end, and None after
+    each piece of it."""
+    known = log.offsets.get(sought.group, {})
     wanted = sought.partitions
     if wanted is None:
-        wanted = tuple(TopicPartition(name=name, index=index) for name, index in sorted(found))
-    return FetchedOffsets(
-        group=sought.group,
-        offsets=tuple(_offset(each, found.get((each.name, each.index))) for each in wanted),
-    )
+        wanted = tuple(
+            TopicPartition(name=name, index=index)
+            for name, index in sorted(known)
+            if is_of_topic_that_is(topics, name, known[name, index])
+        )
+        if len(wanted) > PIECE:
+            yield None
+    offsets: list[FetchedOffset] = []
+    for looked, each in enumerate(wanted, start=1):
+        value = log.offsets.get(sought.group, {}).get((each.name, each.index))
+        is_told = value is not None and is_of_topic_that_is(topics, each.name, value)
+        if is_told or sought.partitions is not None:
+            offsets.append(_offset(each, value if is_told else None))
+        if looked % PIECE == 0:
+            yield None
+    yield FetchedOffsets(group=sought.group, offsets=tuple(offsets))
 
 
 def refused_fetch(sought: SoughtOffsets, error: ErrorCode) -> FetchedOffsets:

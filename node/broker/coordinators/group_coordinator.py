@@ -14,6 +14,7 @@ from node.broker.coordinators.group_log import GroupLog
 from node.broker.coordinators.group_room import GroupRoom
 from node.broker.coordinators.led_groups import LedGroups
 from node.broker.coordinators.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
+from node.broker.coordinators.piecemeal import PIECE, Piecemeal, Work
 from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.topic_descriptions import live_brokers
 from node.config import GroupSettings
@@ -46,7 +47,7 @@ from node.wire.group_members import (
 )
 from node.wire.join_group import JoinGroupRequest, JoinGroupResponse
 from node.wire.offset_commit import CommitResult, OffsetCommitRequest, OffsetCommitResponse
-from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from node.wire.offset_fetch import FetchedOffsets, OffsetFetchRequest, OffsetFetchResponse
 from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _DEAD = "Dead"  # the state of a group that is not there
@@ -68,6 +69,7 @@ class GroupCoordinator:
         self._replicas = replicas
         self._topic = OffsetsTopic(settings, link)
         self._waiting = Waiting[str](parking)
+        self._piecemeal = Piecemeal(parking)
         self._led: dict[int, LedGroups] = {}  # by partition
         self._room = GroupRoom()
         self._topics = Image().topics.ids()  # of the image that was followed last
@@ -93,9 +95,9 @@ class GroupCoordinator:
             case OffsetCommitRequest():
                 return self._commit(connection, request, image, now)
             case OffsetFetchRequest():
-                return self._fetch(request, image)
+                return self._piecemeal.begin(connection, self._fetched(request, image))
             case ListGroupsRequest():
-                return self._list(request)
+                return self._piecemeal.begin(connection, self._listed(request))
             case DescribeGroupsRequest():
                 return self._describe(request, image)
             case DeleteGroupsRequest():
@@ -181,31 +183,41 @@ class GroupCoordinator:
         led.write(commits.records(request.group, fit, image.topics, now), now, written)
         return None
 
-    def _fetch(self, request: OffsetFetchRequest, image: Image) -> OffsetFetchResponse:
-        found = []
+    def _fetched(self, request: OffsetFetchRequest, image: Image) -> Work:
+        """A group that is named twice is refused the second time: it may have very many."""
+        found: list[FetchedOffsets] = []
+        named: set[str] = set()
         for each in request.groups:
             led, error = self._find(each.group, image, may_be_unnamed=True)
+            if error is ErrorCode.NONE and each.group in named:
+                error = ErrorCode.INVALID_REQUEST
+            named.add(each.group)
             if led is None or error is not ErrorCode.NONE:
                 found.append(commits.refused_fetch(each, error))
-            else:
-                found.append(commits.fetched(led.log, each, image.topics))
-        return OffsetFetchResponse(groups=tuple(found))
+                continue
+            for fetched in commits.fetched(led.log, each, image.topics):
+                if fetched is None:
+                    yield None
+                else:
+                    found.append(fetched)
+        yield OffsetFetchResponse(groups=tuple(found))
 
-    def _list(self, request: ListGroupsRequest) -> ListGroupsResponse:
+    def _listed(self, request: ListGroupsRequest) -> Work:
         """Whoever asks hears of all that is here, or that it is not known yet."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         if any(led.refusal() is loading for led in self._led.values()):
-            return ListGroupsResponse(error=loading)
+            yield ListGroupsResponse(error=loading)
+            return
         states = {each.lower() for each in request.states}
         is_sought = not request.types or CLASSIC in {each.lower() for each in request.types}
-        return ListGroupsResponse(
-            groups=tuple(
-                ListedGroup(id=group.id, protocol_type=group.protocol_type or "", state=group.state)
-                for led in self._led.values()
-                for group in led.all()
-                if is_sought and (not states or group.state.lower() in states)
-            )
-        )
+        listed: list[ListedGroup] = []
+        for led in list(self._led.values()) if is_sought else ():
+            for looked, group in enumerate(led.listed(), start=1):
+                if not states or group.state.lower() in states:
+                    listed.append(group)
+                if looked % PIECE == 0:
+                    yield None
+        yield ListGroupsResponse(groups=tuple(listed))
 
     def _describe(self, request: DescribeGroupsRequest, image: Image) -> DescribeGroupsResponse:
         described = []
@@ -265,9 +277,11 @@ class GroupCoordinator:
     def poll(self, image: Image, now: Now) -> None:
         for led in self._led.values():
             led.poll(image, now)
+        self._piecemeal.poll()
 
     def deadline_ns(self) -> int:
-        return min((led.deadline_ns() for led in self._led.values()), default=NEVER_NS)
+        led_ns = min((led.deadline_ns() for led in self._led.values()), default=NEVER_NS)
+        return min(led_ns, self._piecemeal.deadline_ns())
 
     def _new(self, held: Held) -> LedGroups:
         log = GroupLog(self._replicas, held, self._message_bytes, self._room)

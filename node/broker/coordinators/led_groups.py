@@ -27,6 +27,7 @@ from node.lazy_dataclass import dataclass
 from node.parking import Waiting
 from node.records.group_records import GroupKey, GroupMetadataKey, GroupMetadataValue
 from node.wire.apis import Response
+from node.wire.group_descriptions import ListedGroup
 
 Written = Callable[[ErrorCode, Now], None]
 _MEMBERS = "members"
@@ -91,10 +92,14 @@ class LedGroups:
             return ErrorCode.NOT_COORDINATOR
         return ErrorCode.NONE if self._is_loaded else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
-    def all(self) -> list[Group]:
-        """Also those that have committed offsets and no members, now or ever."""
-        alone = self.log.offsets.keys() - self._groups.keys()
-        return [*self._groups.values(), *(Group(id=each) for each in sorted(alone))]
+    def listed(self) -> Iterator[ListedGroup]:
+        """All, also those that have committed offsets and no members, now or ever."""
+        for name in [*self._groups, *sorted(self.log.offsets.keys() - self._groups.keys())]:
+            group = self._groups.get(name)
+            state = GroupState.EMPTY if group is None else group.state
+            type_ = None if group is None else group.protocol_type
+            if group is not None or name in self.log.offsets:
+                yield ListedGroup(id=name, protocol_type=type_ or "", state=state)
 
     def find(self, group: str) -> Group | None:
         found = self._groups.get(group)

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +32,14 @@ from node.wire.frames import (
     written,
     written_response,
 )
+from node.wire.group_descriptions import LIST_GROUPS, ListedGroup, ListGroupsResponse
 from node.wire.headers import RequestHeader
+from node.wire.offset_fetch import (
+    OFFSET_FETCH,
+    FetchedOffset,
+    FetchedOffsets,
+    OffsetFetchResponse,
+)
 from node.wire.partition_fetch import (
     CONSUMER,
     PARTITIONS_FETCH,
@@ -177,6 +185,30 @@ DESCRIBED = st.builds(
 )
 
 
+LISTED = st.builds(
+    ListGroupsResponse,
+    error=ERRORS,
+    groups=(
+        st.lists(st.builds(ListedGroup, id=TEXTS, protocol_type=TEXTS, state=TEXTS), max_size=3)
+        | st.just([ListedGroup(id="g", protocol_type="consumer", state="Stable")] * 130)
+    ).map(tuple),
+)
+FETCHED_OFFSETS = st.builds(
+    FetchedOffset,
+    partition=st.builds(TopicPartition, name=TEXTS, index=INT32),
+    error=ERRORS,
+    offset=INT64,
+    epoch=INT32,
+    metadata=MESSAGES,
+)
+OF_GROUP = st.builds(
+    FetchedOffsets,
+    group=TEXTS,
+    error=ERRORS,
+    offsets=(st.lists(FETCHED_OFFSETS, max_size=4)).map(tuple),
+)
+
+
 def header_of(api: Api, version: int) -> RequestHeader:
     return RequestHeader(api_key=api.key, api_version=version, correlation_id=7, client_id="c")
 
@@ -230,6 +262,27 @@ def test_so_has_what_is_told_of_configs_that_were_altered(
 @given(DESCRIBED, versions(DESCRIBE_CONFIGS))
 def test_so_has_a_description_of_configs(message: DescribeConfigsResponse, version: int) -> None:
     hold_response(DESCRIBE_CONFIGS, message, version)
+
+
+@given(LISTED, versions(LIST_GROUPS))
+def test_so_has_a_list_of_groups(message: ListGroupsResponse, version: int) -> None:
+    hold_response(LIST_GROUPS, message, version)
+    assert packed_response(LIST_GROUPS, header_of(LIST_GROUPS, version), message) is not None
+
+
+@given(st.lists(OF_GROUP, min_size=1, max_size=3), versions(OFFSET_FETCH))
+def test_so_have_the_offsets_of_groups(groups: list[FetchedOffsets], version: int) -> None:
+    message = OffsetFetchResponse(groups=tuple(groups if version >= 8 else groups[:1]))
+    hold_response(OFFSET_FETCH, message, version)
+    assert packed_response(OFFSET_FETCH, header_of(OFFSET_FETCH, version), message) is not None
+
+
+@pytest.mark.parametrize("version", [2, 5])
+def test_what_a_version_has_no_room_for_is_not_packed(version: int) -> None:
+    group = ListedGroup(id="g" * 2**15, protocol_type="")
+    header = header_of(LIST_GROUPS, version)
+    packed_ = packed_response(LIST_GROUPS, header, ListGroupsResponse(groups=(group,)))
+    assert (packed_ is None) is (version == 2)
 
 
 def test_what_clients_are_told_of_configs_is_packed() -> None:
