@@ -10,6 +10,8 @@ each with a leader of its own.
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import UUID
 
 from node.config import BrokerSettings, ConnectionLimits, NodeConfig, QuorumTimeouts
@@ -26,24 +28,33 @@ from node.effects import (
 )
 from node.endpoint import Endpoint
 from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
-from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, Epoch, LogId, NodeId, Now, Offset, ReplicaKey
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
+from node.records.batch import encode_batch
+from node.records.group_records import OffsetCommitKey, OffsetCommitValue, encode_versioned
+from node.records.metadata import TopicRecord
+from node.server.real_disk import RealDisk
 from node.storage.log import Log
+from node.storage.log_changes import perform
+from node.wire import broker_frames
 from node.wire.apis import Request, Response
 from node.wire.frames import decode_response, encode_request
+from node.wire.group_descriptions import ListGroupsRequest
 from tests.bench import behind
 from tests.bench.row import Row
 from tests.support.brought_up import bring_up
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
-from tests.support.stepped_broker import SteppedBroker
+from tests.support.stepped_broker import ME, SteppedBroker, partition_of, registered
 from tests.support.worst_broker_frames import worst_broker_frames
 from tests.support.worst_cluster_requests import BROKERS
 from tests.support.worst_frames import worst_frames
 
 TRIES = 3
 SHOWN = 5
-HEARTBEAT_SHARE = 0.1  # of the fetch time-out
+HEARTBEAT_SHARE = 0.1  # of the fetch time-out, or of a broker's session
+NEW_REPLICAS = 200
+LISTED_GROUPS, _OF_A_BATCH = 100_000, 1_000
 _CLIENT = ConnectionId(1)
 _CLUSTER = "worst"
 
@@ -158,6 +169,52 @@ def longest_steps_of_a_broker() -> list[tuple[float, str]]:
     return sorted(((took_s, name) for name, took_s in times.items()), reverse=True)
 
 
+def longest_step_of_new_replicas() -> tuple[float, float]:
+    """In seconds of the clock, of a broker that is told of so many at once and makes their logs on
+    this machine's disk; and how long all of it took."""
+    with TemporaryDirectory(dir=Path.cwd()) as directory:
+        broker = SteppedBroker(told=(registered(ME),), disk=RealDisk(Path(directory)))
+        role, topic = broker.node.core.role, UUID(int=3_000)
+        role.follower.image.replay(TopicRecord(name="wide", topic_id=topic))
+        for index in range(NEW_REPLICAS):
+            role.follower.image.replay(partition_of(topic, index))
+        role.replicas.follow(role.follower.image, broker.now_ns)
+        took: list[float] = []
+        while role.replicas.is_unfinished:
+            began = time.perf_counter()
+            broker.step(TimeoutElapsed())
+            took.append(time.perf_counter() - began)
+            broker.now_ns += int(took[-1] * 1e9)
+        assert len(broker.replicas) == NEW_REPLICAS
+        for log in broker.replicas.values():
+            log.close()
+    return max(took), sum(took)
+
+
+def longest_step_of_a_list() -> float:
+    """Of groups, so many that nothing else has room in a broker's memory."""
+    broker = SteppedBroker(partitions=1)
+    log = broker.replicas[LogId("__consumer_offsets-0")]
+    for base in range(0, LISTED_GROUPS, _OF_A_BATCH):
+        pairs = [
+            (
+                encode_versioned(OffsetCommitKey(group=f"g{number}", topic="topic-0", partition=0)),
+                encode_versioned(OffsetCommitValue(offset=5, metadata="", commit_timestamp=2**62)),
+            )
+            for number in range(base, base + _OF_A_BATCH)
+        ]
+        data = encode_batch(pairs, base_offset=Offset(base), leader_epoch=Epoch(0), timestamp_ms=0)
+        perform(AppendBatches(log=LogId("__consumer_offsets-0"), data=data), log)
+    again = SteppedBroker(partitions=1, disk=broker.disk)
+    while again.node.next_deadline_ns() <= again.now_ns:
+        again.elapse()
+    _, frame = broker_frames.encode_request(
+        ListGroupsRequest(), correlation_id=1, client_id="worst"
+    )
+    again.serve(frame)
+    return again.longest_s
+
+
 def measure() -> Iterator[Row]:
     bar_ms = QuorumTimeouts().fetch_ms * HEARTBEAT_SHARE
     for place, (took_s, name, size, answer) in enumerate(longest_steps()[:SHOWN]):
@@ -175,6 +232,21 @@ def measure() -> Iterator[Row]:
         unit="ms",
         bar=bar_ms,
         note=name,
+    )
+    session_ms = BrokerSettings().session_ms * HEARTBEAT_SHARE
+    took_s, all_s = longest_step_of_new_replicas()
+    yield Row(
+        name=f"longest step of a broker with {NEW_REPLICAS} new replicas, on this disk",
+        value=took_s * 1000,
+        unit="ms",
+        bar=session_ms,
+        note=f"{all_s:.1f} s for all of them",
+    )
+    yield Row(
+        name=f"longest step of a list of {LISTED_GROUPS:,} groups",
+        value=longest_step_of_a_list() * 1000,
+        unit="ms",
+        bar=session_ms,
     )
     took_s, name = behind.longest_steps()[0]
     yield Row(

@@ -35,6 +35,7 @@ from node.records.metadata import (
     TopicRecord,
 )
 from node.slices import whole
+from node.storage.disk import Disk
 from node.storage.log_changes import perform, perform_on_replicas
 from node.storage.log_directories import LogDirectories, LogDirectory
 from tests.support.memory_log import MemoryLog
@@ -60,10 +61,10 @@ class SteppedBroker:
         self,
         partitions: int = PARTITIONS,
         told: Iterable[MetadataRecord] = (),
-        disk: SimDisk | None = None,
+        disk: Disk | None = None,
     ) -> None:
         role = BrokerRole(controller_listener="CONTROLLER", advertised=(_AT,))
-        self.disk = disk or SimDisk(FileSystem())
+        self.disk: Disk = disk or SimDisk(FileSystem())
         only = LogDirectory(path="data", id=UUID(int=ME), disk=self.disk)
         self.replicas = LogDirectories.open([only], by_size(_SEGMENT_BYTES))
         self.node = broker_node(
