@@ -2,8 +2,9 @@
 (`LogConfig`).
 
 Each is in force, or can have no other value than that by which logs are kept here anyway: who sets
-another one is told so (`NOT_IN_FORCE`). Topics that brokers make for themselves are as Kafka's
-brokers ask for them; what is done in place of their compaction `docs/reference/settings.md` says.
+another one is told so (`NOT_IN_FORCE`); or it says something beside such a value alone. Topics that
+brokers make for themselves are as Kafka's brokers ask for them; what is done in place of their
+compaction `docs/reference/settings.md` says.
 """
 
 import re
@@ -131,27 +132,32 @@ _COMPACTED, _COMPRESSED = "logs are not compacted here", "batches stay as produc
 _TIERED, _THROTTLED = "no log is tiered here", "replication is not throttled here"
 # Why nothing but its default can be set.
 NOT_IN_FORCE = {
-    "compression.gzip.level": _COMPRESSED,
-    "compression.lz4.level": _COMPRESSED,
     "compression.type": _COMPRESSED,
-    "compression.zstd.level": _COMPRESSED,
     "cleanup.policy": _COMPACTED,
-    "delete.retention.ms": _COMPACTED,
-    "max.compaction.lag.ms": _COMPACTED,
-    "min.cleanable.dirty.ratio": _COMPACTED,
-    "min.compaction.lag.ms": _COMPACTED,
     "file.delete.delay.ms": "files are deleted at once here",
     "flush.ms": "no log is flushed by time here; flush.messages is in force",
     "follower.replication.throttled.replicas": _THROTTLED,
     "leader.replication.throttled.replicas": _THROTTLED,
-    "local.retention.bytes": _TIERED,
-    "local.retention.ms": _TIERED,
     "preallocate": "files grow as they are written here",
-    "remote.log.copy.disable": _TIERED,
-    "remote.log.delete.on.disable": _TIERED,
     "remote.storage.enable": _TIERED,
     "segment.index.bytes": "indexes have the room that they need here",
     "segment.jitter.ms": "segments are rolled without jitter here",
+}
+
+# What says something beside another one alone, which is refused: of a topic without that it says
+# nothing in Kafka either, and may be set.
+SAYS_NOTHING = {
+    "compression.gzip.level": "compression.type",
+    "compression.lz4.level": "compression.type",
+    "compression.zstd.level": "compression.type",
+    "delete.retention.ms": "cleanup.policy",
+    "local.retention.bytes": "remote.storage.enable",
+    "local.retention.ms": "remote.storage.enable",
+    "max.compaction.lag.ms": "cleanup.policy",
+    "min.cleanable.dirty.ratio": "cleanup.policy",
+    "min.compaction.lag.ms": "cleanup.policy",
+    "remote.log.copy.disable": "remote.storage.enable",
+    "remote.log.delete.on.disable": "remote.storage.enable",
 }
 
 

@@ -219,4 +219,4 @@ def test_sessions_that_end_together_are_not_ended_in_one_step() -> None:
     assert coordinator.refusal() is ErrorCode.NONE
     broker.now_ns += 6_000 * MS
     assert max(settle(broker)) <= MAX_GROUPS_AT_ONCE
-    assert {each.state for each in coordinator.all()} == {"Empty"}
+    assert {each.state for each in coordinator.listed()} == {"Empty"}

@@ -16,7 +16,7 @@ from chaos.cluster.targets import kafka_releases
 from node.controller.image import Image
 from node.controller.image.configurations import TOPIC
 from node.controller.resource_configs import alter
-from node.controller.topic_configs import NOT_IN_FORCE, TOPIC_DEFINITIONS
+from node.controller.topic_configs import NOT_IN_FORCE, SAYS_NOTHING, TOPIC_DEFINITIONS
 from node.errors import ErrorCode
 from node.server.properties import KNOWN_KEYS, parse_settings
 from node.server.property_numbers import COARSE_KEYS
@@ -98,6 +98,7 @@ def is_in_force(name: str, value: str) -> bool:
 @pytest.mark.parametrize("name", TOPICS)
 def test_a_setting_of_a_topic_is_in_force_or_refused(name: str) -> None:
     """Its default can always be set."""
+    assert name not in SAYS_NOTHING or SAYS_NOTHING[name] in NOT_IN_FORCE
     definition = TOPIC_DEFINITIONS[name]
     default = alter_topic(name, definition.default)
     assert default is None
@@ -143,7 +144,11 @@ def alter_topic(name: str, value: str, topic: str = "t") -> str | None:
 def test_the_page_says_of_each_which_it_is(pytestconfig: pytest.Config) -> None:
     in_force = [name for name in BROKERS if name in KNOWN_KEYS and name not in REFUSED]
     warned = [name for name in BROKERS if name not in KNOWN_KEYS]
-    of_topics = [name for name in TOPICS if name not in NOT_IN_FORCE]
+    of_topics = [name for name in TOPICS if name not in (*NOT_IN_FORCE, *SAYS_NOTHING)]
+    beside = [
+        f"| `{name}` | `{other}` other than `{TOPIC_DEFINITIONS[other].default}` |"
+        for name, other in sorted(SAYS_NOTHING.items())
+    ]
     refused = [
         f"| `{name}` | {f'`{only.value}`' if only.value else 'left out'} | {only.why} |"
         for name, only in sorted(REFUSED.items())
@@ -161,6 +166,8 @@ def test_the_page_says_of_each_which_it_is(pytestconfig: pytest.Config) -> None:
             named(of_topics),
             "## Topics: refused, unless it is the default (INVALID_CONFIG)",
             "\n".join([table, *topics]),
+            "## Topics: of no meaning without what is refused, here as in Kafka; they may be set",
+            "\n".join(["| setting | says something beside |\n|---|---|", *beside]),
             "## Nodes: in force",
             named(in_force),
             f"In coarser units: {coarse}.",
