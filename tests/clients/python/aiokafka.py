@@ -82,7 +82,7 @@ async def metadata(at: Try) -> None:
 
 async def create_topic(at: Try) -> None:
     admin, name = await _admin(at), f"{at.name}-made"
-    await admin.create_topics([NewTopic(name=name, num_partitions=2, replication_factor=-1)])
+    await admin.create_topics([NewTopic(name=name, num_partitions=2, replication_factor=1)])
     await _produce(at, topic=name)
     await admin.delete_topics([name])
     while name in await admin.list_topics():

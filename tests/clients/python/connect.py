@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from tests.clients.python.jvm import java
-from tests.clients.python.program import VALUES, Try, run, until
+from tests.clients.python.program import PATIENCE_S, VALUES, Try, run, until
 
 _FILE = "org.apache.kafka.connect.file.FileStream"
 _WORKER = """\
@@ -41,7 +41,8 @@ def connect(at: Try) -> None:
         try:
             until(
                 lambda: out.exists() and sorted(out.read_text().split()) == sorted(VALUES),
-                f"the other file has all; the worker's code: {worker.poll()}",
+                "the other file has all",
+                3 * PATIENCE_S,  # a worker looks through all jars as it starts
             )
         finally:
             worker.kill()

@@ -42,12 +42,13 @@ def expect(found: object, wanted: object, what: str) -> None:
         raise Failed(f"{what}: {str(found)[:200]}, not {str(wanted)[:200]}")
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
+def until(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
     """What is asked again until it holds. Raises Failed."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not condition():
         if time.monotonic() > deadline:
-            raise Failed(f"waited {PATIENCE_S:.0f} s in vain: {what}")
+            raise Failed(f"waited {patience_s:.0f} s in vain: {what}")
+        time.sleep(0.05)  # between two looks
 
 
 def run(features: Mapping[str, Feature]) -> None:

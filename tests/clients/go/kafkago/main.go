@@ -141,7 +141,16 @@ func autoCreate(t try.Try) error {
 	name := t.Name + "-unasked"
 	to := writer(t, name)
 	to.AllowAutoTopicCreation = true
-	if err := write(to, try.Values()); err != nil {
+	var messages []kafka.Message
+	for _, value := range try.Values() {
+		messages = append(messages, kafka.Message{Value: []byte(value)})
+	}
+	defer to.Close()
+	// Whoever uses it asks again: it takes the first answer, that the topic is not there yet, for the last.
+	if err := try.Until("the topic is made", func() (bool, error) {
+		err := to.WriteMessages(context.Background(), messages...)
+		return err == nil, err
+	}); err != nil {
 		return err
 	}
 	return readBack(t, name, try.Values())

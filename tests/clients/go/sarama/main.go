@@ -126,16 +126,25 @@ func (m *member) take(count int) ([]string, error) {
 	return found, nil
 }
 
-func (m *member) until(share int) error {
+// part waits for one or two of three partitions: which of two members has more is left to chance.
+func (m *member) part() error {
+	return m.until(func(found int) bool { return found == 1 || found == 2 }, "a part")
+}
+
+func (m *member) whole() error {
+	return m.until(func(found int) bool { return found == 3 }, "all")
+}
+
+func (m *member) until(holds func(int) bool, what string) error {
 	deadline := time.After(try.Patience)
 	for {
 		select {
 		case found := <-m.shares:
-			if found == share {
+			if holds(found) {
 				return nil
 			}
 		case <-deadline:
-			return fmt.Errorf("it never had %d partitions", share)
+			return fmt.Errorf("it never had %s of the partitions", what)
 		}
 	}
 }
@@ -230,21 +239,21 @@ func group(t try.Try) error {
 		return err
 	}
 	defer first.leave()
-	if err := first.until(3); err != nil {
+	if err := first.whole(); err != nil {
 		return err
 	}
 	second, err := join(t, t.Name, config())
 	if err != nil {
 		return err
 	}
-	if err := second.until(1); err != nil {
+	if err := second.part(); err != nil {
 		return err
 	}
-	if err := first.until(2); err != nil {
+	if err := first.part(); err != nil {
 		return err
 	}
 	second.leave()
-	return first.until(3)
+	return first.whole()
 }
 
 func static(t try.Try) error {
@@ -258,17 +267,17 @@ func static(t try.Try) error {
 		return err
 	}
 	defer first.leave()
-	if err := first.until(3); err != nil {
+	if err := first.whole(); err != nil {
 		return err
 	}
 	second, err := join(t, t.Name, named("b"))
 	if err != nil {
 		return err
 	}
-	if err := second.until(1); err != nil {
+	if err := second.part(); err != nil {
 		return err
 	}
-	if err := first.until(2); err != nil {
+	if err := first.part(); err != nil {
 		return err
 	}
 	second.leave()
@@ -277,7 +286,7 @@ func static(t try.Try) error {
 		return err
 	}
 	defer again.leave()
-	if err := again.until(1); err != nil {
+	if err := again.part(); err != nil {
 		return err
 	}
 	if len(first.shares) > 0 {
