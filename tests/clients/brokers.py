@@ -1,5 +1,6 @@
 """What clients talk to: three brokers of ours, or one of Apache Kafka's, as processes on loopback,
-with the settings that each has by default, but for what one machine needs."""
+with the settings that each has by default, but for what one machine needs, and for how large a
+message may be."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ _OURS = """\
 default.replication.factor=3
 offsets.topic.num.partitions=3
 group.initial.rebalance.delay.ms=0
+message.max.bytes=16777216
 """
 _KAFKA = """\
 process.roles=broker,controller
@@ -38,6 +40,7 @@ transaction.state.log.min.isr=1
 share.coordinator.state.topic.replication.factor=1
 group.initial.rebalance.delay.ms=0
 log.cleaner.dedupe.buffer.size=4194304
+message.max.bytes=16777216
 """
 _CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 

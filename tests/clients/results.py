@@ -16,7 +16,7 @@ _WORDS = {
     Outcome.NOT_TO_BE_HAD: "not here",
 }
 Key = tuple[str, str, str]  # the brokers, the client, the feature
-_MARKS = {Outcome.WORKS: "yes", Outcome.NOT_IN_CLIENT: "", Outcome.NOT_TO_BE_HAD: "not here"}
+_MARKS = {Outcome.WORKS: "yes", Outcome.NOT_TO_BE_HAD: "not here"}
 
 
 def load(path: Path) -> dict[Key, Result]:
@@ -55,7 +55,8 @@ _HEAD = f"""# Clients
 What clients that nobody here wrote do on our brokers, three of them, and beside it on one of
 {KAFKA}: written by `python -m tests.clients`, from its runs. "yes": it works on both;
 "yes, on ours": it was not tried on Kafka's. An empty cell: the client has no such thing. Else it
-says on which it works. Versions are those that the command fetches.
+says on which it works. Versions are those that the command fetches. Brokers have the settings that
+they have by default, but take messages of 16 MiB (message.max.bytes).
 """
 
 
@@ -74,6 +75,10 @@ def _rows(results: Mapping[Key, Result], clients: Iterable[Client]) -> Iterator[
 def _cell(results: Mapping[Key, Result], client: str, feature: str) -> str:
     found = [results.get((at, client, feature)) for at in (OURS, KAFKA)]
     outcomes = [None if each is None else each.outcome for each in found]
+    if Outcome.NOT_IN_CLIENT in outcomes:
+        return ""
+    if outcomes == [None, None]:
+        return "not tried"
     if outcomes[0] == outcomes[1] and outcomes[0] in _MARKS:
         return _MARKS[outcomes[0]]
     if outcomes == [Outcome.WORKS, None]:
