@@ -6,7 +6,7 @@ from chaos.conditions import Conditions
 from chaos.nemesis.kinds.processes import Terminate
 from chaos.nemesis.schedule import Schedule, spread
 from chaos.nemesis.victims import ControllerLeader
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Takes
 
 _SLOT_S = 3.0
 _STOP = Terminate(victim=ControllerLeader())
@@ -28,6 +28,7 @@ HAND_OVER = Scenario(
         "disk yet. In virtual time most flushes are late, and nodes go on meanwhile: votes may be "
         "asked for with what is durable only."
     ),
+    takes=Takes(voters=range(3, 8)),  # of fewer nobody is left who could be elected
     faults=(_STOP,),
     draw=_draw,
     conditions=Conditions(late_flushes=0.7, late_most_us=200_000),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from chaos.cluster.sim.invariants.answer_rules import ANSWER_RULES
 from chaos.scenario import Scenario
 from chaos.scenarios import MIXED_SCENARIOS, SCENARIOS
 from checkers.all_checks import CHECKS
@@ -34,3 +35,10 @@ def test_it_exists_for_checks_that_judge_its_runs(scenario: Scenario) -> None:
         info = info_of(scenario, traced=traced)
         judging = {check.id for check in CHECKS if check.applies(info)}
         assert judging & set(scenario.exists_for), f"traced: {traced}"
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_what_has_no_subject_in_it_is_a_check_or_a_rule(scenario: Scenario) -> None:
+    known = {check.id for check in CHECKS} | {f"invariant:{rule}" for rule in ANSWER_RULES}
+    assert set(scenario.without_subject) <= known
+    assert not set(scenario.without_subject) & set(scenario.exists_for)

@@ -8,7 +8,9 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import DiskTrouble, NodeId
-from chaos.cluster.sim.invariant_keeper import Post
+from chaos.cluster.sim.invariant_keeper import InvariantKeeper, Post
+from chaos.cluster.sim.invariants.answer_rules import ANSWER_RULES, OF_CONTROLLERS
+from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
 from checkers.history.sealed_run import read_run_info
@@ -82,3 +84,13 @@ def test_of_nodes_whose_disks_lie_no_step_proves_anything() -> None:
 
     world = SimWorld(seed=1)
     world.run(story())
+
+
+def test_rules_of_answers_that_looked_at_nothing_are_told_as_well() -> None:
+    """Those of brokers only where there are any."""
+    keeper = InvariantKeeper(VirtualLoop())
+    assert keeper.looked == dict.fromkeys(OF_CONTROLLERS, 0)
+    keeper.looked["told-quorum-is-so"] += 1
+    keeper.open_for_brokers(min_isr=2)
+    assert keeper.looked.keys() == ANSWER_RULES.keys()
+    assert keeper.looked["told-quorum-is-so"] == 1

@@ -107,6 +107,15 @@ def test_a_rule_that_looked_at_nothing_in_a_thousand_seeds_is_an_error(
     assert ("these rules looked at nothing: Q22" in summary.lacking) == bool(void)
 
 
+def test_what_has_no_subject_in_a_scenario_is_not_missed_and_is_said() -> None:
+    summary = of(*[replace(VALID, looked_at=Counter({"durability": 1, "Q22": 0, "V2": 0}))] * 1000)
+    summary.is_to_judge_all, summary.without_subject = True, frozenset({"V2"})
+    assert summary.idle == ["Q22"]
+    summary.without_subject = frozenset({"V2", "Q22"})
+    assert (summary.idle, summary.verdict) == ([], Verdict.VALID)
+    assert "without a subject, by the scenario's plan: Q22, V2" in as_text(summary, 1.0)
+
+
 def test_runs_that_fail_alike_are_one_finding_with_the_line_that_shows_it() -> None:
     other = Fingerprint(check="durability", anomaly="N writes are lost")
     summary = of(VALID, bad(9), bad(4), bad(5, other), SeedRow(seed=8, verdict=Verdict.VALID))
