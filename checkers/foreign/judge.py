@@ -6,7 +6,7 @@ from dataclasses import replace
 from checkers.counted import counted
 from checkers.foreign.history_file import ForeignHistory
 from checkers.foreign.initial_hint import initial_hint
-from checkers.foreign.judged import NOTHING, Judged, Shown
+from checkers.foreign.judged import NOTHING, Judged, Judging, Shown
 from checkers.foreign.list_append import Lists
 from checkers.foreign.log_arrays import arrays_of, sent_twice
 from checkers.foreign.logs import Log, LogCall
@@ -46,12 +46,13 @@ def _judge_objects(history: ForeignHistory, objects: Objects) -> Judged:
 
 
 def _judge_log(log: Log, isolation: Isolation) -> Judged:
+    judging = Judging(algorithm=ALGORITHM, operations=len(log.calls), keys=len(log.keys))
     nothing = not any(call.type is EventType.OK for call in log.calls)
     repeated = sent_twice(log)
     if repeated is not None:
         twice = f"{repeated.value} was sent twice to {repeated.key}"
         message = NOTHING if nothing else twice
-        return _judged_log(log, Verdict.UNKNOWN, message, 0.0)
+        return judging.says(Verdict.UNKNOWN, message, 0.0)
     started = time.perf_counter()
     arrays = arrays_of(log)
     found = sweep(arrays, isolation)[1]
@@ -75,34 +76,14 @@ def _judge_log(log: Log, isolation: Isolation) -> Judged:
         verdict = Verdict.UNKNOWN if suspected else Verdict.INVALID
         if suspected:
             message += "; whether its run was planned to lose records only the whole run tells"
-        judged = _judged_log(log, verdict, message, seconds, witness, context)
+        judged = judging.says(verdict, message, seconds, witness, context)
         return replace(judged, witness_seconds=time.perf_counter() - started)
     if nothing:
-        return _judged_log(log, Verdict.UNKNOWN, NOTHING, seconds)
+        return judging.says(Verdict.UNKNOWN, NOTHING, seconds)
     message = (
         f"{counted(len(log.calls), 'operation breaks', 'operations break')} no promise of a log"
     )
-    return _judged_log(log, Verdict.VALID, message, seconds, context=context)
-
-
-def _judged_log(
-    log: Log,
-    verdict: Verdict,
-    message: str,
-    seconds: float,
-    witness: tuple[Shown, ...] = (),
-    context: tuple[str, ...] = (),
-) -> Judged:
-    return Judged(
-        verdict=verdict,
-        algorithm=ALGORITHM,
-        message=message,
-        operations=len(log.calls),
-        keys=len(log.keys),
-        seconds=seconds,
-        witness=witness,
-        context=context,
-    )
+    return judging.says(Verdict.VALID, message, seconds, context=context)
 
 
 def _shown(key: str, call: LogCall, part: str) -> Shown:

@@ -37,3 +37,31 @@ class Judged:
     witness_seconds: float = 0.0
     witness: tuple[Shown, ...] = ()
     context: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """Of what is said, what is known before anything is decided."""
+
+    algorithm: str
+    operations: int
+    keys: int
+
+    def says(
+        self,
+        verdict: Verdict,
+        message: str,
+        seconds: float,
+        witness: tuple[Shown, ...] = (),
+        context: tuple[str, ...] = (),
+    ) -> Judged:
+        return Judged(
+            verdict=verdict,
+            algorithm=self.algorithm,
+            message=message,
+            operations=self.operations,
+            keys=self.keys,
+            seconds=seconds,
+            witness=witness,
+            context=context,
+        )

@@ -9,7 +9,7 @@ from checkers.foreign.accused import Accused
 from checkers.foreign.counted_calls import counter_calls, mutex_calls, out_of_bounds
 from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import Value, render
-from checkers.foreign.judged import NOTHING, Judged, Shown
+from checkers.foreign.judged import NOTHING, Judged, Judging, Shown
 from checkers.foreign.keyed_calls import KeyedCall, keyed_calls
 from checkers.foreign.list_append import ListCall, Lists
 from checkers.foreign.list_orders import ALGORITHM, list_anomalies
@@ -80,8 +80,7 @@ def refuted(objects: Objects) -> Judged | None:
     if len(shown) < len(worst.parts):
         left = counted(len(worst.parts) - len(shown), "more operation")
         context.append(f"before these {left}, not shown")
-    return _judged(
-        objects,
+    return _judging(objects).says(
         worst.verdict,
         f"{key}: {worst.message}" if key else worst.message,
         time.perf_counter() - started,
@@ -94,9 +93,9 @@ def valid(objects: Objects, seconds: float) -> Judged:
     """Nothing is wrong; yet where nothing succeeded nothing is known."""
     calls = [call for those in objects.by_key.values() for call in those]
     if all(call.outcome is not Outcome.OK for call in calls):
-        return _judged(objects, Verdict.UNKNOWN, NOTHING, seconds)
+        return _judging(objects).says(Verdict.UNKNOWN, NOTHING, seconds)
     said = f"{counted(len(calls), 'call')} on {counted(len(objects.by_key), 'key')}"
-    return _judged(objects, Verdict.VALID, f"{said} are linearizable", seconds)
+    return _judging(objects).says(Verdict.VALID, f"{said} are linearizable", seconds)
 
 
 def _refute(objects: Objects) -> Callable[[Sequence[KeyedCall]], Accused | None]:
@@ -110,23 +109,11 @@ def _refute(objects: Objects) -> Callable[[Sequence[KeyedCall]], Accused | None]
             return lambda calls: refute_queue(calls, objects.model, declared=objects.declared)
 
 
-def _judged(
-    objects: Objects,
-    verdict: Verdict,
-    message: str,
-    seconds: float,
-    witness: tuple[Shown, ...] = (),
-    context: tuple[str, ...] = (),
-) -> Judged:
-    return Judged(
-        verdict=verdict,
+def _judging(objects: Objects) -> Judging:
+    return Judging(
         algorithm=_ALGORITHMS[objects.model],
-        message=message,
         operations=sum(map(len, objects.by_key.values())),
         keys=len(objects.by_key),
-        seconds=seconds,
-        witness=witness,
-        context=context,
     )
 
 
