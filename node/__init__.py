@@ -16,6 +16,7 @@ no other package.
     codec/          dataclasses to bytes and back, for messages and records
     wire/           requests and answers, a file a family; frames to messages and back
     outbox.py       where the parts put what they want done
+    slices.py       parts of files that stand for their bytes in an answer, until it is sent
     parking.py      the one place for requests that wait
     records/        record batches, and what is in them
     storage/        what a node keeps on a disk
