@@ -130,7 +130,8 @@ class Node(Generic[R]):
         try:
             header, request = framing.decode_request(event.frame)
         except MalformedFrame as error:
-            return self.core.on_garbled(event.connection, str(error), now)
+            hung_up = self.core.on_garbled(event.connection, str(error), now)
+            return [*_told_of(error), *hung_up]
         assert event.connection not in self._incoming, "its last request was not answered"
         if isinstance(request, EnvelopeRequest) and self.core.role.takes_envelopes(event.listener):
             header, request = self._open(event.connection, header, request)
@@ -160,7 +161,8 @@ class Node(Generic[R]):
         try:
             response = self._framing.decode_response(header, event.frame)
         except MalformedFrame as error:
-            return self.core.on_peer_garbled(event.channel, str(error), now)
+            hung_up = self.core.on_peer_garbled(event.channel, str(error), now)
+            return [*_told_of(error), *hung_up]
         return self.core.on_response(event.channel, correlation_id, response, now)
 
     # --- messages to frames ---
@@ -228,3 +230,8 @@ class Node(Generic[R]):
         )
         self._outgoing.setdefault(output.channel, {})[output.correlation_id] = header
         return SendToPeer(output.channel, output.endpoint, frame)
+
+
+def _told_of(error: MalformedFrame) -> list[Output]:
+    """Whoever is hung up on for its size may try the same for ever: somebody should know."""
+    return [Trace("n.oversized", {"reason": str(error)})] if error.is_too_large else []

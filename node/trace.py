@@ -25,6 +25,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # A request has no answer: none can be said in the version that was asked for, or too many wait
     # already. The connection is closed.
     "n.unanswered": ("api", "version", "reason"),
+    # A request, or an answer, has more elements than this node takes. The connection is closed.
+    "n.oversized": ("reason",),
     # Role, epoch, leader and vote, after they are durable. state: unattached, prospective, ...
     # silent_ns: for how long the leader that the node followed until now had not answered a Fetch;
     # by the node's own clock; -1 if it followed none, had no answer yet, or was told of a

@@ -20,6 +20,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "n.rotten": ("log", "reason"),
     "n.stop": ("code", "reason"),
     "n.unanswered": ("api", "version", "reason"),
+    "n.oversized": ("reason",),
     "q.state": (
         "state",
         "epoch",

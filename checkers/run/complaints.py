@@ -77,6 +77,7 @@ _OWN = {
     "q.unfit": "its log holds a record that it cannot replay",
     "q.garbled": "a voter's answer makes no sense to it",
     "n.unanswered": "it hung up on a request that it cannot answer",
+    "n.oversized": "it hung up on a message for its size",
 }
 
 

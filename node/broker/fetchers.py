@@ -129,11 +129,6 @@ class Fetchers:
     def serves(channel: ChannelId) -> bool:
         return channel <= _FIRST_CHANNEL
 
-    @property
-    def failing(self) -> int:
-        """How many leaders cannot be followed, for now."""
-        return sum(bool(each.trouble) for each in self._fetchers.values())
-
     def poll(self, brokers: Mapping[NodeId, Endpoint], mono_ns: int) -> None:
         """Ask every leader that is followed and not asked; `brokers` are those that are up."""
         for key, held in self._replicas.take_unasked().items():

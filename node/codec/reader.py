@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from node import limits
-from node.codec.codec_errors import MalformedMessage
+from node.codec.codec_errors import MalformedMessage, TooManyElements
 from node.codec.fields import FIXED, MarkedField, lacking, of_version, runs
 from node.codec.varint import read_unsigned
 from node.ids import ZERO_UUID
@@ -33,7 +33,7 @@ class Budget:
     def take(self, count: int) -> None:
         self._left -= count
         if self._left < 0:
-            raise MalformedMessage(f"more than {self._most} elements")
+            raise TooManyElements(f"more than {self._most} elements")
 
 
 # Of the value at a position, and where it ends.

@@ -42,7 +42,7 @@ from node.server.meter import Meter
 from node.server.metrics import exposition
 from node.server.metrics_listener import serve_metrics
 from node.server.new_directory import new_directory_id
-from node.server.notices import Notices
+from node.server.notices import Kind, Notices
 from node.server.outcome import Refusal, die
 from node.server.outlet import Outlet, as_text
 from node.server.peer_links import PeerLinks, TcpDial
@@ -133,7 +133,8 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
     stopped: asyncio.Future[Stop] = loop.create_future()
     incarnation = uuid4()
     meter = Meter(read_clocks())
-    listen = partial(_hear, name, meter)
+    notices = Notices(partial(_say, name), time.monotonic_ns)
+    listen = partial(_hear, name, meter, notices)
     told = Outlet(STDOUT, partial(_say, name))
     traces = TraceWriter(found.disk_key, incarnation, told.write, listen=listen)
     for line in start_lines(found):
@@ -150,7 +151,6 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
         open_listeners=lambda opened: open_listeners(opened.names),
     )
     inner = config.inner_listeners
-    notices = Notices(partial(_say, name), time.monotonic_ns)
     connections = Connections(
         shell.feed, time.monotonic_ns, loop.call_soon, config.limits, inner, notices
     )
@@ -312,8 +312,11 @@ def _on_exception(name: str, _loop: asyncio.AbstractEventLoop, context: Mapping[
     die(name, context.get("exception") or RuntimeError(context["message"]))
 
 
-def _hear(name: str, meter: Meter, trace: Trace, now: Now) -> None:
+def _hear(name: str, meter: Meter, notices: Notices, trace: Trace, now: Now) -> None:
     meter.on_trace(trace, now)
+    if trace.event == "n.oversized":
+        line = f"hung up on what is {trace.fields['reason']}: it is to ask for less at once"
+        notices.add(Kind.TOO_LARGE, line)
     _tell(name, trace)
 
 
@@ -334,6 +337,10 @@ def _tell(name: str, trace: Trace) -> None:
                 "somebody unregistered this broker: it leads nothing and is in no ISR, and waits in"
                 " vain; stop it, or start it anew to have it registered again"
             )
+        case "b.following":
+            text = _following(
+                trace.fields["leader"], trace.fields["partitions"], trace.fields["trouble"]
+            )
         case _:
             return
     _say(name, text)
@@ -349,6 +356,15 @@ def _unfit(offset: TraceValue, record: TraceValue) -> str:
     return (
         f"the log holds a {record} at offset {offset}, which this node cannot replay:"
         " it follows and votes, and does not stand for election"
+    )
+
+
+def _following(leader: TraceValue, partitions: TraceValue, trouble: TraceValue) -> str:
+    if not trouble:
+        return f"follows node {leader} again, which leads {partitions} of its partitions"
+    return (
+        f"cannot follow node {leader}, which leads {partitions} of its partitions: {trouble}."
+        f" It tries again; see whether node {leader} runs, and what it says on stderr"
     )
 
 

@@ -149,6 +149,7 @@ def test_what_only_looks_like_one_of_them_is_a_complaint(line: str, other: str) 
         ("q.unfit", {"offset": 12, "record": "record of the unknown type 14"}),
         ("q.garbled", {"peer": 3, "reason": "cut short"}),
         ("n.unanswered", {"api": 82, "version": 0, "reason": "no such API"}),
+        ("n.oversized", {"reason": "not a FetchRequest: more than 52000 elements"}),
     ],
 )
 def test_what_our_node_cannot_replay_read_or_answer_is_one(
