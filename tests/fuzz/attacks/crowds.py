@@ -243,9 +243,9 @@ async def producers(ports: Ports) -> None:
 
 
 async def members(ports: Ports) -> None:
-    """5,000 ids of members that nobody takes up, in one group, and as many groups."""
-    frames = [join("flood", version=5) for _ in range(5000)]
-    frames += [join(f"flood-{number}", version=5) for number in range(5000)]
+    """2,000 ids of members that nobody takes up, in one group, and as many groups."""
+    frames = [join("flood", version=5) for _ in range(2000)]
+    frames += [join(f"flood-{number}", version=5) for number in range(2000)]
     await asyncio.gather(*(flood(port, frames) for port in ports.brokers))
 
 
@@ -259,14 +259,14 @@ async def thousand_members(ports: Ports) -> None:
 
 
 async def commits(ports: Ports) -> None:
-    """Offsets of 3,000 groups, each committed by nobody's member."""
+    """Offsets of 500 groups, each committed by nobody's member."""
 
     def commit(group: str) -> bytes:
         row = i32(0) + i64(1) + text("x" * 1000)
         body = text(group) + i32(-1) + text("") + array([text(TOPIC) + array([row])])
         return request(8, 5, body)
 
-    frames = [commit(f"commits-{number}") for number in range(3000)]
+    frames = [commit(f"commits-{number}") for number in range(500)]
     await asyncio.gather(*(flood(port, frames) for port in ports.brokers))
 
 
