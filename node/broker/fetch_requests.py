@@ -42,7 +42,7 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
-from node.wire.topic_partitions import TopicPartition
+from node.wire.topic_partitions import TopicPartition, grouped
 
 # Who leads is told to those who took another one for it (KIP-951).
 _TELLING_WHO_LEADS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -326,7 +326,7 @@ class FetchRequests:
         if request.session_epoch == FIRST_SESSION_EPOCH:
             session = self._begin_session(asked, found)
         number = NO_SESSION if session is None else session.id
-        return PartitionsFetchResponse(session=number, partitions=tuple(map(_read, found)))
+        return PartitionsFetchResponse(session=number, partitions=_read_all(found))
 
     def _begin_session(self, asked: _Asked, found: Iterable[_Found]) -> FetchSession | None:
         request = asked.request
@@ -346,7 +346,11 @@ class FetchRequests:
             return PartitionsFetchResponse(error=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         # Of those that are told of now the others come first the next time.
         news = [each for each in sorted(found, key=_has_records) if _note(session, each)]
-        return PartitionsFetchResponse(session=session.id, partitions=tuple(map(_read, news)))
+        return PartitionsFetchResponse(session=session.id, partitions=_read_all(news))
+
+
+def _read_all(found: Iterable[_Found]) -> tuple[FetchedRecords, ...]:
+    return grouped(map(_read, found), lambda each: each.partition)
 
 
 def _has_records(found: _Found) -> bool:

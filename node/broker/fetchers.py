@@ -35,7 +35,7 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
-from node.wire.topic_partitions import TopicPartition
+from node.wire.topic_partitions import TopicPartition, grouped
 
 _FIRST_CHANNEL = -1000  # minus the broker's id: the quorum numbers its own from 0
 _LAST_EPOCH = 2**31 - 1
@@ -273,7 +273,10 @@ class Fetchers:
             elif before is not None:
                 del asked[key]
                 forgotten.append(before.partition)
-        return tuple(named), tuple(forgotten)
+        return (
+            grouped(named, lambda each: each.partition),
+            grouped(forgotten, lambda each: each),
+        )
 
     def _asked(self, held: Held) -> FetchedPartition:
         return FetchedPartition(

@@ -50,3 +50,8 @@ def by_topic(
         at = partition_of(item)
         found.setdefault((at.entry, at.name, at.id.int), (at, []))[1].append(item)
     return list(found.values())
+
+
+def grouped(items: Iterable[T], partition_of: Callable[[T], TopicPartition]) -> tuple[T, ...]:
+    """In the order in which a message names them: those of a topic together."""
+    return tuple(item for _, those in by_topic(items, partition_of) for item in those)

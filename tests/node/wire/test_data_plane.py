@@ -79,7 +79,7 @@ from node.wire.topic_metadata import (
     MetadataResponse,
     SoughtTopic,
 )
-from node.wire.topic_partitions import TopicPartition
+from node.wire.topic_partitions import TopicPartition, grouped
 from tests.node.wire.group_samples import GROUP_ANSWERS, GROUP_SAMPLES
 from tests.support.codec_shapes import kio_bytes
 
@@ -400,3 +400,12 @@ def nameless(message: object) -> object:
         forgotten = tuple(replace(at, name="", id=ZERO_UUID) for at in message.forgotten)
         message = replace(message, forgotten=forgotten)
     return message
+
+
+def test_those_of_a_topic_are_named_together() -> None:
+    one, two = UUID(int=1), UUID(int=2)
+    mixed = [(one, 0), (two, 5), (one, 1), (two, 4)]
+    named = [TopicPartition(id=topic, index=index) for topic, index in mixed]
+    together = grouped(named, lambda each: each)
+    assert [(each.id, each.index) for each in together] == [(one, 0), (one, 1), (two, 5), (two, 4)]
+    assert grouped(together, lambda each: each) == together
