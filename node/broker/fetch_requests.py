@@ -13,7 +13,13 @@ from operator import attrgetter
 from random import Random
 
 from node import limits
-from node.broker.fetch_sessions import FetchClock, FetchSession, FetchSessions, Told, place_of
+from node.broker.fetch_sessions import (
+    FetchClock,
+    FetchSession,
+    FetchSessions,
+    ToldOffsets,
+    place_of,
+)
 from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
 from node.broker.isr_changes import IsrChanges
 from node.broker.remote_replica import RemoteReplica
@@ -93,7 +99,7 @@ class _Found:
         return self.refusal is not None or self.diverging is not None
 
     @property
-    def told(self) -> Told:
+    def told(self) -> ToldOffsets:
         return Offset(self.high_watermark), Offset(self.log_start)
 
 
@@ -310,7 +316,7 @@ class FetchRequests:
             self._told_before(asked, each) != each.told for each in found
         )
 
-    def _told_before(self, asked: _Asked, found: _Found) -> Told | None:
+    def _told_before(self, asked: _Asked, found: _Found) -> ToldOffsets | None:
         if asked.session is None:
             return _follower(asked.request, found).told
         return asked.session.entries[place_of(found.requested.partition)].told

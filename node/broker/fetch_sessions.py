@@ -28,7 +28,7 @@ from node.wire.topic_partitions import TopicPartition
 
 # Of a partition, as requests name it: the id of its topic as a number, or its name; and its index.
 Place = tuple[int | str, int]
-Told = tuple[Offset, Offset]  # a leader's high watermark, and where its log begins
+ToldOffsets = tuple[Offset, Offset]  # a leader's high watermark, and where its log begins
 
 _UNUSED_NS = 120_000 * MS  # MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS
 _LAST_EPOCH = 2**31 - 1
@@ -51,7 +51,7 @@ class SessionEntry:
     """Of one partition: how it is asked for, and what was told of it (None: to be told again)."""
 
     asked: FetchedPartition
-    told: Told | None = None
+    told: ToldOffsets | None = None
 
 
 @dataclass(slots=True, kw_only=True)

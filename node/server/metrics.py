@@ -69,19 +69,22 @@ METRICS = (
         "number-of-possible-voters",
         "KIP-856",
         False,
-        "Observers with a directory id, who could be added to the voters; of the leader only",
+        "Observers that could be added to the voters: with a directory id, of a node that is "
+        "listed (KIP-856 form) and that did not register as a broker alone; of the leader only",
     ),
     Metric(
         "pending-add-voter",
         "KIP-856",
         False,
-        "1 while a request to add a voter waits; of the leader only",
+        "1 while a request to add a voter waits, or what it wrote is not committed; of the leader "
+        "only",
     ),
     Metric(
         "pending-remove-voter",
         "KIP-856",
         False,
-        "1 while a request to remove a voter waits; of the leader only",
+        "1 while a request to remove a voter waits, or what it wrote is not committed; of the "
+        "leader only",
     ),
     Metric("number-of-observers", "KIP-853", True, "Observers that fetch; of the leader only"),
     Metric(

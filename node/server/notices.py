@@ -8,7 +8,7 @@ from node.lazy_dataclass import dataclass
 QUIET_NS = 10 * 10**9  # after a line, those of its kind are counted
 
 
-class Kind(StrEnum):
+class NoticeKind(StrEnum):
     """Which are counted together."""
 
     TOO_LARGE = "too large"
@@ -29,9 +29,9 @@ class Notices:
         """`clock`: monotonic, in ns."""
         self._tell = tell
         self._clock = clock
-        self._quiet: dict[Kind, _Quiet] = {}
+        self._quiet: dict[NoticeKind, _Quiet] = {}
 
-    def add(self, kind: Kind, line: str) -> None:
+    def add(self, kind: NoticeKind, line: str) -> None:
         """The first of a kind is told at once."""
         quiet = self._quiet.get(kind)
         if quiet is None:

@@ -1,8 +1,8 @@
 """stdout and stderr, as a process writes to them that goes on when nobody reads.
 
 Lines are with their reader when `write` returns, as long as there is a reader: who does not take
-what a pipe holds in `PATIENCE_S` is waited for no more, until it has taken all that waits. What
-waits then is bounded: lines beyond that are dropped, whole writes of them, and counted.
+what a pipe holds in `WRITE_PATIENCE_S` is waited for no more, until it has taken all that waits.
+What waits then is bounded: lines beyond that are dropped, whole writes of them, and counted.
 """
 
 import io
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
-PATIENCE_S = 1.0
+WRITE_PATIENCE_S = 1.0
 MOST_BYTES = 16 * 1024 * 1024
 _FILE_BYTES = 1 << 30
 
@@ -45,13 +45,13 @@ class Outlet:
             self._write_on(0.0)
             if not self._waiting:
                 self._end_stall()
-        elif not self._write(memoryview(data), PATIENCE_S):
+        elif not self._write(memoryview(data), WRITE_PATIENCE_S):
             self._is_stalled = True
             self._tell(f"nobody reads what descriptor {self._descriptor} is told: lines wait")
 
     def finish(self) -> None:
         """Before the process ends: its last lines are waited for as its first were."""
-        self._write_on(PATIENCE_S)
+        self._write_on(WRITE_PATIENCE_S)
 
     def _write_on(self, patience_s: float) -> None:
         """What waits, as far as it is taken."""

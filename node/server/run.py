@@ -42,7 +42,7 @@ from node.server.meter import Meter
 from node.server.metrics import exposition
 from node.server.metrics_listener import serve_metrics
 from node.server.new_directory import new_directory_id
-from node.server.notices import Kind, Notices
+from node.server.notices import NoticeKind, Notices
 from node.server.outcome import Refusal, die
 from node.server.outlet import Outlet, as_text
 from node.server.peer_links import PeerLinks, TcpDial
@@ -316,7 +316,7 @@ def _hear(name: str, meter: Meter, notices: Notices, trace: Trace, now: Now) -> 
     meter.on_trace(trace, now)
     if trace.event == "n.oversized":
         line = f"hung up on what is {trace.fields['reason']}: it is to ask for less at once"
-        notices.add(Kind.TOO_LARGE, line)
+        notices.add(NoticeKind.TOO_LARGE, line)
     _tell(name, trace)
 
 

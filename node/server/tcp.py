@@ -27,7 +27,7 @@ from node.config import ConnectionLimits
 from node.events import ConnectionClosed, Event, FrameReceived
 from node.ids import ConnectionId
 from node.server.framing import SIZE, Arrived, FrameSizeRefused, with_size
-from node.server.notices import Kind, Notices
+from node.server.notices import NoticeKind, Notices
 from node.server.room import Room
 from node.slices import Piece
 
@@ -143,7 +143,7 @@ class Connections:
         reading = ((c, c.arrived_bytes) for c in self._open.values() if c.is_reading_large)
         for connection in self.room.idle(reading, now_ns):
             self._notices.add(
-                Kind.SLOW,
+                NoticeKind.SLOW,
                 f"hung up on {connection}, whose request of a few bytes a second others wait for:"
                 f" queued.max.request.bytes={self._limits.queued_max_bytes}",
             )
@@ -219,19 +219,19 @@ class Connections:
             self._feed(ConnectionClosed(connection=connection.id))
         if unserved:
             line = f"{unserved} requests were dropped with {connection}, which is gone"
-            self._notices.add(Kind.GONE, line)
+            self._notices.add(NoticeKind.GONE, line)
 
     def refused(self, connection: "Connection", size: int) -> None:
         """It begins with a size that no request has."""
         most = self._limits.request_max_bytes
         why = f"socket.request.max.bytes={most}" if size > most else "it speaks another protocol"
         line = f"hung up on {connection}: a request of {size} bytes; {why}"
-        self._notices.add(Kind.TOO_LARGE, line)
+        self._notices.add(NoticeKind.TOO_LARGE, line)
 
     def cut(self, connection: "Connection") -> None:
         """Of an answer that it is taking, something is in no file any more."""
         line = f"hung up on {connection}: records that it was being sent were cut off the log"
-        self._notices.add(Kind.CUT, line)
+        self._notices.add(NoticeKind.CUT, line)
 
 
 class Connection(asyncio.BufferedProtocol):

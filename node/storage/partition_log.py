@@ -17,7 +17,7 @@ from uuid import UUID
 from node.effects import SegmentLimits
 from node.ids import Epoch, LogPosition, Offset
 from node.lazy_dataclass import dataclass
-from node.records.batch import BatchHeader
+from node.records.batch import NO_TIME, BatchHeader
 from node.storage.disk import Disk
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
@@ -28,7 +28,6 @@ from node.storage.producer_states import ProducerStates
 from node.storage.producers import KnownProducers
 from node.storage.segment import accept_batches
 from node.storage.slices import FileSlice
-from node.storage.time_index import NO_TIME
 
 _BEGIN = Offset(0)
 _CUT_BACK = 2  # segments, into which a log may be cut without much reading

@@ -15,7 +15,7 @@ import crc32c
 
 from node.ids import Offset
 from node.lazy_dataclass import dataclass
-from node.records.batch import HEADER_SIZE, BatchHeader, DamagedBatch, read_header
+from node.records.batch import HEADER_SIZE, NO_TIME, BatchHeader, DamagedBatch, read_header
 from node.storage.disk import Disk, File
 from node.storage.offset_index import MOST_OFFSETS, OFFSET_INDEX, Entry, OffsetIndex
 from node.storage.rolled_file import RolledFile
@@ -24,7 +24,7 @@ from node.storage.segment import SUFFIX, segment_name
 from node.storage.segment_index import SegmentIndex
 from node.storage.slices import FileSlice, Slices
 from node.storage.storage_errors import CorruptLog
-from node.storage.time_index import NO_TIME, TIME_INDEX, TimeIndex
+from node.storage.time_index import TIME_INDEX, TimeIndex
 
 
 class IndexChecksums(NamedTuple):

@@ -16,9 +16,9 @@ from dataclasses import field
 
 from node.ids import Offset
 from node.lazy_dataclass import dataclass
-from node.records.batch import BatchHeader
+from node.records.batch import NO_TIME, BatchHeader
 from node.storage.offset_index import Entry, OffsetIndex
-from node.storage.time_index import NO_TIME, TimeIndex
+from node.storage.time_index import TimeIndex
 
 
 def _numbers() -> "array[int]":

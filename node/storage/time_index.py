@@ -12,9 +12,9 @@ from dataclasses import field
 from typing import Self
 
 from node.lazy_dataclass import dataclass
+from node.records.batch import NO_TIME
 
 TIME_INDEX = ".timeindex"
-NO_TIME = -1
 _ENTRY = struct.Struct(">qi")
 
 

@@ -32,6 +32,8 @@ EVERYTHING = (
 
 OTHERWISE = {"duration": "duration_s"}  # how a flag's field is called
 NOT_OF_THE_RUN = {"json", "out", "expect", "command", "help", "traceback", "run"}  # and no flags
+# What `compare` tells, and whether a person sits at a terminal.
+NOT_OF_THE_LINE = {"side", "chores", "falls_back"}
 
 
 def read(line: str) -> Choices:
@@ -59,7 +61,7 @@ def test_nothing_of_the_line_is_lost() -> None:
         topic_client="librdkafka-unwaited",
     )
     plain = read("run baseline")
-    told = {each.name for each in fields(Choices)} - {"side", "chores"}  # which `compare` tells
+    told = {each.name for each in fields(Choices)} - NOT_OF_THE_LINE
     assert [name for name in told if getattr(read(EVERYTHING), name) == getattr(plain, name)] == []
     flags = vars(parser().parse_args(shlex.split(EVERYTHING))).keys() - NOT_OF_THE_RUN
     assert {OTHERWISE.get(flag, flag) for flag in flags} == told

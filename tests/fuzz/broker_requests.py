@@ -48,7 +48,8 @@ CONNECTIONS = 8
 # A time-out after each request, or the end of its connection.
 TURN, HANG_UP = 0.25, 0.03
 # Steps until whoever waits for the broker alone is answered, and at one time.
-PATIENCE, AT_ONE_TIME = 2_000, 100
+# A Produce of as many partitions as can be named is appended 64 of them a step.
+PATIENCE, AT_ONE_TIME = 2_000, 1_000
 STEP_S = 2.0  # of CPU: a tenth of it is the bar, on a machine that is quiet (`tests.bench steps`)
 # That all sessions take together, at the highest: each begins with a new broker.
 MEMORY_LIMIT_BYTES = 200 * 1024 * 1024

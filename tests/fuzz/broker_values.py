@@ -15,8 +15,9 @@ from uuid import UUID
 import crc32c
 
 from node.codec.varint import encode_signed
+from node.controller.image.configurations import TOPIC
 from node.ids import NodeId
-from node.records.metadata import MetadataRecord, TopicRecord
+from node.records.metadata import ConfigRecord, MetadataRecord, TopicRecord
 from node.wire.list_offsets import SPECIAL_TIMES
 from tests.fuzz.drawing import LETTERS, Draw, one_of
 from tests.support.stepped_broker import (
@@ -46,6 +47,12 @@ def cluster() -> Iterator[MetadataRecord]:
         yield TopicRecord(name=name, topic_id=topic)
         for index in range(PARTITIONS):
             yield partition_of(topic, index, _REPLICAS[index])
+        yield ConfigRecord(
+            resource_type=TOPIC,
+            resource_name=name,
+            name="message.timestamp.after.max.ms",
+            value=str(2**63 - 1),  # records may have any time
+        )
     yield TopicRecord(name=OFFSETS, topic_id=OFFSETS_TOPIC_ID)
     for index, replicas in enumerate(_REPLICAS_OF_GROUPS):
         yield partition_of(OFFSETS_TOPIC_ID, index, replicas)

@@ -25,7 +25,7 @@ from node.ids import MS, NEVER_NS, Now, Offset
 from node.records.group_records import GroupMetadataKey, OffsetCommitKey, OffsetCommitValue
 
 _MINUTE_MS = 60_000
-Find = Callable[[str], Group | None]
+FindGroup = Callable[[str], Group | None]
 
 
 class Expiry:
@@ -36,7 +36,7 @@ class Expiry:
         log: GroupLog,
         settings: GroupSettings,
         message_bytes: int,
-        find: Find,
+        find: FindGroup,
         forget: Callable[[str], None],
     ) -> None:
         self._log = log

@@ -7,10 +7,12 @@ import pytest
 from node import limits
 from node.broker import offset_requests
 from node.codec.varint import encode_signed
+from node.controller.image.configurations import TOPIC
 from node.effects import SendResponse
 from node.errors import ErrorCode
 from node.records.batch import HEADER_SIZE
 from node.records.compression import ZSTD_MAGIC
+from node.records.metadata import ConfigRecord
 from node.wire.broker_frames import decode_response, encode_request
 from node.wire.delete_records import (
     DeleteRecordsRequest,
@@ -32,17 +34,23 @@ from node.wire.list_offsets import (
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
 from node.wire.topic_partitions import TopicPartition
 from tests.support.batches import timed_batch
-from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker
+from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker, led_topics
 
 AT = TopicPartition(name="topic-0", id=FIRST_TOPIC, index=0)
 GZIP, ZSTD = 1, 4
+_ANY_TIME = ConfigRecord(
+    resource_type=TOPIC,
+    resource_name=AT.name,
+    name="message.timestamp.after.max.ms",
+    value=str(2**63 - 1),
+)
 
 
 class Log:
-    """Of the first partition."""
+    """Of the first partition, whose records may have any time."""
 
     def __init__(self, *batches: bytes) -> None:
-        self._broker = SteppedBroker(partitions=1)
+        self._broker = SteppedBroker(told=[*led_topics(1), _ANY_TIME])
         for records in batches:
             produced = (ProducedPartition(partition=AT, records=records),)
             request = ProduceRequest(acks=-1, timeout_ms=1000, partitions=produced)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.server.notices import QUIET_NS, Kind, Notices
+from node.server.notices import QUIET_NS, NoticeKind, Notices
 from node.server.room import LEAST_BYTES, PATIENCE_NS, Room
 
 
@@ -61,15 +61,15 @@ def test_of_many_lines_of_a_kind_there_is_one_in_ten_seconds() -> None:
     told, now_ns = list[str](), 0
     notices = Notices(told.append, lambda: now_ns)
     for number in range(5):
-        notices.add(Kind.GONE, f"gone {number}")
-    notices.add(Kind.CUT, "cut")
+        notices.add(NoticeKind.GONE, f"gone {number}")
+    notices.add(NoticeKind.CUT, "cut")
     notices.look()
     assert told == ["gone 0", "cut"]
     now_ns = QUIET_NS
     notices.look()
     assert told[2:] == ["gone 4 (and 3 like it before)"]
-    notices.add(Kind.CUT, "cut again")  # nothing of it was counted, so it is told at once
-    notices.add(Kind.GONE, "gone 5")
+    notices.add(NoticeKind.CUT, "cut again")  # nothing of it was counted, so it is told at once
+    notices.add(NoticeKind.GONE, "gone 5")
     assert told[3:] == ["cut again"]
     now_ns = 2 * QUIET_NS
     notices.look()

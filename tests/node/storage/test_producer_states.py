@@ -274,7 +274,7 @@ def test_of_a_damaged_log_that_is_cut_nothing_is_told() -> None:
 
 
 def test_the_file_is_kafkas() -> None:
-    """By the schema of ProducerStateManager; `tests/support/kafka_disks` has the command that
+    """By the schema of ProducerStateManager; `tests/support/kafka_disks.py` has the command that
     Apache Kafka reads it by."""
     known = KnownProducers()
     for number in range(7):
