@@ -48,7 +48,7 @@ PROMISED = {
 
 
 # `make test` and such, and what has a test of its own.
-ELSEWHERE = ("make ", MIXED)
+ELSEWHERE = ("make ", "pytest ", "python -m ", MIXED)
 BY_HAND = [
     lines
     for block in readme_blocks()
