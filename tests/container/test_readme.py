@@ -48,7 +48,7 @@ PROMISED = {
 
 
 # `make test` and such, and what has a test of its own.
-ELSEWHERE = ("make ", "pytest ", "python -m ", MIXED)
+ELSEWHERE = ("make ", MIXED)
 BY_HAND = [
     lines
     for block in readme_blocks()
