@@ -202,11 +202,15 @@ def _written(evidence: Evidence) -> pa.Table:
     )
     log = evidence.committed_log
     records = evidence.tables["log_records"]
+    records = records.filter(pc.equal(records["node"], log.node if log is not None else -1))
     mine = pc.and_(
         pc.equal(records["type"], "Config"), pc.equal(records["resource_type"], CLIENT_METRICS)
     )
-    mine = pc.and_(mine, pc.equal(records["node"], log.node if log is not None else -1))
     stored = records.filter(mine).select(["resource", "value", "offset", "epoch"])
+    # What a snapshot holds has the offset of the snapshot's end, and not its own.
+    at = records.group_by("offset").aggregate([([], "count_all")])
+    alone = at.filter(pc.equal(at["count_all"], 1)).select(["offset"])
+    stored = stored.join(alone, "offset", join_type="inner")
     return known.join(
         stored.rename_columns(["key", "value", "offset", "epoch"]), ["key", "value"], None, "inner"
     )
