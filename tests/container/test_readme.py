@@ -30,7 +30,7 @@ PROMISED = {
     "kraft-chaos list": ["baseline", "partition-leader", "kill-leader", "power-off"],
     "kraft-chaos run power-off --runtime sim": ["VALID: ", "faults-bit", "page: runs/"],
     "kraft-chaos replay": ["VALID: ", "page: runs/"],
-    "kraft-chaos campaign": ["VALID: 3 of 3 seeds", "nodes hit by", "empty, "],
+    "kraft-chaos campaign": ["VALID: 4 of 4 seeds", "nodes hit by", "empty, "],
     "kraft-chaos setup --target kafka": [],
     "kraft-chaos setup --target mixed": [],
     "kraft-chaos compare last-replica-standing": [
