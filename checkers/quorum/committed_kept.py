@@ -30,12 +30,15 @@ from checkers.evidence.voter_history import ReplicaKey
 from checkers.history.tables import NO_DIRECTORY
 from checkers.quorum.epochs import leader_changes
 from checkers.quorum.leadership import SECOND, Calm, bounds_of, calms
-from checkers.registers.stored_records import CLIENT_METRICS
+from checkers.registers.stored_records import stored_records
 from checkers.verdict import CheckResult, EventValue
 
 _MS = 1_000_000
 _REAL_S = 20.0  # more for a voter to follow, where time is real and a machine may be busy
 _LATE_NS = 2 * SECOND  # for what is written last to come to all
+_STORED = pa.schema(
+    [("key", pa.string()), ("value", pa.string()), ("offset", pa.int64()), ("epoch", pa.int64())]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +193,8 @@ def _is_out(node: int, leader: int, active: Sequence[FaultFact]) -> bool:
 
 def _written(evidence: Evidence) -> pa.Table:
     """Acknowledged writes of registers that were asked for once, with the offset and epoch of the
-    record in the newest log: `key`, `value`, `t0`, `t1`, `offset`, `epoch`."""
+    record in the newest log: `key`, `value`, `t0`, `t1`, `offset`, `epoch`. Where what is written
+    in a snapshot stood in the log, nothing tells."""
     ops = evidence.tables["ops"].select(["f", "key", "value", "outcome", "t0", "t1"])
     writes = ops.filter(pc.equal(ops["f"], "write"))
     times = writes.group_by(["key", "value"]).aggregate([([], "count_all")])
@@ -201,19 +205,13 @@ def _written(evidence: Evidence) -> pa.Table:
         known.schema.get_field_index("value"), "value", known["value"].cast(pa.string())
     )
     log = evidence.committed_log
-    records = evidence.tables["log_records"]
-    records = records.filter(pc.equal(records["node"], log.node if log is not None else -1))
-    mine = pc.and_(
-        pc.equal(records["type"], "Config"), pc.equal(records["resource_type"], CLIENT_METRICS)
-    )
-    stored = records.filter(mine).select(["resource", "value", "offset", "epoch"])
-    # What a snapshot holds has the offset of the snapshot's end, and not its own.
-    at = records.group_by("offset").aggregate([([], "count_all")])
-    alone = at.filter(pc.equal(at["count_all"], 1)).select(["offset"])
-    stored = stored.join(alone, "offset", join_type="inner")
-    return known.join(
-        stored.rename_columns(["key", "value", "offset", "epoch"]), ["key", "value"], None, "inner"
-    )
+    in_log = [
+        {"key": each.key, "value": each.value, "offset": each.offset, "epoch": each.epoch}
+        for each in evidence.once(stored_records)
+        if log is not None and each.node == log.node and not each.in_snapshot
+    ]
+    stored = pa.Table.from_pylist(in_log, schema=_STORED)
+    return known.join(stored, ["key", "value"], None, "inner")
 
 
 def _last_of_each_epoch(written: pa.Table) -> Iterator[dict[str, int]]:

@@ -22,6 +22,7 @@ from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.traced_replicas import PartitionId, ids_by_name, traced_partitions
+from checkers.registers.stored_records import stored_records
 from checkers.run.calm import LEAST_S, slowest_answer_s
 from checkers.verdict import CheckResult
 
@@ -225,15 +226,12 @@ def _reign(node: int, times: Ints, marks: Ints, later: Sequence[int], evidence: 
 
 
 def _of_registers(evidence: Evidence) -> Iterator[_Waits]:
-    """By the record that a disk has of the value, where it stands once."""
-    records = evidence.tables["log_records"]
-    records = records.filter(pc.equal(records["type"], "Config"))
+    """By the record that a log has of the value, where it stands once. Snapshots do not tell where
+    it stood."""
     stood: dict[tuple[str, str], set[tuple[int, int]]] = {}
-    names = ("resource", "value", "epoch", "offset")
-    rows = zip(*(records[name].to_pylist() for name in names), strict=True)
-    for resource, value, epoch, offset in rows:
-        if value is not None:
-            stood.setdefault((resource, value), set()).add((epoch, offset))
+    for each in evidence.once(stored_records):
+        if each.value is not None and not each.in_snapshot:
+            stood.setdefault((each.key, each.value), set()).add((each.epoch, each.offset))
     ops = evidence.tables["ops"]
     writes = ops.filter(pc.equal(ops["f"], "write")).select(["op_id", "key", "value"])
     asked: dict[tuple[str, str], list[int]] = {}

@@ -6,7 +6,7 @@ are emitted as the JSON lines that a node prints and read back by the reader und
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -334,3 +334,20 @@ def make_run(
 def node_events(traces: Iterable[NodeTrace]) -> pa.Table:
     parsed = [parse_trace_lines(trace.lines, 0) for trace in traces]
     return pa.concat_tables(parsed) if parsed else TABLES["node_events"].empty_table()
+
+
+def with_snapshots(run: Run, *records: Row) -> Run:
+    """The same run, with these records in snapshots that end at their offsets, before the logs of
+    their nodes, as `checkers.disk.metadata_log` gives them."""
+    table = run.tables["log_records"]
+    framed = [
+        each
+        for record in records
+        for each in (record | _frame("SnapshotHeader"), record, record | _frame("SnapshotFooter"))
+    ]
+    rows = pa.Table.from_pylist([*framed, *table.to_pylist()], schema=table.schema)
+    return replace(run, tables={**run.tables, "log_records": rows})
+
+
+def _frame(kind: str) -> Row:
+    return {"type": kind, "resource_type": None, "resource": None, "name": None, "value": None}

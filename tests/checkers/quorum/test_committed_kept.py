@@ -15,6 +15,7 @@ from tests.support.histories import (
     disk,
     fault,
     leader_change,
+    with_snapshots,
     write,
 )
 from tests.support.kafka_runs import Cluster
@@ -100,6 +101,15 @@ def test_what_could_not_be_committed_without_it(
     )
     assert found.verdict is (INVALID if said else VALID), found.message
     assert said in found.message
+
+
+@pytest.mark.parametrize("end", [END - 1, 8])
+def test_what_a_snapshot_holds_stood_somewhere_below_its_end(end: int) -> None:
+    """Where an acknowledged write stood that only snapshots hold, nothing tells."""
+    bare = run((END, END, end), faults=(apart(2, others=(1, 3)),), ops=(write(8, 200, 300),))
+    held = [config_record(node, END - 1, "r-0", 8) for node in (1, 2)]
+    found = voters_keep_the_committed(with_snapshots(bare, *held))
+    assert found.verdict is VALID, found.message
 
 
 def test_a_leader_that_nothing_is_traced_of_may_lose_what_it_had_not_synced() -> None:

@@ -14,6 +14,7 @@ from tests.support.histories import (
     config_record,
     make_run,
     node_events,
+    with_snapshots,
     write,
 )
 from tests.support.judged import saw_nothing
@@ -149,6 +150,13 @@ def written(answered: int, *traces: NodeTrace) -> Run:
 def test_registers_are_answered_as_well(answered: int, verdict: Verdict) -> None:
     result = answered_when_committed(written(answered))
     assert (result.verdict, result.looked_at) == (verdict, 1)
+
+
+def test_where_what_a_snapshot_holds_stood_nothing_tells() -> None:
+    late = written(1_000)
+    bare = replace(late, tables={**late.tables, "log_records": late.tables["log_records"][:0]})
+    held = with_snapshots(bare, config_record(1, 5, "r-0", 7))
+    assert saw_nothing(answered_when_committed(held))
 
 
 def test_a_leader_that_is_followed_by_another_in_time_need_not_answer() -> None:
