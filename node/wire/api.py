@@ -64,7 +64,8 @@ class Api:
     unpack_request: Unpack = _unpack_none
     unpack_response: Unpack = _unpack_none
     may_be_followed: bool = False
-    most: int = limits.MAX_ELEMENTS
+    most: int = limits.MAX_ELEMENTS  # elements of a request
+    most_told: int = limits.MAX_ELEMENTS  # and of its answer
 
     @property
     def range(self) -> ApiRange:

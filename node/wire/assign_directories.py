@@ -128,4 +128,5 @@ ASSIGN_DIRECTORIES = Api(
     read_response=_read_response,
     write_response=_write_response,
     most=MAX_PARTITION_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )

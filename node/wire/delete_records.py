@@ -7,7 +7,7 @@ from typing import Any
 
 from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_PARTITION_ELEMENTS
+from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
@@ -120,5 +120,6 @@ DELETE_RECORDS = Api(
     write_request=_write_request,
     read_response=_read_response,
     write_response=_write_response,
-    most=MAX_PARTITION_ELEMENTS,
+    most=MAX_NAMED_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )

@@ -163,7 +163,7 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
     known: Response | None = api.unpack_response(frame, at, version)
     if known is not None:
         return known
-    entity = read_whole(response_class, frame, at, MalformedFrame, most=api.most)
+    entity = read_whole(response_class, frame, at, MalformedFrame, most=api.most_told)
     response: Response = api.read_response(entity)
     return response
 

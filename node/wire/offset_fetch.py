@@ -6,7 +6,7 @@ from typing import Any
 from node.errors import ErrorCode
 from node.ids import NO_OFFSET
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_PARTITION_ELEMENTS
+from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.packed_groups import FETCH_FLEXIBLE, pack_fetched
@@ -179,7 +179,8 @@ OFFSET_FETCH = Api(
     write_request=_write_request,
     read_response=_read_response,
     write_response=_write_response,
-    most=MAX_PARTITION_ELEMENTS,
+    most=MAX_NAMED_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
     pack_response=pack_fetched,
     packed_flexible=FETCH_FLEXIBLE,
 )

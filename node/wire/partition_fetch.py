@@ -24,7 +24,7 @@ from node.ids import (
     Offset,
 )
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_PARTITION_ELEMENTS
+from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.slices import Slice, read_all
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
@@ -337,5 +337,6 @@ PARTITIONS_FETCH = Api(
     read_response=_read_response,
     write_response=_write_response,
     pack_response=_pack_response,
-    most=MAX_PARTITION_ELEMENTS,
+    most=MAX_NAMED_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )

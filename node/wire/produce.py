@@ -10,7 +10,7 @@ from node.codec.varint import write_unsigned
 from node.errors import ErrorCode
 from node.ids import NO_NODE, NO_OFFSET, NodeId
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_PARTITION_ELEMENTS
+from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 from node.wire.topic_partitions import TopicPartition, by_topic, pack_topic, read_partition
@@ -176,5 +176,6 @@ PRODUCE = Api(
     read_response=_read_response,
     write_response=_write_response,
     pack_response=_pack_response,
-    most=MAX_PARTITION_ELEMENTS,
+    most=MAX_NAMED_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )

@@ -8,7 +8,7 @@ from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import NO_NODE, ZERO_UUID, NodeId
 from node.lazy_dataclass import dataclass
-from node.limits import MAX_PARTITION_ELEMENTS
+from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 
@@ -176,5 +176,6 @@ METADATA = Api(
     read_response=_read_response,
     write_response=_write_response,
     may_be_followed=True,  # librdkafka reserves four bytes for "all topics", and writes one
-    most=MAX_PARTITION_ELEMENTS,
+    most=MAX_NAMED_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )

@@ -4,7 +4,7 @@ shape, and of what it has a thousand partitions of (`stepped_broker`)."""
 from collections.abc import Iterator
 from uuid import UUID
 
-from node.limits import MAX_ELEMENTS
+from node.limits import MAX_ELEMENTS, MAX_NAMED_ELEMENTS
 from node.wire.apis import BROKER_APIS, Request
 from node.wire.delete_records import DeleteRecordsRequest, RecordsToDelete
 from node.wire.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
@@ -35,14 +35,14 @@ def worst_broker_frames() -> Iterator[tuple[str, bytes]]:
 
 def _many() -> Iterator[tuple[str, Request]]:
     """As many elements as a frame may have."""
-    names = tuple(f"topic-{number % TOPICS}" for number in range(MAX_ELEMENTS))
+    names = tuple(f"topic-{number % TOPICS}" for number in range(MAX_NAMED_ELEMENTS))
     at = tuple(
         TopicPartition(name=name, id=UUID(int=1000 + number % TOPICS), index=number % PARTITIONS)
-        for number, name in enumerate(names[: MAX_ELEMENTS - TOPICS])
+        for number, name in enumerate(names[: MAX_NAMED_ELEMENTS - TOPICS])
     )
     yield "describes all partitions", DescribeTopicPartitionsRequest(limit=_MOST)
     yield "describes the same topics", DescribeTopicPartitionsRequest(topics=names, limit=_MOST)
-    unknown = tuple(f"none-{number}" for number in range(MAX_ELEMENTS))
+    unknown = tuple(f"none-{number}" for number in range(MAX_NAMED_ELEMENTS))
     yield "describes unknown topics", DescribeTopicPartitionsRequest(topics=unknown, limit=_MOST)
     far = Cursor(topic=names[0], index=_MOST)
     yield "goes on far behind", DescribeTopicPartitionsRequest(topics=names, limit=1, cursor=far)

@@ -60,7 +60,8 @@ def asked(count: int, forgotten: int = 0) -> PartitionsFetchRequest:
 
 THREE = tuple(IsrMember(broker=NodeId(n), epoch=n) for n in (1, 2, 3))
 OF_ALL: tuple[Request, ...] = (
-    asked(limits.MAX_PARTITIONS, limits.MAX_PARTITIONS),
+    asked(limits.MAX_PARTITIONS),
+    asked(limits.MAX_PARTITIONS // 2, limits.MAX_PARTITIONS // 2),
     ListOffsetsRequest(partitions=tuple(SoughtOffset(partition=at, timestamp_ms=-1) for at in ALL)),
     OffsetCommitRequest(
         group="g", offsets=tuple(CommittedOffset(partition=at, offset=1) for at in ALL)
@@ -105,7 +106,7 @@ def test_what_names_all_partitions_is_read(request_: Request) -> None:
 
 def test_beyond_that_it_is_hung_up_on_and_told_of() -> None:
     broker = SteppedBroker(partitions=1)
-    within = limits.MAX_PARTITION_ELEMENTS // 2
+    within = limits.MAX_NAMED_ELEMENTS // 2
     for count, is_read in ((within, True), (within + 1, False)):
         _, frame = encode_request(asked(count), correlation_id=1, client_id="c")
         done = broker.ask(ConnectionId(count), frame)
@@ -187,7 +188,7 @@ def test_a_leader_that_hangs_up_is_asked_again_and_that_is_told(
     assert len(following) < 30, "it is told once, and not each time that it is tried"
     assert any(each.event == "n.oversized" for _, each in told[began:])
     assert behind(orders) > 0
-    monkeypatch.setattr(PARTITIONS_FETCH, "most", limits.MAX_PARTITION_ELEMENTS)
+    monkeypatch.setattr(PARTITIONS_FETCH, "most", limits.MAX_NAMED_ELEMENTS)
     orders.world.until(lambda: behind(orders) == 0, "all are in sync again", patience_s=30)
     orders.world.run_ms(3000)
     brokers = [orders.world.machines[NodeId(each)].broker for each in IDS]
