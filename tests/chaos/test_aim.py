@@ -1,6 +1,5 @@
 """Whom a fault of partitions hits: who leads, is in sync, or is eligible, as brokers tell it."""
 
-import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -13,6 +12,7 @@ from chaos.nemesis.awaited import Condition, Sight
 from chaos.nemesis.victims import EligibleBroker, InSyncFollower, PartitionLeader, Victim
 from chaos.probes import QuorumProbe, driver_for
 from tests.support.fake_cluster import FakeCluster
+from tests.support.virtual_time import in_virtual_time
 from workloads.wire.topic_partitions import PartitionClaim
 
 
@@ -71,7 +71,7 @@ def hit(victim: Victim, newest: PartitionClaim) -> tuple[NodeId, ...]:
             await probe.close()
             await cluster.destroy()
 
-    return asyncio.run(main())
+    return in_virtual_time(main())
 
 
 def test_who_is_in_sync_is_told_from_who_is_eligible_and_who_leads() -> None:

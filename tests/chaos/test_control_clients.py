@@ -1,6 +1,5 @@
 """Clients that lie are accused by name, and those that do not know are believed."""
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from checkers.log.durability import log_durability, log_final_reads
 from checkers.verdict import CheckResult, Verdict
 from tests.support.fake_logs import FakeBrokers
 from tests.support.histories import make_run
+from tests.support.virtual_time import in_virtual_time
 from workloads.append import AppendWorkload
 from workloads.append_options import AppendOptions
 from workloads.connection import TcpDriver
@@ -59,7 +59,7 @@ def told(scenario: Scenario, directory: Path, *, idempotent_share: float = 0.0) 
                     await workload.close()
 
     write_run_info(directory, make_run(history=HistoryKind.LOG).info)
-    asyncio.run(main())
+    in_virtual_time(main())
     seal(directory)
     return read_run(directory)
 

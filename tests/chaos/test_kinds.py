@@ -1,6 +1,5 @@
 """What holds of every kind of fault, whatever it does: one description, and all of it used."""
 
-import asyncio
 import json
 import random
 from dataclasses import fields
@@ -56,6 +55,7 @@ from chaos.recorder import Recorder
 from chaos.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
+from tests.support.virtual_time import in_virtual_time
 from tests.workloads.test_operator import REACHED
 from workloads.operator import Operator
 from workloads.tally import Tally
@@ -185,7 +185,7 @@ def test_a_fault_says_exactly_what_it_takes(
             await cluster.destroy()
 
     with Recorder(tmp_path, HandClock()) as recorder:
-        asyncio.run(hurt_and_cure(recorder))
+        in_virtual_time(hurt_and_cure(recorder))
     called = {call.split()[0] for call in cluster.calls}
     used = {need for need, protocol in PROTOCOLS.items() if called & vars(protocol).keys()}
     assert used == set(fault.needs)

@@ -15,6 +15,7 @@ from chaos.recorder import Recorder
 from chaos.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
+from tests.support.virtual_time import in_virtual_time
 from tests.workloads.test_operator import REACHED, voter
 from workloads.operator import Operator
 from workloads.tally import Tally
@@ -48,7 +49,7 @@ def proved(
             await cluster.destroy()
 
     with Recorder(directory, HandClock()) as recorder:
-        return asyncio.run(main(recorder))
+        return in_virtual_time(main(recorder))
 
 
 def test_a_leader_loses_the_vote_by_which_it_leads(tmp_path: Path) -> None:

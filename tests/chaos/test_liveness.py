@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from chaos.clock import MachineClock
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import FaultEvidence, NodeId
 from chaos.experiment import Timeouts
@@ -23,6 +22,7 @@ from chaos.starvation import MachineWatch
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster
+from tests.support.virtual_time import LoopClock, in_virtual_time
 from workloads.register_options import RegisterOptions
 
 QUIET = {"longest_late_ms": 5.0, "late_share": 0.0}
@@ -93,14 +93,14 @@ def run(
             ),
             cluster=cluster,
             directory=directory,
-            clock=MachineClock(),
+            clock=LoopClock(),
             progress=ConsoleProgress(quiet=True),
             interrupt=Interrupt(),
             timeouts=Timeouts(write_s=0.8, whole_s=0.5, final_reads_s=1.0),
         )
         return await runner.run()
 
-    return asyncio.run(main())
+    return in_virtual_time(main())
 
 
 def row(judgement: Judgement) -> CheckResult:

@@ -1,6 +1,5 @@
 """Faults are planned from a seed, applied, cured, and always leave a word on whether they bit."""
 
-import asyncio
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -38,6 +37,7 @@ from chaos.scenarios import CONTROLLER_SCENARIOS
 from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
+from tests.support.virtual_time import in_virtual_time
 
 SCENARIOS = [name for name, scenario in CONTROLLER_SCENARIOS.items() if scenario.trial is None]
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
@@ -191,7 +191,7 @@ def hurt(directory: Path, cluster: FakeCluster, *faults: Fault) -> list[dict[str
             await cluster.destroy()
 
     try:
-        asyncio.run(main())
+        in_virtual_time(main())
     finally:
         events = lines_of(directory / "events-nemesis.jsonl.zst")
     return list(faults_table(events).to_pylist())

@@ -1,11 +1,10 @@
 """What the harness asks nodes: how far their metadata log is committed."""
 
-import asyncio
-
 import pytest
 
 from chaos.probes import NoLeaderError, committed_end, driver_for
 from tests.support.fake_cluster import FakeCluster
+from tests.support.virtual_time import in_virtual_time
 
 
 def asked(*, known: bool, within_s: float) -> int:
@@ -19,7 +18,7 @@ def asked(*, known: bool, within_s: float) -> int:
         finally:
             await cluster.destroy()
 
-    return asyncio.run(ask())
+    return in_virtual_time(ask())
 
 
 def test_the_leader_tells_how_far_the_log_is_committed() -> None:

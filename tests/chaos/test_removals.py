@@ -1,6 +1,5 @@
 """A leader that is killed as soon as its own log says that it is no voter: has it bitten?"""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from chaos.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
+from tests.support.virtual_time import in_virtual_time
 from tests.workloads.test_operator import REACHED
 from workloads.operator import Operator
 from workloads.tally import Tally
@@ -48,7 +48,7 @@ def killed(
             await cluster.destroy()
 
     with Recorder(directory, HandClock()) as recorder:
-        return asyncio.run(main(recorder))
+        return in_virtual_time(main(recorder))
 
 
 def asked(directory: Path) -> list[str]:

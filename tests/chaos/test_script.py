@@ -1,6 +1,5 @@
 """Scripts go on when what they wait for has come about, and say so where it never does."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,6 +46,7 @@ from chaos.scenarios import BROKER_SCENARIOS
 from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
+from tests.support.virtual_time import in_virtual_time
 from workloads.wire.topic_partitions import PartitionClaim
 
 TWO, THREE = OneNode(NodeId(2)), OneNode(NodeId(3))
@@ -184,7 +184,7 @@ def told(
             await probe.close()
             await cluster.destroy()
 
-    asyncio.run(main())
+    in_virtual_time(main())
     rows: list[dict[str, object]] = faults_table(
         list(lines_of(directory / "events-nemesis.jsonl.zst"))
     ).to_pylist()

@@ -1,6 +1,5 @@
 """Faults that overlap: none undoes another, and what could not be hit was no fault."""
 
-import asyncio
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from chaos.recorder import Recorder
 from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
+from tests.support.virtual_time import in_virtual_time
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
 
@@ -66,7 +66,7 @@ def hurt(directory: Path, *windows: tuple[float, float, Fault], bites: bool = Tr
             await probe.close()
             await cluster.destroy()
 
-    asyncio.run(main())
+    in_virtual_time(main())
     return Told(
         rows=faults_table(lines_of(directory / "events-nemesis.jsonl.zst")).to_pylist(),
         done=json.loads((directory / "schedule.json").read_text())["done"],

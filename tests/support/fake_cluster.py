@@ -1,4 +1,5 @@
-"""A cluster in this process: loopback sockets, real frames (by kio), one map of registers.
+"""A cluster in this process: real frames (by kio), in virtual time or on loopback sockets, and one
+map of registers.
 
 It keeps every Protocol of `chaos.cluster.interface`, and can be told to misbehave: to say that a
 fault did not bite, to break at a step, or to answer writes in ways that test what clients record.

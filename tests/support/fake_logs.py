@@ -1,4 +1,5 @@
-"""Brokers in this process: loopback sockets, real frames (by kio), partitions held in memory.
+"""Brokers in this process: real frames (by kio), in virtual time or on loopback sockets; partitions
+held in memory.
 
 All brokers share the logs, so nothing is ever lost unless a test says so: `on_produce` decides what
 becomes of the next sends, `truncate` and `damage` what readers find.
@@ -16,6 +17,7 @@ from kio.serial import entity_reader, entity_writer
 
 from tests.support.broker_answers import BrokerAnswers
 from tests.support.fake_log import Ending
+from tests.support.virtual_time import Listener, give_back_port, listen, take_port
 from workloads.connection import ClientEntry
 
 
@@ -24,19 +26,22 @@ class FakeBrokers(BrokerAnswers):
 
     def __init__(self, count: int = 3) -> None:
         super().__init__(count)
-        self._servers: dict[int, asyncio.Server] = {}
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._listeners: dict[int, Listener] = {}
+        self._writers: dict[asyncio.StreamWriter, int] = {}  # and the broker that writes
         self._ports: dict[int, int] = {}
 
     async def __aenter__(self) -> "FakeBrokers":
         for node in range(1, self._count + 1):
+            self._ports[node] = take_port(node)
             await self.start(node)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for node in list(self._servers):
+        for node in list(self._listeners):
             self.stop(node)
         await asyncio.sleep(0)
+        while self._ports:
+            give_back_port(self._ports.popitem()[1])
 
     @property
     def entries(self) -> Mapping[int, ClientEntry]:
@@ -46,21 +51,18 @@ class FakeBrokers(BrokerAnswers):
 
     async def start(self, node: int) -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            self._writers.add(writer)
+            self._writers[writer] = node
             with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
                 await self._serve(node, reader, writer)
-            self._writers.discard(writer)
+            del self._writers[writer]
             writer.close()
 
-        port = self._ports.get(node, 0)
-        server = await asyncio.start_server(serve, "127.0.0.1", port)
-        self._servers[node] = server
-        self._ports[node] = server.sockets[0].getsockname()[1]
+        self._listeners[node] = await listen(node, self._ports[node], serve)
 
     def stop(self, node: int) -> None:
-        """Its connections break, and so do the others': nobody here knows whose is whose."""
-        self._servers.pop(node).close()
-        for writer in self._writers:
+        """Its connections break."""
+        self._listeners.pop(node).close()
+        for writer in [writer for writer, broker in self._writers.items() if broker == node]:
             writer.transport.abort()
 
     async def _serve(

@@ -1,4 +1,4 @@
-"""A node in this process: a loopback socket, real frames (by kio), and registers that all share."""
+"""A node in this process: a listener, real frames (by kio), and registers that all share."""
 
 import asyncio
 import io
@@ -27,7 +27,7 @@ from kio.static.primitive import i8, i32, i32Timedelta, i64, u16
 from chaos.cluster.interface import (
     NodeStatus,
 )
-from tests.support.ports import give_back_ports, take_ports
+from tests.support.virtual_time import Listener, give_back_port, listen, take_port
 
 
 class Misbehaviour(Enum):
@@ -93,7 +93,7 @@ class FakeNode:
         self.misbehaviour = Misbehaviour.NONE
         self.requests = 0
         self.port = 0
-        self._server: asyncio.Server | None = None
+        self._listener: Listener | None = None
         self._writers: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = {}
         self._awake = asyncio.Event()
         self._awake.set()
@@ -102,16 +102,15 @@ class FakeNode:
         if self.status is not NodeStatus.OFF:
             return
         self._awake.set()
-        if not self.port:
-            (self.port,) = take_ports(1)
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self.port or take_port(self.number)
+        self._listener = await listen(self.number, self.port, self._serve)
         self.status = NodeStatus.RUNNING
 
     async def stop(self) -> None:
         self.status = NodeStatus.OFF
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
             await _turns_of_the_loop()  # what was accepted in this one is known after them
         self._awake.set()
         serving = [task for task in self._writers.values() if task is not None]
@@ -124,7 +123,7 @@ class FakeNode:
     def give_back_port(self) -> None:
         """It is never started again."""
         if self.port:
-            give_back_ports([self.port])
+            give_back_port(self.port)
             self.port = 0
 
     def pause(self) -> None:

@@ -13,7 +13,7 @@ from checkers.history.payload import NOBODYS
 from tests.support.fake_log import FINE, Ending, Fate
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory, Operation
-from tests.support.virtual_brokers import VirtualBrokers
+from tests.support.virtual_time import in_virtual_time
 from workloads.administering import NoTopicsError
 from workloads.append import AppendWorkload
 from workloads.append_options import AppendOptions
@@ -54,7 +54,7 @@ def load(
 ) -> tuple[ListedHistory, FakeBrokers, tuple[str, ...]]:
     """Run the workload against fake brokers while `act` goes on; stop it, and read all."""
     history = ListedHistory()
-    brokers = VirtualBrokers()
+    brokers = FakeBrokers()
 
     async def main() -> tuple[str, ...]:
         async with brokers:
@@ -69,7 +69,7 @@ def load(
                 running.cancel()
                 await workload.close()
 
-    return history, brokers, brokers.run(main())
+    return history, brokers, in_virtual_time(main())
 
 
 def held(brokers: FakeBrokers) -> dict[tuple[str, int], int]:
@@ -348,7 +348,7 @@ def test_topics_that_cannot_be_had_end_the_workload(monkeypatch: pytest.MonkeyPa
                 await workload.close()
 
     with pytest.raises(NoTopicsError, match=r"INVALID_REPLICATION_FACTOR.*as many brokers run"):
-        asyncio.run(main())
+        in_virtual_time(main())
 
 
 def test_nothing_listens_then_nothing_happened() -> None:

@@ -12,6 +12,7 @@ from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_logs import FakeBrokers
 from tests.support.garbled import Garbler, Keeper, Read, TappedDriver, read_or_malformed
 from tests.support.recorded import ListedHistory
+from tests.support.virtual_time import in_virtual_time
 from workloads.append import AppendWorkload
 from workloads.append_options import AppendOptions
 from workloads.connection import ClientEntry, TcpDriver
@@ -93,7 +94,7 @@ def real_answers() -> dict[Api, dict[int, tuple[bytes, Read]]]:
         await registers(keeper.pass_on, ListedHistory())
         await logs(keeper.pass_on, ListedHistory())
 
-    asyncio.run(main())
+    in_virtual_time(main())
     return keeper.kept
 
 
@@ -120,7 +121,7 @@ def test_an_answer_damaged_at_any_byte_is_legal_or_malformed() -> None:
 def test_clients_of_registers_go_on_and_record_each_answer_that_they_cannot_read(seed: int) -> None:
     history = ListedHistory()
     garbler = Garbler(random.Random(seed), 0.2)
-    asyncio.run(registers(garbler.pass_on, history, "read write"))
+    in_virtual_time(registers(garbler.pass_on, history, "read write"))
     _told_as_they_are(history, garbler)
     reads = [each for each in history.of("read", EventType.FAIL) if _is_malformed(each.error)]
     assert reads, "what was read is not known, and nothing was changed"
@@ -132,7 +133,7 @@ def test_clients_of_registers_go_on_and_record_each_answer_that_they_cannot_read
 def test_clients_of_logs_go_on_and_record_each_answer_that_they_cannot_read(seed: int) -> None:
     history = ListedHistory()
     garbler = Garbler(random.Random(seed), 0.1)
-    asyncio.run(logs(garbler.pass_on, history, "send poll"))
+    in_virtual_time(logs(garbler.pass_on, history, "send poll"))
     _told_as_they_are(history, garbler)
     told = [each for each in history.operations if _is_malformed(each.error)]
     assert {

@@ -7,6 +7,7 @@ from checkers.history.events import EventType
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
 from tests.support.recorded import ListedHistory
+from tests.support.virtual_time import in_virtual_time
 from tests.workloads.test_register import enough
 from workloads.connection import ClientEntry
 from workloads.membership import MembershipOptions, MembershipWorkload
@@ -44,7 +45,7 @@ def load(
             await workload.close()
             await cluster.destroy()
 
-    return history, cluster, asyncio.run(main())
+    return history, cluster, in_virtual_time(main())
 
 
 def test_voters_come_and_go_and_every_answer_names_them() -> None:

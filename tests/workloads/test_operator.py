@@ -1,6 +1,5 @@
 """Who changes voters looks, asks the leader, and writes down each request."""
 
-import asyncio
 import base64
 import json
 from collections.abc import Awaitable, Callable
@@ -17,6 +16,7 @@ from chaos.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
+from tests.support.virtual_time import in_virtual_time
 from workloads.connection import ClientEntry
 from workloads.operator import NeverChangedError, Operator
 from workloads.tally import Tally
@@ -49,7 +49,7 @@ def operated(
             await cluster.destroy()
 
     with Recorder(directory, HandClock()) as recorder:
-        asyncio.run(main(recorder))
+        in_virtual_time(main(recorder))
         counts = recorder.counts
     assert tally.as_json() == {name: counts[name] for name in ("invoked", "ok", "fail", "info")}
     rows = operations_table(lines_of(directory / "events-ops.jsonl.zst")).to_pylist()

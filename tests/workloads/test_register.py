@@ -12,6 +12,7 @@ from checkers.history.events import EventType
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
 from tests.support.recorded import ListedHistory
+from tests.support.virtual_time import in_virtual_time
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
@@ -75,7 +76,7 @@ def load(act: Act, options: RegisterOptions = FAST) -> ListedHistory:
             await workload.close()
             await cluster.destroy()
 
-    asyncio.run(main())
+    in_virtual_time(main())
     return history
 
 

@@ -13,6 +13,7 @@ from kio.static.primitive import i32
 
 from chaos.cluster.interface import Address
 from chaos.cluster.probe import answers, api_versions_request, brokers_known, until_it_knows
+from tests.support.virtual_time import in_virtual_time, listen, take_port
 
 T = TypeVar("T")
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -23,13 +24,13 @@ async def asked(serve: Serve) -> bool:
 
 
 async def asking(serve: Serve, ask: Callable[[Address], Awaitable[T]]) -> T:
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
-        answered = await ask(Address("127.0.0.1", port))
-        serving = asyncio.all_tasks() - {asyncio.current_task()}
-        if serving:
-            await asyncio.wait(serving, timeout=1.0)
+    port = take_port(1)
+    listener = await listen(1, port, serve)
+    answered = await ask(Address("127.0.0.1", port))
+    serving = asyncio.all_tasks() - {asyncio.current_task()}
+    if serving:
+        await asyncio.wait(serving, timeout=1.0)
+    listener.close()
     return answered
 
 
@@ -53,9 +54,9 @@ async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 def test_who_answers_answers() -> None:
-    assert asyncio.run(asked(kafka))
-    assert not asyncio.run(asked(proxy_before_a_dead_node))
-    assert not asyncio.run(asked(silence))
+    assert in_virtual_time(asked(kafka))
+    assert not in_virtual_time(asked(proxy_before_a_dead_node))
+    assert not in_virtual_time(asked(silence))
 
 
 def test_the_request_is_one_frame_of_api_18_version_0() -> None:
@@ -96,13 +97,13 @@ def broker_that_knows(brokers: Sequence[int]) -> Serve:
 
 def test_a_broker_tells_of_those_that_it_knows() -> None:
     three = broker_that_knows([1, 2, 3])
-    assert asyncio.run(asking(three, lambda at: brokers_known(at, 10.0))) == {1, 2, 3}
-    assert asyncio.run(asking(silence, lambda at: brokers_known(at, 0.1))) == frozenset()
+    assert in_virtual_time(asking(three, lambda at: brokers_known(at, 10.0))) == {1, 2, 3}
+    assert in_virtual_time(asking(silence, lambda at: brokers_known(at, 0.1))) == frozenset()
 
 
 def test_a_broker_is_asked_until_it_knows_all() -> None:
     def enough(at: Address) -> Awaitable[bool]:
         return until_it_knows(at, frozenset({1, 2}), 0.5)
 
-    assert asyncio.run(asking(broker_that_knows([1, 2, 3]), enough))
-    assert not asyncio.run(asking(broker_that_knows([1, 3]), enough))
+    assert in_virtual_time(asking(broker_that_knows([1, 2, 3]), enough))
+    assert not in_virtual_time(asking(broker_that_knows([1, 3]), enough))
