@@ -1,5 +1,5 @@
-"""Every scenario that our node can be put through, at the smallest and the largest cluster that it
-takes: the correct node is not accused, and the run shows what it is for."""
+"""Every scenario that our node can be put through, at the smallest, a middle and the largest
+cluster that it takes: the correct node is not accused, and the run shows what it is for."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def every_size() -> Iterator[object]:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("name", "size"), list(every_size()))
-def test_a_scenario_tells_something_at_its_smallest_and_its_largest(
+def test_a_scenario_tells_something_at_every_size_that_it_takes(
     tmp_path: Path, name: str, size: int
 ) -> None:
     words = ["run", name, "--nodes", str(size), "--seed", "1", "--runtime", "sim"]
