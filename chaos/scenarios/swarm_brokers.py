@@ -4,7 +4,7 @@ are aimed at the leader, an in-sync or an eligible replica of the moment when th
 As in the swarm of quorums (`swarm_trial`), each seed first decides which kinds of faults there are
 at all. Windows overlap as they fall; some more are aimed at the state that another one brings
 about: while that lasts, sessions end and ISRs shrink, and the victim is the last replica in sync,
-or eligible.
+or eligible. In a few seeds a broker is off for longer than its session, and nothing else happens.
 
 Only faults under which a correct cluster keeps its promises are drawn: without eligible leader
 replicas no broker's power fails, for that is what they are there for (`last-replica-standing`).
@@ -65,6 +65,9 @@ _SNAPSHOTS = ((0, 0), (0, 0), (1_500, 6_000))
 _TAIL_S = 1.0  # of quiet, before all is healed
 # Sessions last 3 s, and a replica that does not fetch is in sync for 5 s, unless a seed says less.
 _AIMED_AFTER_S, _AIMED_SHARE, _AIMED_LEAST_S = (2.0, 8.0), 0.7, 3.0
+# A controller that does not fence a silent broker is accused once an election and a session could
+# have been over, 25 s; nothing else may happen meanwhile.
+_SILENT_SHARE, _SILENT_FROM_S, _SILENT_S = 0.05, (0.5, 1.5), 25.4
 
 
 # Nobody changes who votes here, or asks for it, or reads of the controllers; no disk is lost.
@@ -232,6 +235,8 @@ def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> 
     drawn_s = float(rng.randint(_SHORTEST_S, _LONGEST_S))
     duration_s = drawn_s if asked_s is None else asked_s
     last_s = duration_s - _TAIL_S
+    if silent := list(_long_silence(_stream(seed, "silence"), last_s)):
+        return Schedule(duration_s=duration_s, windows=tuple(silent), side_by_side=True)
     menaces = _chosen(_stream(seed, "kinds"), settings)
     drawn = [
         window
@@ -255,6 +260,13 @@ def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, Men
 
 def _windows(rng: random.Random, menace: Menace, last_s: float) -> Iterator[Window]:
     return at_random(rng, menace, rng.choice((8.0, 15.0, 30.0)), 3, last_s)
+
+
+def _long_silence(rng: random.Random, last_s: float) -> Iterator[Window]:
+    """In some of the seeds that are hurt for so long, one broker is off and that is all."""
+    is_silent, at_s = rng.random() < _SILENT_SHARE, rng.uniform(*_SILENT_FROM_S)
+    if is_silent and at_s + _SILENT_S <= last_s:
+        yield Window(at_s=round(at_s, 3), hold_s=_SILENT_S, fault=Kill(victim=_one(rng)))
 
 
 def _aimed(

@@ -10,9 +10,11 @@ from chaos.nemesis.fault import needs_of
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.parameters import parameters_of
+from chaos.nemesis.victims import ControllerLeader
 from chaos.operator_errors import UsageError
 from chaos.planning import Choices, plan_of
 from chaos.scenarios.swarm_brokers import every_fault, trial
+from chaos.trial import Trial
 from tests.support.fake_cluster import FakeCluster
 from workloads.append_options import AppendOptions
 
@@ -91,6 +93,48 @@ def test_faults_end_before_the_hurting_and_few_trials_have_none() -> None:
         assert all(window.end_s <= last for window in each.schedule.windows)
     assert sum(not each.schedule.windows for each in TRIALS) < 5
     assert trial(3, 8.0).schedule.duration_s == 8.0
+
+
+def test_in_some_trials_a_broker_is_off_for_longer_than_its_session_and_that_is_all() -> None:
+    for each in TRIALS:
+        longest = max((window.hold_s for window in each.schedule.windows), default=0.0)
+        assert longest < 15.0 or len(each.schedule.windows) == 1
+    silent = [each for each in TRIALS if any(w.hold_s > 25 for w in each.schedule.windows)]
+    assert 4 < len(silent) < 20
+    assert {window.fault.kind for each in silent for window in each.schedule.windows} == {"kill"}
+    assert not [
+        w for seed in range(300) for w in trial(seed, 12.0).schedule.windows if w.hold_s > 14
+    ]
+
+
+def test_what_rules_of_long_times_need_is_drawn() -> None:
+    """Each of these is the only subject of a rule, and a campaign of a thousand seeds may not be
+    without: a leader of controllers that is cut off for longer than check-quorum takes (Q22), a
+    majority that is left in peace for an election (Q21), brokers that are so for longer
+    (P18-brokers-are-let-in), partitions that move (P18-reassignments-end)."""
+    cut_off = [
+        window
+        for each in TRIALS
+        for window in each.schedule.windows
+        if isinstance(window.fault, NetworkPartition)
+        and isinstance(window.fault.victim, ControllerLeader)
+        and int(each.settings["controllers"]) >= 3
+        and window.hold_s > 5
+    ]
+    assert len(cut_off) > 4
+    assert sum(longest_calm_s(each) > 14 for each in TRIALS) > 30
+    assert sum(longest_calm_s(each) > 22.5 for each in TRIALS) > 4
+    loads = [each.load for each in TRIALS if isinstance(each.load, AppendOptions)]
+    assert sum("reshaping-topics" in load.chores for load in loads) > 20
+
+
+def longest_calm_s(each: Trial) -> float:
+    """The longest time of the hurting in which nothing was wrong."""
+    calm_s = since_s = 0.0
+    for window in each.schedule.windows:
+        calm_s = max(calm_s, window.at_s - since_s)
+        since_s = max(since_s, window.end_s)
+    return max(calm_s, each.schedule.duration_s - since_s)
 
 
 def test_brokers_that_are_the_controllers_are_cut_off_from_all_or_nobody() -> None:
