@@ -24,7 +24,7 @@ def every_size() -> Iterator[object]:
             yield pytest.param(name, size, marks=marks, id=f"{name}-{size}")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3600)  # what hangs; where others work, a run of seven nodes takes over 900 s
 @pytest.mark.parametrize(("name", "size"), list(every_size()))
 def test_a_scenario_tells_something_at_every_size_that_it_takes(
     tmp_path: Path, name: str, size: int
