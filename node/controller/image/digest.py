@@ -1,14 +1,16 @@
 """A sum over all entries of an image: the same for equal images, however they came about."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, islice
 from struct import Struct
 from typing import Any, Protocol
 
+# A text, or what has one (`str`): that is asked for only when it is hashed.
+Value = Hashable
 # Of what an entry is one, by two words, its name, its value before and after; None is its absence.
-EntryChange = tuple[int, str, str, str | None, str | None]
+EntryChange = tuple[int, str, str, Value | None, Value | None]
 _DIGESTS = 1 << 62
 _WORDS = 5  # of a change
 _AT_ONCE = 1_000
@@ -19,14 +21,18 @@ _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
 
 
 class Counter(Protocol):
-    def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
+    def count(
+        self, kind: int, of: str, name: str, before: Value | None, after: Value | None
+    ) -> None:
         """An entry changes."""
 
 
 class Uncounted:
     """A `Counter` of a copy: nobody compares it, so nothing of it is hashed."""
 
-    def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
+    def count(
+        self, kind: int, of: str, name: str, before: Value | None, after: Value | None
+    ) -> None:
         pass
 
 
@@ -41,7 +47,9 @@ class Postponed:
         self._words: list[Any] = []
         self._changes = self._counted()
 
-    def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
+    def count(
+        self, kind: int, of: str, name: str, before: Value | None, after: Value | None
+    ) -> None:
         self._words += (kind, of, name, before, after)
 
     def add(self, changes: Iterator[EntryChange]) -> None:
@@ -76,7 +84,7 @@ class Digest:
     def __init__(self) -> None:
         self._sum = 0
         # By where they are: what stood there when all was hashed, and what does now.
-        self._changed: dict[tuple[int, str, str], tuple[str | None, str | None]] = {}
+        self._changed: dict[tuple[int, str, str], tuple[Value | None, Value | None]] = {}
         self._loaded = Postponed()
         self._is_loading = False
 
@@ -85,14 +93,16 @@ class Digest:
         self._hash_changed()
         return (self._sum + self._loaded.value) % _DIGESTS
 
-    def count(self, kind: int, of: str, name: str, before: str | None, after: str | None) -> None:
+    def count(
+        self, kind: int, of: str, name: str, before: Value | None, after: Value | None
+    ) -> None:
         if self._is_loading:
             self._loaded.count(kind, of, name, before, after)
             return
         place = kind, of, name
         hashed, _ = self._changed.get(place) or (before, None)
         self._changed[place] = hashed, after
-        is_long = len(of) + len(name) + len(before or "") + len(after or "") > 2 * _SHORT
+        is_long = len(of) + len(name) + _length(before) + _length(after) > 2 * _SHORT
         if is_long or len(self._changed) >= _KEPT:
             self._hash_changed()
 
@@ -111,9 +121,18 @@ class Digest:
         return self._loaded
 
 
-def _added(kind: int, of: str, name: str, before: str | None, after: str | None) -> int:
-    added = 0 if after is None else _entry(kind, of, name, after)
-    return added if before is None else added - _entry(kind, of, name, before)
+def _length(value: Value | None) -> int:
+    """Of what is no text, as if it were short."""
+    return len(value) if isinstance(value, str) else 0
+
+
+def _added(kind: int, of: str, name: str, before: Value | None, after: Value | None) -> int:
+    added = 0 if after is None else _entry(kind, of, name, _text(after))
+    return added if before is None else added - _entry(kind, of, name, _text(before))
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else str(value)
 
 
 def _entry(kind: int, of: str, name: str, value: str) -> int:

@@ -36,6 +36,14 @@ class Partition:
     last_known_elr: tuple[int, ...] = ()
     recovery: int = RECOVERED
 
+    def __str__(self) -> str:
+        """All of it, as the digest hashes it at every change: `repr` takes five times as long."""
+        return (
+            f"{self.replicas}{self.isr}{self.leader} {self.leader_epoch} {self.partition_epoch}"
+            f"{self.removing}{self.adding}{[each.int for each in self.directories]}"
+            f"{self.elr}{self.last_known_elr}{self.recovery}"
+        )
+
     @property
     def has_leader(self) -> bool:
         return self.leader != NO_LEADER

@@ -149,12 +149,8 @@ class Topics:
         if self._changed is not None:
             self._changed[key] = None
         of, name = uuid_text(key[0]), str(key[1])
-        self._digest.count(_PARTITION, of, name, _text(before), _text(after))
+        self._digest.count(_PARTITION, of, name, before, after)
 
 
 def _plain(name: str) -> str:
     return name.replace(".", "_")
-
-
-def _text(partition: Partition | None) -> str | None:
-    return None if partition is None else repr(partition)
