@@ -4,10 +4,11 @@ Only what is committed, and only where `cleanup.policy` says so. Each replica go
 and a follower by its leader's start as well.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 
-from node.broker.held_replicas import Held, HeldReplicas
+from node.broker.held_replicas import Held, HeldReplicas, Key
 from node.broker.replica_logs import KeptSegment
 from node.config import BrokerRole
 from node.controller.image import Image
@@ -15,6 +16,8 @@ from node.ids import MS, Now, Offset
 
 _POLICY = "cleanup.policy"
 _NO_LIMIT = -1
+# Logs in one step: to look at one takes some five microseconds, and to cut one some flushes.
+LOOKED_AT_AT_ONCE, CUT_AT_ONCE = 1_000, 10
 
 
 def may_delete(image: Image, topic: str) -> bool:
@@ -49,30 +52,36 @@ def first_kept(
 
 
 class Retention:
-    """Looks each log.retention.check.interval.ms."""
+    """Looks each log.retention.check.interval.ms, at some logs a step."""
 
     def __init__(self, replicas: HeldReplicas, role: BrokerRole) -> None:
         self._replicas = replicas
         self._role = role
         self._due_ns: int | None = None
+        self._left: deque[Key] = deque()  # that are to be looked at
 
     def poll(self, image: Image, now: Now) -> None:
         if self._due_ns is None:
             self._due_ns = now.mono_ns + self._role.retention_delay_ms * MS
-        if now.mono_ns < self._due_ns:
-            return
-        self._due_ns = now.mono_ns + self._role.retention_check_ms * MS
-        for held in self._replicas.all():
-            if may_delete(image, held.name):
-                self._look(held, now.wall_ns // MS)
+        if now.mono_ns >= self._due_ns and not self._left:
+            self._due_ns = now.mono_ns + self._role.retention_check_ms * MS
+            self._left.extend(held.key for held in self._replicas.all())
+        cut = 0
+        for _ in range(min(len(self._left), LOOKED_AT_AT_ONCE)):
+            held = self._replicas.by_key(self._left.popleft())
+            if held is not None and may_delete(image, held.name):
+                cut += self._look(held, now.wall_ns // MS)
+            if cut == CUT_AT_ONCE:
+                return
 
     def deadline_ns(self) -> int:
-        return 0 if self._due_ns is None else self._due_ns
+        return 0 if self._due_ns is None or self._left else self._due_ns
 
-    def _look(self, held: Held, wall_ms: int) -> None:
+    def _look(self, held: Held, wall_ms: int) -> bool:
+        """Does the log begin later now?"""
         segments = self._replicas.segments(held)
         if not segments:
-            return
+            return False
         replica, settings = held.replica, held.settings
         first = first_kept(
             segments,
@@ -82,5 +91,7 @@ class Retention:
             retention_ms=settings.retention_ms,
             retention_bytes=settings.retention_bytes,
         )
-        if first > replica.start:
+        is_news = first > replica.start
+        if is_news:
             self._replicas.begin_at(held, first)
+        return is_news

@@ -5,10 +5,14 @@ from random import Random
 
 import pytest
 
-from node.broker.retention import first_kept
-from node.ids import Offset
+from node.broker.retention import CUT_AT_ONCE, first_kept
+from node.effects import AppendBatches, RaiseLogStarts
+from node.ids import MS, Offset
+from node.storage.log_changes import perform
+from tests.support.batches import batch
 from tests.support.broker_world import BROKER_ROLE
 from tests.support.orders import IDS, Orders
+from tests.support.stepped_broker import SteppedBroker
 
 
 @dataclass
@@ -123,3 +127,18 @@ def test_large_logs_keep_their_last_segments() -> None:
     first = orders.log(IDS[0]).start
     assert orders.read(first)[0] == first
     assert orders.log(IDS[0]).next_offset == 20
+
+
+def test_some_logs_are_cut_in_one_step() -> None:
+    """Each of them is some flushes, and others wait meanwhile."""
+    first = SteppedBroker(partitions=3)
+    for name, log in first.replicas.items():
+        perform(AppendBatches(log=name, data=batch(0, epoch=0, timestamp_ms=0)), log)
+    broker = SteppedBroker(partitions=3, disk=first.disk)
+    broker.now_ns = 8 * 24 * 3_600_000 * MS
+    cut: list[int] = []
+    for _ in range(10):
+        broker.elapse()
+        cut += [len(each.starts) for each in broker.effects if isinstance(each, RaiseLogStarts)]
+    assert cut == [CUT_AT_ONCE] * 3 + [1]
+    assert {log.start for log in broker.replicas.values()} == {1}
