@@ -3,8 +3,8 @@
     python -m tests.bench [NAME ...]        only the groups named; default all
 
 Groups: recorder, linearizability, files, logs, cluster, runs, kafka, side-by-side, simulator, kept,
-steps, snapshots, replaced-disks, shape. Each row is printed as it is known, and all are written to
-bench.json. Exit code 1 when a bar is missed.
+steps, snapshots, replaced-disks, growth, shape. Each row is printed as it is known, and all are
+written to bench.json. Exit code 1 when a bar is missed.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from tests.bench import (
     brokers,
     cluster,
     files,
+    growth,
     judge,
     kept,
     logs,
@@ -45,6 +46,7 @@ GROUPS: dict[str, Callable[[], Iterator[Row]]] = {
     "steps": steps.measure,
     "snapshots": snapshots.measure,
     "replaced-disks": replaced_disks.measure,
+    "growth": growth.measure,
     "shape": shape.measure,
 }
 RESULT = Path("bench.json")

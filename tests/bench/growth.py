@@ -1,0 +1,159 @@
+"""As many partitions as a cluster may have, on three brokers that are restarted one after another
+in good order: how long replication takes to be whole again, what brokers at rest cost, and what a
+write for all replicas takes beside that of an empty cluster.
+
+Real processes on loopback and on this machine's disk, with Kafka's time-outs. Whole is what the
+brokers tell: each partition has three members in its ISR, and each broker is up.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from node import limits
+from tests.bench.row import Row
+from tests.support.own_brokers import OwnBroker, OwnCluster, own_cluster
+from tests.support.quorum_processes import wait_until
+
+RESTARTS = 20
+BAR_S = 30.0
+_BROKERS = (2, 3, 4)
+_OF_A_TOPIC = 100
+_ONE = "one"  # the topic that is written to
+_PARTITIONS = limits.MAX_PARTITIONS - 1 - _OF_A_TOPIC  # beside that, and what there may be besides
+_WRITES = 200
+_IDLE_S = 20.0
+_WITHIN_S = 900.0  # on a machine that others use
+_SETTINGS = "broker.heartbeat.interval.ms=2000\nreplica.fetch.backoff.ms=1000\n"
+
+
+def measure() -> Iterator[Row]:
+    with TemporaryDirectory(dir=Path.cwd()) as directory:
+        home = Path(directory)
+        of_quorum = "broker.session.timeout.ms=9000\n"
+        with own_cluster(home, 1, _BROKERS, of_quorum, _SETTINGS) as cluster:
+            yield from _measure(cluster)
+
+
+def _measure(cluster: OwnCluster) -> Iterator[Row]:
+    admin = cluster.admin()
+    _make(admin, _ONE, 1)
+    empty_ms = _write_ms(cluster)
+    began = time.monotonic()
+    for number in range(_PARTITIONS // _OF_A_TOPIC):
+        _make(admin, f"many-{number}", _OF_A_TOPIC)
+    made_s = time.monotonic() - began
+    _wait_until_whole(cluster)
+    full_ms = _write_ms(cluster)
+    yield Row(
+        name=f"{_PARTITIONS:,} partitions: a write for all replicas, of an empty cluster's",
+        value=full_ms / empty_ms,
+        unit="ratio",
+        bar=2,
+        note=f"{full_ms:.1f} and {empty_ms:.1f} ms, medians of {_WRITES}; made in {made_s:.0f} s",
+    )
+    yield _idle(cluster, "at rest")
+    took, ended = [], []
+    for number in range(RESTARTS):
+        broker = cluster.brokers[_BROKERS[number % len(_BROKERS)]]
+        ended_s, whole_s = _restart(cluster, broker)
+        print(f"  restart {number + 1}: broker {broker.id} ended in {ended_s:.1f} s,", end=" ")
+        print(f"whole {whole_s:.1f} s after that, load {os.getloadavg()[0]:.0f}", flush=True)
+        ended.append(ended_s)
+        took.append(whole_s)
+    if took:
+        yield Row(
+            name=f"restarts of a broker in good order: until replication is whole, {len(took)}",
+            value=max(took),
+            unit="s",
+            bar=BAR_S,
+            note=f"median {median(took):.1f} s; until it has ended {max(ended):.1f} s at most",
+        )
+        yield _idle(cluster, "after them")
+
+
+def _make(admin: AdminClient, name: str, partitions: int) -> None:
+    """One that is there was made by a request that the client gave up on."""
+
+    def look() -> bool | None:
+        try:
+            topic = NewTopic(name, partitions, len(_BROKERS))
+            admin.create_topics([topic], request_timeout=60)[name].result()
+        except KafkaException as error:
+            if "TOPIC_ALREADY_EXISTS" not in str(error):
+                return None
+        return True
+
+    wait_until(look, f"topic {name} is made", _WITHIN_S)
+
+
+def _restart(cluster: OwnCluster, broker: OwnBroker) -> tuple[float, float]:
+    """How long it took to end, and from its start until all is whole."""
+    began = time.monotonic()
+    assert broker.terminate() == 0, broker.errors
+    ended = time.monotonic()
+    assert any(broker.data.glob(".kafka_cleanshutdown")), broker.errors
+    broker.start()
+    _wait_until_whole(cluster, broker)
+    return ended - began, time.monotonic() - ended
+
+
+def _wait_until_whole(cluster: OwnCluster, restarted: OwnBroker | None = None) -> None:
+    """As those tell that were not restarted: its registration is the last thing that a broker hears
+    of, and until it is fenced no ISR has shrunk."""
+    told = [f"127.0.0.1:{it.port}" for it in cluster.brokers.values() if it is not restarted]
+    admin = AdminClient({"bootstrap.servers": ",".join(told), "log_level": 0})
+    said = 0 if restarted is None else restarted.errors.count("serving on")
+
+    def look() -> bool | None:
+        if restarted is not None and restarted.errors.count("serving on") == said:
+            return None
+        try:
+            found = admin.list_topics(timeout=60)
+        except KafkaException:
+            return None
+        topics = found.topics.values()
+        widths = {len(each.isrs) for topic in topics for each in topic.partitions.values()}
+        return (len(found.brokers) == len(_BROKERS) and widths == {len(_BROKERS)}) or None
+
+    wait_until(look, f"all is whole\n{cluster.told()}", _WITHIN_S)
+
+
+def _write_ms(cluster: OwnCluster) -> float:
+    """The median of writes one after the other."""
+    settings = {"bootstrap.servers": cluster.servers(), "acks": "all", "linger.ms": 0}
+    producer = Producer({**settings, "log_level": 0})
+    took: list[float] = []
+    for _ in range(_WRITES):
+        began = time.perf_counter()
+        producer.produce(_ONE, b"v" * 100)
+        assert producer.flush(60) == 0
+        took.append(time.perf_counter() - began)
+    return median(took) * 1000
+
+
+def _idle(cluster: OwnCluster, when: str) -> Row:
+    before = _cpu_s(cluster.brokers.values())
+    time.sleep(_IDLE_S)  # what is measured is how little is done meanwhile
+    spent = [now - then for now, then in zip(_cpu_s(cluster.brokers.values()), before, strict=True)]
+    return Row(
+        name=f"{_PARTITIONS:,} partitions: CPU of a broker {when}, at most",
+        value=max(spent) / _IDLE_S * 100,
+        unit="% of a core",
+        bar=10,
+    )
+
+
+def _cpu_s(brokers: Iterable[OwnBroker]) -> list[float]:
+    found = []
+    for broker in brokers:
+        assert broker.process is not None
+        fields = Path(f"/proc/{broker.process.pid}/stat").read_text().rpartition(")")[2].split()
+        found.append((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
+    return found
