@@ -67,6 +67,7 @@ class BrokerRole:
     segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
     segment_ms: int = 604_800_000  # log.roll.ms, or log.roll.hours
     flush_messages: int = 2**63 - 1  # log.flush.interval.messages
+    recovery_points_ms: int = 60_000  # log.flush.offset.checkpoint.interval.ms
     index_interval: int = 4096  # log.index.interval.bytes
     message_bytes: int = 1024 * 1024 + 12  # message.max.bytes
     takes_append_time: bool = False  # log.message.timestamp.type=LogAppendTime

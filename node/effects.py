@@ -170,6 +170,11 @@ class SaveHighWatermarks(OnReplicas):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SaveRecoveryPoints(OnReplicas):
+    """Of all replicas that a broker has: below which each log is durable by now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlushLog:
     """Make all appended bytes durable, then feed `LogFlushed`."""
 
@@ -257,6 +262,7 @@ ReplicaLogChange = (
     | RestartLog
     | SaveCleanShutdown
     | SaveHighWatermarks
+    | SaveRecoveryPoints
 )
 LogChange = (
     AppendBatches | TruncateLog | WriteSnapshot | FinishSnapshot | DeleteBeforeSnapshot | ReplaceLog

@@ -13,7 +13,7 @@
     replica.py                 one of them: its log's end, epochs, followers and high watermark
     isr.py                     the ISR as a leader goes by it: what is committed, what is proposed
     remote_replica.py          what a leader knows of another replica
-    checkpoint.py              when high watermarks are saved, for the next life
+    checkpoint.py              when high watermarks and recovery points are saved, for the next life
     producers.py               idempotent producers, as the log tells of them
     isr_changes.py             what leaders propose, on its way to the controller (AlterPartition)
     fetchers.py                how it follows other leaders: a Fetch at a time from each broker

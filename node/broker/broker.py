@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from random import Random
 from uuid import UUID
 
-from node.broker.checkpoint import HighWatermarkCheckpoint
+from node.broker.checkpoint import Checkpoints
 from node.broker.controller_link import CONTROLLER_CHANNEL, ControllerLink
 from node.broker.coordinators.group_coordinator import GroupCoordinator
 from node.broker.deletions import Deletions
@@ -99,7 +99,7 @@ class Broker:
         )
         self._life = LifeTraces(self.lifecycle, logs.previous_epoch, outbox)
         self.replicas = HeldReplicas(me, logs, config.brokers, role, self.may_join, outbox)
-        self._checkpoint = HighWatermarkCheckpoint(self.replicas)
+        self._checkpoints = Checkpoints(self.replicas, role, outbox)
         self._shutdown = Shutdown(logs, self.replicas, self.lifecycle, self._life, outbox)
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
         self._reports = DirectoryReports(me, self.replicas, self.lifecycle, self._link)
@@ -218,7 +218,7 @@ class Broker:
         self.replicas.raise_starts()
         self._changes.send()
         if has_chores or self._link.is_wanted:
-            self._checkpoint.poll(mono_ns)
+            self._checkpoints.poll(mono_ns)
             self._link.poll(controller, mono_ns)
             self._producer_ids.poll(mono_ns)
             self._forwarding.poll(controller, mono_ns)
@@ -274,7 +274,11 @@ class Broker:
         return is_known and brokers.is_active(broker)
 
     def on_timeout(self, now: Now) -> None:
-        self._produced.go_on(now)
+        if self._shutdown.is_let_go:
+            self._chores_ns = None
+            self._shutdown.go_on(now.mono_ns)
+        else:
+            self._produced.go_on(now)
 
     def deadline_ns(self) -> int:
         """At once, where something moved and those who wait for it did not look yet: of what was
@@ -298,7 +302,7 @@ class Broker:
             self._changes.deadline_ns(),
             self._reports.deadline_ns(),
             self._retention.deadline_ns(),
-            self._checkpoint.deadline_ns(),
+            self._checkpoints.deadline_ns(),
             self._link.deadline_ns(),
             self._producer_ids.deadline_ns(),
             self._forwarding.deadline_ns(),
@@ -306,13 +310,11 @@ class Broker:
         )
 
     def _waiting_until_ns(self) -> int:
-        groups = self.groups.deadline_ns() if not self._shutdown.is_let_go else NEVER_NS
-        return min(
-            self._produced.deadline_ns(),
-            self._fetched.deadline_ns(),
-            self._deletions.deadline_ns(),
-            groups,
-        )
+        fetched_ns, deleted_ns = self._fetched.deadline_ns(), self._deletions.deadline_ns()
+        if self._shutdown.is_let_go:  # nothing is appended any more
+            return min(fetched_ns, deleted_ns)
+        produced_ns, groups_ns = self._produced.deadline_ns(), self.groups.deadline_ns()
+        return min(produced_ns, groups_ns, fetched_ns, deleted_ns)
 
     # --- what others answer ---
 
@@ -366,4 +368,5 @@ class Broker:
         return self._shutdown.is_over
 
     def on_flushed(self, log: LogId) -> None:
+        self._chores_ns = None
         self._shutdown.on_flushed(log)

@@ -70,6 +70,7 @@ class Lifecycle:
         self.state = LifeState.STARTING
         self.is_fenced = True  # as the controller answered last
         self.is_caught_up = False  # has it replayed its own registration?
+        self.heard_ns = 0  # when the controller last answered a heartbeat
         self.is_unregistered = False  # somebody did that (UnregisterBroker) while it was up
 
     def poll(self, applied: Offset, mono_ns: int) -> None:
@@ -119,6 +120,7 @@ class Lifecycle:
         if self.is_unregistered and self.state is LifeState.PENDING_CONTROLLED_SHUTDOWN:
             self._let_go()  # nobody counts on it
         if response.error is ErrorCode.NONE:
+            self.heard_ns = mono_ns
             self.is_fenced = response.is_fenced
             self.is_caught_up = self.is_caught_up or response.is_caught_up
             self._follow(response)

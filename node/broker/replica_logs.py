@@ -46,6 +46,10 @@ class ReplicaLog(Protocol):
     def next_offset(self) -> Offset: ...
 
     @property
+    def flushed(self) -> bool:
+        """Is all of it durable, with what stands beside it?"""
+
+    @property
     def epochs(self) -> LeaderEpochs: ...
 
     @property

@@ -12,8 +12,25 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
+from node.config import NodeConfig
+from node.effects import Stop
+
 FAILED = 1
 WRONG_USAGE = 254
+
+# A node that is told to stop and does not, ends all the same. A controller that cannot hand its
+# leadership over gives up by itself before; a broker waits to be let go for as long as Kafka's does
+# (`node.broker.shutdown`), and flushes all of its logs.
+_CONTROLLER_STOPS_WITHIN_S, _BROKER_STOPS_WITHIN_S = 5.0, 600.0
+
+
+def last_stop(config: NodeConfig) -> tuple[float, Stop]:
+    """How many seconds after it was told to stop it ends, if it did not before; and how."""
+    if config.role is not None:
+        within_s, what = _BROKER_STOPS_WITHIN_S, "not let go, or logs not flushed,"
+    else:
+        within_s, what = _CONTROLLER_STOPS_WITHIN_S, "leadership not handed over"
+    return within_s, Stop(code=0, reason=f"{what} in {within_s:g} s")
 
 
 class Refusal(Exception):

@@ -68,6 +68,7 @@ ROLE_KEYS = {
     "log.retention.bytes": "retention_bytes",
     "log.retention.check.interval.ms": "retention_check_ms",
     "log.initial.task.delay.ms": "retention_delay_ms",
+    "log.flush.offset.checkpoint.interval.ms": "recovery_points_ms",
 }
 # The same for GroupSettings.
 GROUP_KEYS = {

@@ -64,12 +64,18 @@ class RealDisk:
         _sync_directory(target.parent)
         return RealFile(descriptor, os.fstat(descriptor).st_size)
 
+    def reopen(self, path: str) -> RealFile:
+        descriptor = os.open(f"{self.root}/{path}", os.O_RDWR | os.O_CLOEXEC)
+        return RealFile(descriptor, os.fstat(descriptor).st_size)
+
     def exists(self, path: str) -> bool:
         return (self.root / path).exists()
 
     def names(self, directory: str) -> list[str]:
-        target = self.root / directory
-        return sorted(at.name for at in target.iterdir()) if target.is_dir() else []
+        try:
+            return sorted(os.listdir(f"{self.root}/{directory}"))  # noqa: PTH208 - of each log
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def make_directory(self, path: str) -> None:
         target = self.root

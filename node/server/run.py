@@ -43,7 +43,7 @@ from node.server.metrics import exposition
 from node.server.metrics_listener import serve_metrics
 from node.server.new_directory import new_directory_id
 from node.server.notices import NoticeKind, Notices
-from node.server.outcome import Refusal, die
+from node.server.outcome import Refusal, die, last_stop
 from node.server.outlet import Outlet, as_text
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
@@ -68,8 +68,6 @@ from node.wire.apis import APIS, BY_REQUEST
 LOCK_FILE = ".lock"
 # How often silent connections are looked for.
 IDLE_LOOK_S = 1.0
-# A node that cannot hand its leadership over in this time stops all the same.
-SHUTDOWN_BOUND_S = 5.0
 # A node that starts has better to do than to load codecs; all are there after some ten seconds.
 LOAD_AFTER_S = 2.0
 LOAD_PAUSE_S = 0.02
@@ -176,7 +174,7 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
         begin(serve_metrics(at, partial(_metrics, node, meter)))
     begin(_close_idle(connections))
     begin(_load_codecs(config))
-    _stop_on_signals(shell, partial(end, stopped))
+    _stop_on_signals(shell, config, partial(end, stopped))
     shell.start(connections, peers)
     open_now = frozenset(at.name for at in config.listeners) - config.opened_later
     if open_now:
@@ -290,15 +288,15 @@ def end(stopped: asyncio.Future[Stop], stop: Stop) -> None:
         stopped.set_result(stop)
 
 
-def _stop_on_signals(shell: Shell, stop: Callable[[Stop], None]) -> None:
+def _stop_on_signals(shell: Shell, config: NodeConfig, stop: Callable[[Stop], None]) -> None:
     """SIGTERM and SIGINT, even where a shell handed SIGINT down ignored."""
     loop = asyncio.get_running_loop()
-    bound = Stop(code=0, reason=f"leadership not handed over in {SHUTDOWN_BOUND_S:g} s")
+    within_s, last = last_stop(config)
 
     def request(received: signal.Signals) -> None:
         sys.stderr.write(f"kraft-node: {received.name}, shutting down\n")
         shell.feed(ShutdownRequested())
-        loop.call_later(SHUTDOWN_BOUND_S, stop, bound)
+        loop.call_later(within_s, stop, last)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_IGN)

@@ -37,6 +37,10 @@ class Disk(Protocol):
     def open(self, path: str) -> File:
         """Open for append and read; created when absent; its name is durable then."""
 
+    def reopen(self, path: str) -> File:
+        """One that is there; of its name nothing is promised. Costs no flush of the disk, which
+        `open` does: a broker with ten thousand logs opens as many files as it starts."""
+
     def exists(self, path: str) -> bool: ...
 
     def names(self, directory: str) -> list[str]:

@@ -18,6 +18,7 @@ from node.effects import (
     RestartLog,
     SaveCleanShutdown,
     SaveHighWatermarks,
+    SaveRecoveryPoints,
     SegmentLimits,
     TruncateLog,
     WriteSnapshot,
@@ -67,6 +68,8 @@ class ChangeableLogs(Protocol):
 
     def save_high_watermarks(self, offsets: Mapping[LogId, Offset]) -> None: ...
 
+    def save_recovery_points(self) -> None: ...
+
 
 def perform(change: LogChange, log: BatchLog) -> None:
     """Done when it returns."""
@@ -113,5 +116,7 @@ def perform_on_replicas(change: ReplicaLogChange, logs: ChangeableLogs) -> None:
             logs.save_clean_shutdown(epoch)
         case SaveHighWatermarks(offsets=offsets):
             logs.save_high_watermarks(offsets)
+        case SaveRecoveryPoints():
+            logs.save_recovery_points()
         case _:
             assert_never(change)

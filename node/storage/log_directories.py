@@ -133,6 +133,10 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
         for logs in self._in.values():
             logs.save_clean_shutdown(broker_epoch)
 
+    def save_recovery_points(self) -> None:
+        for logs in self._in.values():
+            logs.save_recovery_points()
+
     def _by_directory(self, offsets: Mapping[LogId, Offset]) -> dict[UUID, dict[LogId, Offset]]:
         own: dict[UUID, dict[LogId, Offset]] = {directory: {} for directory in self._in}
         for log, offset in offsets.items():

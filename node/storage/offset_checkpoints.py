@@ -7,6 +7,9 @@ without it high watermarks begin at 0.
 
 `log-start-offset-checkpoint`: where logs begin, of those that do not begin at 0. It is written
 before anybody is told; a log does not begin before its first segment, whatever it says.
+
+`recovery-point-offset-checkpoint`: below which each log was durable, with the indexes of its full
+segments. It may be too low, and never is too high: it is lowered, durably, before a log is cut.
 """
 
 from collections.abc import Mapping
@@ -16,6 +19,7 @@ from node.storage.disk import Disk
 
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 
 
 def save_offsets(disk: Disk, name: str, offsets: Mapping[LogId, Offset]) -> None:

@@ -10,7 +10,7 @@ before it in its first segment is nobody's any more.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Self
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from node.storage.disk import Disk
 from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
 from node.storage.partition_metadata import read_topic, save_topic
-from node.storage.partition_recovery import Vouched, find_log
+from node.storage.partition_recovery import FoundLog, Vouched, find_log
 from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
 from node.storage.producer_states import ProducerStates
 from node.storage.producers import KnownProducers
@@ -30,6 +30,12 @@ from node.storage.segment import accept_batches
 from node.storage.slices import FileSlice
 
 _BEGIN = Offset(0)
+
+
+def _nobody_hears(end: Offset) -> None:
+    """Of a log that has no recovery point on any disk."""
+
+
 _CUT_BACK = 2  # segments, into which a log may be cut without much reading
 
 
@@ -47,6 +53,8 @@ class PartitionLog:
     start: Offset = Offset(0)
     cut_bytes: int = 0  # that recovery took off when the log was opened
     flushed: bool = False
+    # Is told of the offset from which on the log is about to be no more what it was.
+    on_cut: Callable[[Offset], None] = _nobody_hears
     _unflushed: int = 0  # records that were appended since its last segment was flushed
 
     @classmethod
@@ -104,6 +112,7 @@ class PartitionLog:
             states=found.states,
         )
         log._begin(found.known, found.epoch_before())
+        log.flushed = vouched.is_clean and log._is_as_found(found)
         return log
 
     def _begin(self, known: LeaderEpochs | None, epoch_before: Epoch | None) -> None:
@@ -118,6 +127,12 @@ class PartitionLog:
         self.epochs.raise_start(self.start)
         if self.epochs != known:
             self._save_epochs()
+
+    def _is_as_found(self, found: FoundLog) -> bool:
+        """Is all of it that a flush makes durable on the disk as a clean shutdown left it?"""
+        is_saved = all(each.saved is not None or each.size == 0 for each in self.segments)
+        has_snapshot = self.next_offset in (_BEGIN, *self.states.offsets[-1:])
+        return is_saved and has_snapshot and not found.cut_bytes and self.epochs == found.known
 
     # --- what is asked ---
 
@@ -186,6 +201,15 @@ class PartitionLog:
                         return
                     yield header
 
+    @property
+    def recovery_point(self) -> Offset:
+        """All below is durable, with the indexes of the segments that end there or before. Of the
+        last segment that is so only while nothing was appended since it was flushed."""
+        if self.flushed:
+            return self.next_offset
+        unsaved = (each.base for each in self.segments if each.saved is None)
+        return next(unsaved, self.segments[-1].base)
+
     def index_checksums(self) -> dict[Offset, IndexChecksums]:
         """Of the segments whose indexes are durable, by their bases."""
         return {each.base: each.saved for each in self.segments if each.saved is not None}
@@ -237,6 +261,8 @@ class PartitionLog:
         assert self.start <= end <= self.next_offset
         if end == self.next_offset:
             return
+        # The segment that is the last one then is written on, and its indexes with it.
+        self.on_cut(next((it.base for it in reversed(self.segments) if it.base < end), self.start))
         self.flushed = False
         # First, and durably: what is written there next they do not tell of.
         self.states.keep(self.segments[0].base, end)
@@ -319,8 +345,10 @@ class PartitionLog:
         return is_old or is_full or not active.holds(header)
 
     def _roll(self) -> None:
-        """The full one is flushed, as Kafka does."""
+        """The full one is flushed, as Kafka does, and with its indexes: it is not read again as a
+        whole, however this process ends."""
         self.segments[-1].file.flush()
+        self.segments[-1].save_index()
         self._unflushed = 0
         self.segments[-1].finish()
         self.states.take()
@@ -331,7 +359,7 @@ class PartitionLog:
     def _begin_segment(self, base: Offset) -> None:
         interval = self.limits.index_interval
         self.segments.append(
-            PartitionSegment.open(self.disk, self.directory, base, interval, self.reindexed)
+            PartitionSegment.begin(self.disk, self.directory, base, interval, self.reindexed)
         )
 
     def _save_indexes(self) -> bool:

@@ -1,11 +1,13 @@
 """Opening the log of a partition.
 
 After a clean shutdown each segment is opened by its indexes, if they are as that shutdown left them
-(`index_checksums`). Of a segment are read then: both index files, whole; its first batch's header;
-and its batches from the last entry on, whole, which is at most an interval and a batch. That tells
-where it ends, its times, and that it goes on in the next one. Leader epochs are taken from their
-file, which the batches read must agree with. Of producers the newest snapshot tells that the log
-reaches, and the headers behind it (`producer_states`).
+(`index_checksums`). After any other end so is each that lies below the log's recovery point: what
+was flushed, with its indexes, before that was written down (`partition_logs`). Of such a segment it
+reads both index files, whole; its first batch's header; and its batches from the last entry on,
+whole, which is at most an interval and a batch. That tells where it ends, its times, and that it
+goes on in the next one. Leader epochs are taken from their file, which the batches read must agree
+with. Of producers the newest snapshot tells that the log reaches, and the headers behind it
+(`producer_states`).
 
 Otherwise, and where anything of this does not fit, every batch of the segment is read, its CRC is
 checked, and its indexes are made anew. What is whole and continues the log is kept, and the rest,
@@ -28,7 +30,26 @@ from node.storage.scan import scan_batches
 from node.storage.segment import SUFFIX, parse_segment_name
 from node.storage.time_index import TIME_INDEX
 
-Vouched = Mapping[Offset, IndexChecksums]  # by the base of each segment
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vouched:
+    """What was durable of a log when that was written down: by a clean shutdown all of it, else
+    what lies below its recovery point. `indexes`: of its segments then, by their bases."""
+
+    indexes: Mapping[Offset, IndexChecksums] = field(default_factory=dict)
+    below: Offset | None = Offset(0)  # None: all of it
+
+    @property
+    def is_clean(self) -> bool:
+        return self.below is None
+
+    def index_of(self, base: Offset, end: Offset | None) -> IndexChecksums | None:
+        """Of a segment up to `end`; None: it is the last one."""
+        is_below = self.below is None or (end is not None and end <= self.below)
+        return self.indexes.get(base) if is_below else None
+
+
+NOTHING_VOUCHED = Vouched()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,23 +59,34 @@ class FoundLog:
     disk: Disk
     directory: str
     interval: int
-    known: LeaderEpochs | None  # as the file tells them
+    known: LeaderEpochs | None  # as the file tells them; None: it says what nobody writes
     start: Offset  # all below was deleted
     end: Offset
     reindexed: list[Reindexed]  # is added to
     states: ProducerStates
+    has_epochs: bool  # is there a file of them?
     segments: list[PartitionSegment] = field(default_factory=list)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     cut_bytes: int = 0
+    has_saved: bool = False  # indexes, whose names are yet to be made durable
 
     def take(self, base: Offset, vouched: IndexChecksums | None) -> None:
         """The next segment, or what is whole of it."""
         if self.segments:
-            self.segments[-1].finish()
+            self._finish(self.segments[-1])
         segment = self._open(base)
         self.segments.append(segment)
         if vouched is None or not self._is_opened(segment, vouched):
             self._scan(segment)
+
+    def _finish(self, segment: PartitionSegment) -> None:
+        """Another follows it. One that was read is not read again after the next end, whatever that
+        is like; and whoever wrote it need not have flushed it (Kafka does so behind its back)."""
+        if segment.saved is None and segment.size:
+            segment.file.flush()
+            segment.save_index()
+            self.has_saved = True
+        segment.finish()
 
     def drop(self, base: Offset) -> None:
         """A segment behind a gap."""
@@ -69,7 +101,16 @@ class FoundLog:
         return told[0][0] if told else None
 
     def _open(self, base: Offset) -> PartitionSegment:
-        return PartitionSegment.open(self.disk, self.directory, base, self.interval, self.reindexed)
+        """Its name is durable: what has a byte was given one after that, and so was the first
+        segment of a log that never had a record, before the log said whose it is. Another that is
+        empty may have been begun by a process that was killed before it could make it so."""
+        found = PartitionSegment.found(
+            self.disk, self.directory, base, self.interval, self.reindexed
+        )
+        is_first = base == 0 and not self.has_epochs
+        if found.file.size() == 0 and not is_first:
+            self.disk.sync_names(self.directory)
+        return found
 
     def _is_opened(self, segment: PartitionSegment, vouched: IndexChecksums) -> bool:
         """By its indexes."""
@@ -126,27 +167,30 @@ def find_log(
     vouched: Vouched,
     reindexed: list[Reindexed],
 ) -> FoundLog:
-    """`vouched`: the indexes that are as a clean shutdown left them, if it was one. Those that are
-    not so are added to `reindexed`."""
+    """Indexes that are not as `vouched` has them are added to `reindexed`."""
     names = disk.names(directory)
     bases = sorted(base for base in map(parse_segment_name, names) if base is not None)
     found = FoundLog(
         disk=disk,
         directory=directory,
         interval=interval,
-        known=_read_epochs(disk, directory),
+        known=_read_epochs(disk, directory) if LEADER_EPOCHS in names else LeaderEpochs(),
         start=start,
         end=bases[0] if bases else start,
         reindexed=reindexed,
         states=ProducerStates.find(disk, directory, names),
+        has_epochs=LEADER_EPOCHS in names,
     )
     found.states.begin(found.end)
     _remove_orphans(disk, directory, names)
-    for base in bases:
+    for index, base in enumerate(bases):
+        following = bases[index + 1] if index + 1 < len(bases) else None
         if found.cut_bytes or base != found.end:
             found.drop(base)
         else:
-            found.take(base, vouched.get(base))
+            found.take(base, vouched.index_of(base, following))
+    if found.has_saved:
+        disk.sync_names(directory)
     found.states.keep(bases[0] if bases else start, found.end)
     found.states.drop_strays([each.base for each in found.segments])
     if found.segments and found.segments[-1].size:
@@ -163,9 +207,8 @@ def _remove_orphans(disk: Disk, directory: str, names: list[str]) -> None:
 
 
 def _read_epochs(disk: Disk, directory: str) -> LeaderEpochs | None:
-    """None where the file is missing, or says what nobody writes."""
-    path = f"{directory}/{LEADER_EPOCHS}"
+    """None where the file says what nobody writes."""
     try:
-        return parse_epochs(disk.read_all(path)) if disk.exists(path) else None
+        return parse_epochs(disk.read_all(f"{directory}/{LEADER_EPOCHS}"))
     except ValueError:
         return None

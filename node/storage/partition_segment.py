@@ -58,16 +58,36 @@ class PartitionSegment:
     _later: SegmentIndex | None = None  # of the batches that are not deleted, if some are
 
     @classmethod
-    def open(
+    def begin(
         cls, disk: Disk, directory: str, base: Offset, interval: int, reindexed: list[Reindexed]
     ) -> Self:
-        """With no batch yet, whatever its file holds. `interval`: index.interval.bytes."""
+        """A new one, whose name is durable. `interval`: index.interval.bytes."""
         path = f"{directory}/{segment_name(base)}"
+        return cls._of(disk, path, disk.open(path), base, interval, reindexed)
+
+    @classmethod
+    def found(
+        cls, disk: Disk, directory: str, base: Offset, interval: int, reindexed: list[Reindexed]
+    ) -> Self:
+        """One that is there: with no batch yet, whatever its file holds."""
+        path = f"{directory}/{segment_name(base)}"
+        return cls._of(disk, path, disk.reopen(path), base, interval, reindexed)
+
+    @classmethod
+    def _of(
+        cls,
+        disk: Disk,
+        path: str,
+        file: File,
+        base: Offset,
+        interval: int,
+        reindexed: list[Reindexed],
+    ) -> Self:
         return cls(
             disk=disk,
             base=base,
             path=path,
-            file=disk.open(path),
+            file=file,
             index=SegmentIndex(base=base, interval=interval),
             reindexed=reindexed,
         )
@@ -210,7 +230,7 @@ class PartitionSegment:
         if not self.slices.must_be_held():
             self.file.close()
         elif isinstance(self.file, RolledFile):
-            self.slices.hold(self.disk.open(self.path))
+            self.slices.hold(self.disk.reopen(self.path))
         else:
             self.slices.hold(self.file)
 
@@ -224,16 +244,17 @@ class PartitionSegment:
     def go_on(self) -> None:
         """It is the last one again."""
         if isinstance(self.file, RolledFile):
-            self.file = self.disk.open(self.path)
+            self.file = self.disk.reopen(self.path)
 
     def remove(self) -> None:
         self.disk.remove(*self.close_to_remove())
 
     def close_to_remove(self) -> list[str]:
-        """Its files, which nobody has open any more."""
+        """Its files, which nobody has open any more. The batches go first: indexes that are left
+        alone belong to nobody, and batches without theirs would be looked at as damaged."""
         self.close()
         indexes = [path for path in self._index_paths() if self.disk.exists(path)]
-        return [*indexes, self.path]
+        return [self.path, *indexes]
 
     # --- its indexes ---
 

@@ -3,6 +3,7 @@ controller that answers."""
 
 import random
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from uuid import UUID
 
@@ -17,14 +18,16 @@ from node.effects import (
     CloseConnection,
     Effect,
     ElectionState,
+    FlushLog,
     NoResponse,
     OnReplicas,
     SendPieces,
     SendResponse,
+    Stop,
 )
 from node.endpoint import Endpoint
-from node.events import Event, FrameReceived, TimeoutElapsed
-from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.events import Event, FrameReceived, LogFlushed, ShutdownRequested, TimeoutElapsed
+from node.ids import ConnectionId, LogId, NodeId, Now, ReplicaKey
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records.broker_schemas import BrokerEndpoint
@@ -105,6 +108,21 @@ class SteppedBroker:
         """Likewise of the next time-out."""
         self.now_ns = max(self.now_ns, self.node.next_deadline_ns())
         return self.step(TimeoutElapsed())
+
+    def shut_down(self) -> list[Effect]:
+        """All that it does until its end, to which no controller lets it go."""
+        self.longest_s = 0.0
+        self.step(ShutdownRequested())
+        done, flushes = [*self.effects], deque[LogId]()
+        while not any(isinstance(each, Stop) for each in self.effects):
+            flushes += [each.log for each in self.effects if isinstance(each, FlushLog)]
+            if flushes:
+                log = flushes.popleft()
+                self.step(LogFlushed(log=log, end=self.replicas[log].flush()))
+            else:
+                self.elapse()
+            done += self.effects
+        return done
 
     def step(self, event: Event) -> list[Done]:
         began = time.process_time()

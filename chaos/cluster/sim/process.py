@@ -28,7 +28,7 @@ from node.effects import FlushLog, Stop
 from node.endpoint import Endpoint
 from node.events import LogFlushed, ShutdownRequested
 from node.server.notices import Notices
-from node.server.outcome import FAILED, describe_failure
+from node.server.outcome import FAILED, describe_failure, last_stop
 from node.server.peer_links import PeerLink, PeerLinks
 from node.server.recovered import AnyNode, Recovered, stop_line
 from node.server.tcp import Connections
@@ -37,7 +37,6 @@ from node.storage.log_directories import LogDirectories
 from node.turn import Beat, Deed, Turn, Turns
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
-SHUTDOWN_BOUND_S = 5.0  # as the server's: a node stops after it, whether told or not
 
 # Named once: an enum takes longer to find a member than to compare one.
 _STEPPED, _TRACES_LEAVE, _LISTEN = Beat.STEPPED, Beat.TRACES_LEAVE, Beat.LISTEN
@@ -144,10 +143,8 @@ class SimProcess:
         def request() -> None:
             self._around.err("kraft-node: SIGTERM, shutting down\n")
             self._turns.feed(ShutdownRequested())
-            self._around.loop.call_later(SHUTDOWN_BOUND_S, self.hear, give_up)
-
-        def give_up() -> None:
-            self._stop(Stop(code=0, reason=f"leadership not handed over in {SHUTDOWN_BOUND_S:g} s"))
+            within_s, last = last_stop(self._config)
+            self._around.loop.call_later(within_s, self.hear, partial(self._stop, last))
 
         self.hear(request)
 

@@ -51,6 +51,10 @@ class SimDisk:
         self.filesystem.fsync_directory(_parent(target))
         return SimFile(self.filesystem, descriptor, self.filesystem.size(descriptor))
 
+    def reopen(self, path: str) -> SimFile:
+        descriptor = self.filesystem.open(self._at(path))
+        return SimFile(self.filesystem, descriptor, self.filesystem.size(descriptor))
+
     def exists(self, path: str) -> bool:
         return self.filesystem.exists(self._at(path))
 

@@ -265,10 +265,12 @@ class GroupCoordinator:
             if not led.log.is_led:
                 del self._led[index]
                 led.drop(now)
-        for held in self._replicas.all():
-            index = held.key[1]
-            is_mine = held.name == OFFSETS_TOPIC and held.replica.leading is not None
-            if is_mine and index not in self._led:
+        topic = image.topics.named(OFFSETS_TOPIC)
+        for index in range(0 if topic is None else topic.partitions):
+            assert topic is not None
+            held = self._replicas.by_key((topic.id, index))
+            is_mine = held is not None and held.replica.leading is not None
+            if held is not None and is_mine and index not in self._led:
                 self._led[index] = self._new(held)
         if is_gone:
             for led in self._led.values():

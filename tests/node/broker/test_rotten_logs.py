@@ -4,9 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from node.effects import Effect, FlushLog, SaveCleanShutdown, SendResponse, Trace
+from node.effects import SaveCleanShutdown, SendResponse, Trace
 from node.errors import ErrorCode
-from node.events import LogFlushed, ShutdownRequested
 from node.ids import LogId, Offset
 from node.storage.storage_errors import CorruptLog
 from node.wire.apis import Request, Response
@@ -129,12 +128,5 @@ def test_a_clean_shutdown_does_not_vouch_for_it(client: Client, is_rotten: bool)
     if is_rotten:
         client.rot()
     client.fetched(ROT_AT)
-    broker = client.broker
-    broker.step(ShutdownRequested())
-    while not (flushed := [each.log for each in broker.effects if isinstance(each, FlushLog)]):
-        broker.elapse()
-    effects: list[Effect] = []
-    for log in flushed:
-        broker.step(LogFlushed(log=log, end=broker.replicas[log].flush()))
-        effects += broker.effects
+    effects = client.broker.shut_down()
     assert any(isinstance(each, SaveCleanShutdown) for each in effects) is not is_rotten

@@ -14,6 +14,7 @@ from node.storage.clean_shutdown import save_clean_shutdown, take_clean_shutdown
 from node.storage.disk import Disk
 from node.storage.partition_log import PartitionLog
 from node.storage.partition_logs import PartitionLogs
+from node.storage.partition_recovery import NOTHING_VOUCHED
 from node.storage.storage_errors import CorruptFile
 from tests.support.batches import batch
 from tests.support.power import PowerCut, Powered, new_disk
@@ -36,7 +37,8 @@ def fill(log: PartitionLog, *epochs: int) -> list[bytes]:
 
 
 def reopened(disk: Disk, segment_bytes: int = 1 << 30) -> PartitionLog:
-    return PartitionLog.open(disk, DIRECTORY, by_size(segment_bytes), Offset(0), {}, [])
+    limits = by_size(segment_bytes)
+    return PartitionLog.open(disk, DIRECTORY, limits, Offset(0), NOTHING_VOUCHED, [])
 
 
 def whole(log: PartitionLog) -> bytes:
