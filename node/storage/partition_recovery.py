@@ -65,17 +65,19 @@ class FoundLog:
     reindexed: list[Reindexed]  # is added to
     states: ProducerStates
     has_epochs: bool  # is there a file of them?
+    vouched: Vouched
     segments: list[PartitionSegment] = field(default_factory=list)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     cut_bytes: int = 0
     has_saved: bool = False  # indexes, whose names are yet to be made durable
 
-    def take(self, base: Offset, vouched: IndexChecksums | None) -> None:
-        """The next segment, or what is whole of it."""
+    def take(self, base: Offset, following: Offset | None) -> None:
+        """The next segment, or what is whole of it; `following`: where another one begins."""
         if self.segments:
             self._finish(self.segments[-1])
         segment = self._open(base)
         self.segments.append(segment)
+        vouched = self.vouched.index_of(base, following)
         if vouched is None or not self._is_opened(segment, vouched):
             self._scan(segment)
 
@@ -103,12 +105,13 @@ class FoundLog:
     def _open(self, base: Offset) -> PartitionSegment:
         """Its name is durable: what has a byte was given one after that, and so was the first
         segment of a log that never had a record, before the log said whose it is. Another that is
-        empty may have been begun by a process that was killed before it could make it so."""
+        empty may have been begun by a process that was killed before it could make it so, unless
+        one shut down in good order since."""
         found = PartitionSegment.found(
             self.disk, self.directory, base, self.interval, self.reindexed
         )
         is_first = base == 0 and not self.has_epochs
-        if found.file.size() == 0 and not is_first:
+        if found.file.size() == 0 and not (is_first or self.vouched.is_clean):
             self.disk.sync_names(self.directory)
         return found
 
@@ -180,6 +183,7 @@ def find_log(
         reindexed=reindexed,
         states=ProducerStates.find(disk, directory, names),
         has_epochs=LEADER_EPOCHS in names,
+        vouched=vouched,
     )
     found.states.begin(found.end)
     _remove_orphans(disk, directory, names)
@@ -188,7 +192,7 @@ def find_log(
         if found.cut_bytes or base != found.end:
             found.drop(base)
         else:
-            found.take(base, vouched.index_of(base, following))
+            found.take(base, following)
     if found.has_saved:
         disk.sync_names(directory)
     found.states.keep(bases[0] if bases else start, found.end)

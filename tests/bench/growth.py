@@ -14,7 +14,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from node import limits
 from tests.bench.row import Row
