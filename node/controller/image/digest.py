@@ -8,9 +8,9 @@ from struct import Struct
 from typing import Any, Protocol
 
 # A text, or what has one (`str`): that is asked for only when it is hashed.
-Value = Hashable
+EntryValue = Hashable
 # Of what an entry is one, by two words, its name, its value before and after; None is its absence.
-EntryChange = tuple[int, str, str, Value | None, Value | None]
+EntryChange = tuple[int, str, str, EntryValue | None, EntryValue | None]
 _DIGESTS = 1 << 62
 _WORDS = 5  # of a change
 _AT_ONCE = 1_000
@@ -22,7 +22,7 @@ _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
 
 class Counter(Protocol):
     def count(
-        self, kind: int, of: str, name: str, before: Value | None, after: Value | None
+        self, kind: int, of: str, name: str, before: EntryValue | None, after: EntryValue | None
     ) -> None:
         """An entry changes."""
 
@@ -31,7 +31,7 @@ class Uncounted:
     """A `Counter` of a copy: nobody compares it, so nothing of it is hashed."""
 
     def count(
-        self, kind: int, of: str, name: str, before: Value | None, after: Value | None
+        self, kind: int, of: str, name: str, before: EntryValue | None, after: EntryValue | None
     ) -> None:
         pass
 
@@ -48,7 +48,7 @@ class Postponed:
         self._changes = self._counted()
 
     def count(
-        self, kind: int, of: str, name: str, before: Value | None, after: Value | None
+        self, kind: int, of: str, name: str, before: EntryValue | None, after: EntryValue | None
     ) -> None:
         self._words += (kind, of, name, before, after)
 
@@ -84,7 +84,7 @@ class Digest:
     def __init__(self) -> None:
         self._sum = 0
         # By where they are: what stood there when all was hashed, and what does now.
-        self._changed: dict[tuple[int, str, str], tuple[Value | None, Value | None]] = {}
+        self._changed: dict[tuple[int, str, str], tuple[EntryValue | None, EntryValue | None]] = {}
         self._loaded = Postponed()
         self._is_loading = False
 
@@ -94,7 +94,7 @@ class Digest:
         return (self._sum + self._loaded.value) % _DIGESTS
 
     def count(
-        self, kind: int, of: str, name: str, before: Value | None, after: Value | None
+        self, kind: int, of: str, name: str, before: EntryValue | None, after: EntryValue | None
     ) -> None:
         if self._is_loading:
             self._loaded.count(kind, of, name, before, after)
@@ -121,17 +121,19 @@ class Digest:
         return self._loaded
 
 
-def _length(value: Value | None) -> int:
+def _length(value: EntryValue | None) -> int:
     """Of what is no text, as if it were short."""
     return len(value) if isinstance(value, str) else 0
 
 
-def _added(kind: int, of: str, name: str, before: Value | None, after: Value | None) -> int:
+def _added(
+    kind: int, of: str, name: str, before: EntryValue | None, after: EntryValue | None
+) -> int:
     added = 0 if after is None else _entry(kind, of, name, _text(after))
     return added if before is None else added - _entry(kind, of, name, _text(before))
 
 
-def _text(value: Value) -> str:
+def _text(value: EntryValue) -> str:
     return value if isinstance(value, str) else str(value)
 
 
