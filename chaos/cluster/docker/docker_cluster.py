@@ -275,10 +275,12 @@ class DockerCluster(OfTarget[Target]):
 
     def _destroy(self) -> None:
         self._gate.close()
-        if not self._name_is_anothers:
-            demolish(self._client, self._labels.run_id, self._images.agent)
-            self._lock.acquire()  # that of a kept cluster is free
-        self.let_go()
+        try:
+            if not self._name_is_anothers:
+                demolish(self._client, self._labels.run_id, self._images.agent)
+                self._lock.acquire()  # that of a kept cluster is free
+        finally:  # what could not be removed may be by whoever comes next
+            self.let_go()
 
     def _heal(self, links: Sequence[Link]) -> Mapping[Link, FaultEvidence]:
         """Probes leave from the nodes' own networks; from the proxy's where a node is off."""

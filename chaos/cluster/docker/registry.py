@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 import docker
+import requests
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 from tenacity import (
@@ -120,6 +121,11 @@ def demolish(client: docker.DockerClient, run_id: str, agent_image: str) -> None
     )
     try:
         trying(remove)
+    except requests.RequestException as error:  # nobody to ask again
+        raise ClusterError(
+            f"what the run {run_id} has on the Docker engine could not be removed, which does not "
+            f"answer ({type(error).__name__})\n  try, once it does: kraft-chaos down {run_id}"
+        ) from error
     except RetryError as error:
         trouble = error.last_attempt.exception()
         raise ClusterError(
