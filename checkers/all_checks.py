@@ -56,6 +56,7 @@ _MODULES = (
     "partitions.served",
     "partitions.min_isr",
     "partitions.refusals",
+    "partitions.refused_offsets",
     "partitions.shown",
     "partitions.held",
     "partitions.intact_replicas",

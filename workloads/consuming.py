@@ -92,7 +92,7 @@ class Consuming:
 
     async def poll(self) -> PollResult:
         aim = await self._consumer.aim()
-        self._history.invoke(self._process, POLL, aim.key, None, aim.node, self._phase)
+        self._history.invoke(self._process, POLL, aim.key, aim.position, aim.node, self._phase)
         self._seen.tally.invoke()
         polled = await self._consumer.poll(aim)
         outcome = EventType.OK if polled.error is None else EventType.FAIL

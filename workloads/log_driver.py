@@ -27,11 +27,15 @@ class SendResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """What the next poll will ask, and whom: `key` is a partition, or a topic if it may be any."""
+    """What the next poll will ask, and whom: `key` is a partition, or a topic if it may be any.
+
+    `position`: the offset that it asks for, where one partition is asked.
+    """
 
     key: str
     node: int
     partition: TopicPartition | None = None
+    position: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,8 @@ class RawConsumer:
         if self._troubled or node is None:
             node = await self._leaders.find(partition, _SEARCH_S)
         found = node if node is not None else NOBODY
-        return Aim(key=partition.key, node=found, partition=partition)
+        position = self._positions[partition]
+        return Aim(key=partition.key, node=found, partition=partition, position=position)
 
     async def poll(self, aim: Aim) -> PollResult:
         partition = aim.partition

@@ -30,7 +30,8 @@ NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of non
 # that request in `request`; each key is judged by itself, and the column tells which were to
 # happen together.
 #
-# Of an operation of `ANSWERED`, `value` is what the answer said.
+# Of an operation of `ANSWERED`, `value` is what the answer said. Of a poll it is the offset that it
+# asks for, null where a library chooses that.
 #
 # `error` says why an operation did not succeed: what happened to its connection, or the code of a
 # refusal as "error-40". Four beginnings have a meaning (`error_words`): of an answer that cannot be

@@ -15,6 +15,8 @@ reassigned.py            replicas that are moved are in sync before others go; P
 registrations.py         E5, E6: who comes back after it may have lost something
 min_isr.py               P17: nothing is acknowledged by too few
 refusals.py              what leaders refuse, they have to
+refused_offsets.py       and offsets and sequences that they refuse are not the log's
+refused.py               what was refused, and what may have been so then, for these two
 shown.py                 P8: nothing is shown that too few have
 served.py                P10, P13, P18: what clients were told, against the disks
 held.py                  P9, P11: replicas against one another

@@ -3,9 +3,10 @@
 import asyncio
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _CHUNK = 1 << 16
 _PATIENCE_S = 10.0
@@ -41,7 +42,7 @@ class EngineSocket:
         self._thread.join(_PATIENCE_S)
         self._loop.close()
 
-    def _do(self, work: "asyncio._CoroutineLike[None]") -> None:
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE_S)
 
     async def _listen(self) -> None:
