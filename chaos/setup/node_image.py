@@ -12,7 +12,8 @@ from chaos.setup.needs import SetupError, Tell
 from chaos.setup.places import cache_dir
 from chaos.setup.shell import pip, run
 
-LIBRARIES = ("kio", "crc32c")  # no Hypothesis beside them: kio imports it when present, slowly
+# No Hypothesis beside them: kio imports it when present, slowly.
+LIBRARIES = ("kio", "crc32c", "zstandard")
 
 
 def recipe(client: docker.DockerClient, beside: str = "") -> Recipe:

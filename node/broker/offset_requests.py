@@ -120,8 +120,8 @@ class _Lookup:
         )
 
     def _record(self, log: ReplicaLog, header: BatchHeader, time_ms: int) -> Record | None:
-        """None where zstd compressed them, or they are not what their header says, or are too many:
-        then the batch's first one stands for the one that is sought, which is not before it."""
+        """None where they are not what their header says, or are too many: then the batch's first
+        one stands for the one that is sought, which is not before it."""
         if header.record_count > self.records_left:
             return None
         self.records_left -= header.record_count

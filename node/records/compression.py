@@ -1,10 +1,10 @@
 """Records that are compressed within their batch: opened as far as somebody needs them.
 
-Kafka's codecs: gzip; snappy, in the frames of Java's library or without; lz4, in its frames. What
-zstd compressed is not opened here: that takes a library of its own, which a node does not have.
+Kafka's codecs: gzip; snappy, in the frames of Java's library or without; lz4, in its frames; zstd,
+by a library of its own, which is imported with the first batch that needs it.
 
 Whoever made it may have made little of much (a thousand to one in gzip), so nothing is opened
-beyond what was asked for. Snappy and lz4 take some tenth of a microsecond a byte.
+much beyond what was asked for. Snappy and lz4 take some tenth of a microsecond a byte.
 """
 
 import zlib
@@ -17,7 +17,7 @@ _CONTENT_SIZE, _BLOCK_CHECKSUMS, _DICTIONARY, _VERSIONS, _VERSION_1 = 0x08, 0x10
 _STORED = 1 << 31  # of a block's length: it is not compressed
 _LEAST_MATCH = 4  # bytes, of lz4
 _LONG = 15  # of four bits: more bytes follow
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_PIECE = 64  # bytes, of which each four may open to 128 KiB
 
 
 class DamagedCompression(ValueError):
@@ -29,7 +29,8 @@ def can_open(codec: str) -> bool:
 
 
 def opened(codec: str, data: bytes, most: int) -> bytes:
-    """The first `most` bytes of what was compressed, or all of it. Raises DamagedCompression."""
+    """The first `most` bytes of what one of `CODECS` compressed, or all of it. Raises
+    DamagedCompression."""
     try:
         return _OPENERS[codec](data, most)[:most]
     except (zlib.error, IndexError) as error:
@@ -157,4 +158,23 @@ def _copy(out: bytearray, base: int, offset: int, length: int) -> None:
         out += (out[start:] * (length // offset + 1))[:length]
 
 
-_OPENERS = {"gzip": _gzip, "snappy": _snappy, "lz4": _lz4}
+def _zstd(data: bytes, most: int) -> bytes:
+    """One frame, as producers write it, or several. A window is what Java's library takes."""
+    import zstandard
+
+    out, rest = bytearray(), data
+    try:
+        while len(out) < most and (rest or not out):
+            frame, at = zstandard.ZstdDecompressor().decompressobj(), 0
+            while not frame.eof and len(out) < most:
+                if at >= len(rest):
+                    raise DamagedCompression("zstd ends too early")
+                out += frame.decompress(rest[at : at + _ZSTD_PIECE])
+                at += _ZSTD_PIECE
+            rest = frame.unused_data + rest[at:]
+    except zstandard.ZstdError as error:
+        raise DamagedCompression(str(error)) from error
+    return bytes(out)
+
+
+_OPENERS = {"gzip": _gzip, "snappy": _snappy, "lz4": _lz4, "zstd": _zstd}

@@ -1,6 +1,9 @@
 """What a leader asks of the records of a batch before it appends them."""
 
 import random
+import subprocess
+import sys
+import tracemalloc
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -9,12 +12,12 @@ import pytest
 from node.codec.varint import encode_signed
 from node.ids import Epoch, Offset
 from node.records.batch import HEADER_SIZE, check_batch, encode_batch
-from node.records.compression import DamagedCompression, can_open, opened
+from node.records.compression import DamagedCompression, opened
 from node.records.record_checks import MistakenRecords, check_contents
 from tests.support.batches import timed_batch
 
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
-OPENED = ("gzip", "snappy", "lz4")
+OPENED = tuple(CODECS)
 TIMES = tuple(range(100, 140))  # more than are looked into
 
 
@@ -74,15 +77,34 @@ def test_what_is_damaged_is_refused_or_opened_to_something(codec: str) -> None:
     assert refused > 20
 
 
-def test_little_is_made_of_a_thousandfold() -> None:
-    bomb = packed("gzip", bytes(50_000_000))
-    assert len(opened("gzip", bomb, 1000)) == 1000
+@pytest.mark.parametrize(("codec", "most"), [("gzip", 100_000), ("zstd", 4_000_000)])
+def test_little_is_made_of_a_thousandfold(codec: str, most: int) -> None:
+    bomb = packed(codec, bytes(50_000_000))
+    tracemalloc.start()
+    try:
+        assert len(opened(codec, bomb, 1000)) == 1000
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()
 
 
-def test_zstd_is_not_opened() -> None:
-    assert not can_open("zstd")
-    records = packed("zstd", timed_batch(*TIMES)[HEADER_SIZE:])
-    check(timed_batch(*TIMES, codec=CODECS["zstd"], records=records))
+def test_zstd_of_several_frames_is_opened_to_its_end() -> None:
+    data = some(5)
+    framed_in_three = b"".join(packed("zstd", data[at::3]) for at in range(3))
+    whole = b"".join(data[at::3] for at in range(3))
+    for most in (1, len(data[::3]), len(data[::3]) + 1, len(data), len(data) + 1):
+        assert opened("zstd", framed_in_three, most) == whole[:most]
+    for cut in (1, 7, len(framed_in_three) // 2):
+        with pytest.raises(DamagedCompression):
+            opened("zstd", framed_in_three[:-cut], len(data) + 1)
+    with pytest.raises(DamagedCompression):
+        opened("zstd", framed_in_three + b"abc", len(data) + 1)
+
+
+def test_a_node_that_is_sent_no_zstd_does_not_load_its_library() -> None:
+    asked = "import sys, node.server.__main__, node.broker_node; print('zstandard' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize("codec", ["none", *OPENED])
