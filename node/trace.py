@@ -85,6 +85,9 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # What keeps a broker from following the leader of so many of its replicas, for now; it tries
     # again. "": nothing does any more.
     "b.following": ("leader", "partitions", "trouble"),
+    # What keeps the active controller, at host:port, from answering a broker, which asks again;
+    # trouble: "": it answers. asked: names of APIs, of what was not answered.
+    "b.asking": ("controller", "asked", "trouble"),
     # Somebody unregistered this broker while it was up, in that broker epoch.
     "b.unregistered": ("epoch",),
     # A broker's replica of a partition leads, or follows, in a leader epoch: so its log ends, and

@@ -50,6 +50,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "c.read": ("epoch", "ticket", "arrived", "heard"),
     "b.life": ("state", "epoch", "previous", "fenced"),
     "b.following": ("leader", "partitions", "trouble"),
+    "b.asking": ("controller", "asked", "trouble"),
     "b.unregistered": ("epoch",),
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
     "p.isr": (

@@ -2,6 +2,8 @@
 
 Each question ends in one call of `answered`: with the answer, or with None where none will come, as
 the connection broke or the controller was silent for too long. Who asked then asks again, or not.
+That there was no answer is told when it begins and when it is over: a controller that hangs up on
+what it is asked for does so each time, and its broker is fenced meanwhile.
 
 AlterPartition is sent in a version that the controller serves: over each connection ApiVersions is
 asked before the first (KIP-841, "Compatibility").
@@ -17,7 +19,7 @@ from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.wire.alter_partition import ALTER_PARTITION, AlterPartitionRequest
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from node.wire.apis import ControllerRequest, Response
+from node.wire.apis import BY_REQUEST, ControllerRequest, Response
 
 CONTROLLER_CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
 _PAUSE_NS = 50 * MS  # before the next connection
@@ -44,6 +46,7 @@ class ControllerLink:
         # The newest versions that are served over the connection, by API; None: not told yet.
         self._newest: Mapping[int, int] | None = None
         self._is_asked = False  # which they are
+        self._unanswered: set[str] = set()  # APIs of which that was told, until one is answered
 
     def send(self, request: ControllerRequest, on_response: OnResponse) -> None:
         """As soon as there is an active controller."""
@@ -57,6 +60,7 @@ class ControllerLink:
                 self._hang_up(mono_ns)
             self._at = at
         if self._out and mono_ns >= self._patience_ns():
+            self._tell(f"no answer came in {self._timeout_ns // MS} ms")
             self._hang_up(mono_ns)
         if at is None or mono_ns < self._paused_until_ns:
             return
@@ -95,10 +99,16 @@ class ControllerLink:
     def on_response(self, correlation_id: int, response: Response, mono_ns: int) -> None:
         sent = self._out.pop(correlation_id, None)
         if sent is not None:  # else of a connection that was dropped since
+            self._tell_answered(_name(sent))
             sent.on_response(response, mono_ns)
 
     def on_lost(self, mono_ns: int) -> None:
         """The connection failed."""
+        if self._out:
+            self._tell("the connection cannot be made, or ended without an answer")
+        self._give_up(mono_ns)
+
+    def _give_up(self, mono_ns: int) -> None:
         self._paused_until_ns = mono_ns + _PAUSE_NS
         self._newest = None
         lost, self._out = self._out, {}
@@ -109,7 +119,26 @@ class ControllerLink:
         self._outbox.emit(DisconnectPeer(channel=CONTROLLER_CHANNEL))
         self._newest = None
         if self._out:
-            self.on_lost(mono_ns)
+            self._give_up(mono_ns)
+
+    def _tell(self, trouble: str) -> None:
+        """What keeps the active controller from answering what is out."""
+        asked = {_name(each) for each in self._out.values()}
+        if not asked <= self._unanswered:
+            self._unanswered |= asked
+            self._trace(trouble)
+
+    def _tell_answered(self, name: str) -> None:
+        """One of that API."""
+        if name in self._unanswered:
+            self._unanswered.remove(name)
+            if not self._unanswered:
+                self._trace("")
+
+    def _trace(self, trouble: str) -> None:
+        at, asked = self._at, ",".join(sorted(self._unanswered))
+        controller = "" if at is None else f"{at.host}:{at.port}"
+        self._outbox.trace("b.asking", controller=controller, asked=asked, trouble=trouble)
 
     def _send(self, sent: _Sent, at: Endpoint, mono_ns: int) -> None:
         number = self._next_correlation_id
@@ -131,3 +160,7 @@ class ControllerLink:
             return None
         api = ALTER_PARTITION
         return max(api.min_version, min(api.max_version, self._newest.get(api.key, 0)))
+
+
+def _name(sent: _Sent) -> str:
+    return BY_REQUEST[type(sent.request)].name

@@ -339,6 +339,10 @@ def _tell(name: str, trace: Trace) -> None:
             text = _following(
                 trace.fields["leader"], trace.fields["partitions"], trace.fields["trouble"]
             )
+        case "b.asking":
+            text = _asking(
+                trace.fields["controller"], trace.fields["asked"], trace.fields["trouble"]
+            )
         case _:
             return
     _say(name, text)
@@ -363,6 +367,15 @@ def _following(leader: TraceValue, partitions: TraceValue, trouble: TraceValue) 
     return (
         f"cannot follow node {leader}, which leads {partitions} of its partitions: {trouble}."
         f" It tries again; see whether node {leader} runs, and what it says on stderr"
+    )
+
+
+def _asking(controller: TraceValue, asked: TraceValue, trouble: TraceValue) -> str:
+    if not trouble:
+        return f"the active controller at {controller} answers again"
+    return (
+        f"the active controller at {controller} does not answer {asked}: {trouble}. It is asked"
+        " again; see whether it runs, and what it says on stderr"
     )
 
 

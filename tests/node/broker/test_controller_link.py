@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from node.broker.controller_link import ControllerLink
-from node.effects import DisconnectPeer
+from node.effects import DisconnectPeer, Trace
 from node.endpoint import Endpoint
 from node.errors import ErrorCode
 from node.ids import MS, NodeId
@@ -14,6 +14,7 @@ from node.wire import decode_request, encode_request
 from node.wire.alter_partition import AlteredPartition, AlterPartitionRequest, IsrMember
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from node.wire.assign_directories import AssignDirectoriesRequest, AssignDirectoriesResponse
 from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 FIRST = Endpoint(name="INT", host="node-2", port=9102)
@@ -38,6 +39,10 @@ PROPOSAL = AlterPartitionRequest(
 )
 
 
+ASSIGNED = AssignDirectoriesRequest(broker=NodeId(1), epoch=1, replicas=())
+ASSIGNED_ANSWER = AssignDirectoriesResponse()
+
+
 class Asking:
     """One link, and what its questions were answered."""
 
@@ -45,6 +50,7 @@ class Asking:
         self._outbox = Outbox()
         self.link = ControllerLink(TIMEOUT_MS, self._outbox)
         self.heard: list[object] = []
+        self.told: list[object] = []  # to operators
 
     def ask(self) -> None:
         self.link.send(HEARTBEAT, lambda response, _: self.heard.append(response))
@@ -60,8 +66,10 @@ class Asking:
         """What is sent by then: `None` for a connection that is dropped, else to whom."""
         self.link.poll(at, ms * MS)
         outputs = self._outbox.drain()
-        assert all(isinstance(each, RequestTo | DisconnectPeer) for each in outputs)
-        return [each.endpoint if isinstance(each, RequestTo) else None for each in outputs]
+        self.told += [each.fields for each in outputs if isinstance(each, Trace)]
+        done = [each for each in outputs if not isinstance(each, Trace)]
+        assert all(isinstance(each, RequestTo | DisconnectPeer) for each in done)
+        return [each.endpoint if isinstance(each, RequestTo) else None for each in done]
 
 
 def told(version: int) -> ApiVersionsResponse:
@@ -144,3 +152,40 @@ def test_who_is_silent_for_too_long_is_asked_anew_over_another_connection() -> N
     asking.ask()
     assert asking.poll(FIRST, TIMEOUT_MS + 1) == []  # for a moment
     assert asking.poll(FIRST, TIMEOUT_MS + 100) == [FIRST]
+    trouble = f"no answer came in {TIMEOUT_MS} ms"
+    told = {"controller": "node-2:9102", "asked": "BrokerHeartbeat", "trouble": trouble}
+    assert asking.told == [told]
+
+
+def test_a_controller_that_hangs_up_on_what_it_is_asked_is_told_of_once() -> None:
+    """As on a request that is too large for it: the same is asked again, and others between."""
+    asking = Asking()
+    number = iter(range(100))
+
+    def sent(ms: int) -> int:
+        assert asking.poll(FIRST, ms) == [FIRST]
+        return next(number)
+
+    for ms in (0, 200, 400):
+        asking.link.send(ASSIGNED, lambda response, _: asking.heard.append(response))
+        sent(ms)
+        asking.link.on_lost((ms + 1) * MS)
+        asking.ask()
+        asking.link.on_response(sent(ms + 100), ANSWER, (ms + 101) * MS)
+    asking.poll(FIRST, 600)
+    trouble = "the connection cannot be made, or ended without an answer"
+    told = {"controller": "node-2:9102", "asked": "AssignReplicasToDirs", "trouble": trouble}
+    assert asking.told == [told]
+    asking.link.send(ASSIGNED, lambda response, _: asking.heard.append(response))
+    asking.link.on_response(sent(700), ASSIGNED_ANSWER, 701 * MS)
+    asking.poll(FIRST, 701)
+    assert asking.told == [told, {**told, "asked": "", "trouble": ""}]
+
+
+def test_that_another_controller_leads_is_no_trouble() -> None:
+    asking = Asking()
+    asking.ask()
+    asking.poll(FIRST, 0)
+    assert asking.poll(SECOND, 2) == [None]
+    assert asking.heard == [None]
+    assert asking.told == []
