@@ -28,8 +28,9 @@ MAX_PARTITIONS = 10_000
 # `python -m tests.bench steps` measures it.
 MAX_NAMED_ELEMENTS = 2 * MAX_PARTITIONS + MAX_ELEMENTS
 
-# Of what nodes tell each other of them: beside that with three members of an ISR, or two tagged
-# fields.
+# Of what nodes tell each other of them, and operators the controller: beside that with three
+# members of an ISR, three replicas, or two tagged fields. What operators ask for all partitions at
+# once takes a controller less than a tenth of a broker's session, too.
 MAX_PARTITION_ELEMENTS = 5 * MAX_PARTITIONS + MAX_ELEMENTS
 
 # Of what one request may add to the cluster: that is decided, written and replayed in

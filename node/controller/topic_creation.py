@@ -2,6 +2,8 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache
 from uuid import UUID
 
 from node import limits
@@ -44,6 +46,7 @@ from node.wire.delete_topics import (
 )
 
 _SET = 0
+_Entries = tuple[tuple[str, str], ...]  # what is set of a topic
 
 
 def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
@@ -55,11 +58,17 @@ def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
     results: list[TopicResult] = []
     requested = Counter(each.name for each in request.topics)
     named = {each.name: each for each in request.topics}  # in the order of the request
+
+    @cache
+    def effective(entries: _Entries) -> tuple[ConfigEntry, ...]:
+        """Mostly the same of all."""
+        return _effective(situation, image, dict(entries))
+
     for topic in named.values():
         try:
             if requested[topic.name] > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            made, result = _create_one(situation, image, topic, room)
+            made, result = _create_one(situation, image, topic, room, effective)
         except RefusedError as refused:
             results.append(
                 TopicResult(name=topic.name, error=refused.error, message=refused.message)
@@ -122,7 +131,11 @@ def _found(image: Image, requested: DeletedTopic) -> Topic:
 
 
 def _create_one(
-    situation: Situation, image: Image, topic: NewTopic, room: int
+    situation: Situation,
+    image: Image,
+    topic: NewTopic,
+    room: int,
+    effective: Callable[[_Entries], tuple[ConfigEntry, ...]],
 ) -> tuple[list[MetadataRecord], TopicResult]:
     """Its own record first. Raises RefusedError."""
     _check_name(image, topic.name)
@@ -140,7 +153,9 @@ def _create_one(
         id=id_,
         partitions=len(places),
         replication=len(places[0]),
-        configs=_effective(situation, image, configs),
+        configs=effective(
+            tuple((each.name, each.value) for each in configs if each.value is not None)
+        ),
     )
     return [TopicRecord(name=topic.name, topic_id=id_), *configs, *partitions], result
 
@@ -161,10 +176,9 @@ def _check_name(image: Image, name: str) -> None:
 
 
 def _effective(
-    situation: Situation, image: Image, configs: list[ConfigRecord]
+    situation: Situation, image: Image, entries: Mapping[str, str]
 ) -> tuple[ConfigEntry, ...]:
     """All that it is configured as, as this controller knows it (KIP-525)."""
-    entries = {each.name: each.value for each in configs if each.value is not None}
     return tuple(
         effective_configs.of_topic(situation.own, image, key, entries)
         for key in sorted(TOPIC_DEFINITIONS)

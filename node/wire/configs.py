@@ -4,6 +4,7 @@ DescribeConfigs: what controllers alone can be asked."""
 from types import SimpleNamespace
 from typing import Any
 
+from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.config_messages import AlterConfigsRequest as AlterConfigsRequest
 from node.wire.config_messages import AlterConfigsResponse as AlterConfigsResponse
@@ -201,6 +202,8 @@ INCREMENTAL_ALTER_CONFIGS = Api(
     read_response=_read_alter_response,
     write_response=_write_alter_response,
     pack_response=pack_altered,
+    most=MAX_PARTITION_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )
 ALTER_CONFIGS = Api(
     key=33,
@@ -213,6 +216,8 @@ ALTER_CONFIGS = Api(
     write_request=_write_replace,
     read_response=_read_alter_response,
     write_response=_write_replace_response,
+    most=MAX_PARTITION_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )
 DESCRIBE_CONFIGS = Api(
     key=32,
@@ -226,4 +231,6 @@ DESCRIBE_CONFIGS = Api(
     read_response=_read_describe_response,
     write_response=_write_describe_response,
     pack_response=pack_described,
+    most=MAX_NAMED_ELEMENTS,
+    most_told=2 * MAX_PARTITION_ELEMENTS,
 )

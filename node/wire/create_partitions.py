@@ -6,6 +6,7 @@ from typing import Any
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.lazy_dataclass import dataclass
+from node.limits import MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 
@@ -103,4 +104,6 @@ CREATE_PARTITIONS = Api(
     write_request=_write_request,
     read_response=_read_response,
     write_response=_write_response,
+    most=MAX_PARTITION_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )

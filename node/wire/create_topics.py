@@ -7,6 +7,7 @@ from uuid import UUID
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, NodeId
 from node.lazy_dataclass import dataclass
+from node.limits import MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.configs import ConfigEntry, ConfigSource
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
@@ -118,6 +119,13 @@ def _read_topics_response(entity: Any) -> CreateTopicsResponse:
 
 
 def _write_topics_response(message: CreateTopicsResponse, kio: SimpleNamespace) -> Any:
+    told: dict[int, Any] = {}  # by what they were made of: most topics share it
+
+    def configs(entries: tuple[ConfigEntry, ...]) -> Any:
+        if id(entries) not in told:
+            told[id(entries)] = tuple(_config(each, kio) for each in entries)
+        return told[id(entries)]
+
     results = tuple(
         kio.CreatableTopicResult(
             name=result.name,
@@ -127,7 +135,7 @@ def _write_topics_response(message: CreateTopicsResponse, kio: SimpleNamespace) 
             num_partitions=result.partitions,
             replication_factor=result.replication,
             # Null, with no error, is what clients fail on.
-            configs=tuple(_config(each, kio) for each in result.configs),
+            configs=configs(result.configs),
         )
         for result in message.results
     )
@@ -155,4 +163,6 @@ CREATE_TOPICS = Api(
     write_request=_write_topics,
     read_response=_read_topics_response,
     write_response=_write_topics_response,
+    most=MAX_PARTITION_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )

@@ -7,6 +7,7 @@ from uuid import UUID
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID
 from node.lazy_dataclass import dataclass
+from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 
@@ -96,4 +97,6 @@ DELETE_TOPICS = Api(
     write_request=_write_request,
     read_response=_read_response,
     write_response=_write_response,
+    most=MAX_NAMED_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )

@@ -7,6 +7,7 @@ from typing import Any
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.lazy_dataclass import dataclass
+from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.elect_leaders import NamedPartition
 from node.wire.entities import NO_THROTTLE, our_error
@@ -128,6 +129,8 @@ ALTER_REASSIGNMENTS = Api(
     write_request=_write_alteration,
     read_response=_read_alteration_response,
     write_response=_write_alteration_response,
+    most=MAX_PARTITION_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
 )
 
 
@@ -231,4 +234,6 @@ LIST_REASSIGNMENTS = Api(
     write_request=_write_listing,
     read_response=_read_listing_response,
     write_response=_write_listing_response,
+    most=MAX_NAMED_ELEMENTS,
+    most_told=2 * MAX_PARTITION_ELEMENTS,
 )

@@ -3,8 +3,9 @@ has to catch up with (`tests.bench.behind`).
 
 A leader without followers, but with brokers, takes each frame of `tests.support.worst_frames`, and
 what follows from it: the batch is appended, flushed, replayed, and the answer written. The bar is a
-tenth of the time in which a follower must hear of its leader, and for a broker a tenth of its
-session. CPU time, the best of some tries, each with a leader of its own.
+tenth of the time in which a follower must hear of its leader, and for a broker, and for what an
+operator asks of all partitions at once, a tenth of a broker's session. CPU time, the best of some
+tries, each with a leader of its own.
 """
 
 import random
@@ -47,7 +48,7 @@ from tests.support.brought_up import bring_up
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.stepped_broker import ME, SteppedBroker, partition_of, registered
 from tests.support.worst_broker_frames import worst_broker_frames
-from tests.support.worst_cluster_requests import BROKERS
+from tests.support.worst_cluster_requests import BROKERS, requests_of_all
 from tests.support.worst_frames import worst_frames
 
 TRIES = 3
@@ -158,6 +159,18 @@ def longest_steps() -> list[tuple[float, str, int, int]]:
     return sorted(((took_s, name, *sizes[name]) for name, took_s in times.items()), reverse=True)
 
 
+def longest_steps_of_all() -> list[tuple[float, str]]:
+    """Likewise, of a controller that is asked for all partitions at once."""
+    times: dict[str, float] = {}
+    for _ in range(TRIES):
+        leader = SteppedLeader()
+        leader.bring_up(BROKERS)
+        for name, request in requests_of_all():
+            leader.ask(request)
+            times[name] = min(times.get(name, leader.longest_s), leader.longest_s)
+    return sorted(((took_s, name) for name, took_s in times.items()), reverse=True)
+
+
 def longest_steps_of_a_broker() -> list[tuple[float, str]]:
     """Likewise, of a broker that leads a thousand partitions."""
     times: dict[str, float] = {}
@@ -226,6 +239,14 @@ def measure() -> Iterator[Row]:
             note=f"{name}; {size:,} bytes, its answer {answer:,}",
         )
     session_ms = BrokerSettings().session_ms * HEARTBEAT_SHARE
+    took_s, name = longest_steps_of_all()[0]
+    yield Row(
+        name="longest step of a controller that is asked for all partitions at once",
+        value=took_s * 1000,
+        unit="ms",
+        bar=session_ms,
+        note=name,
+    )
     took_s, name = longest_steps_of_a_broker()[0]
     yield Row(
         name="longest step of a broker for a legal frame",

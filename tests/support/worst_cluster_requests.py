@@ -15,7 +15,7 @@ from node.wire.configs import (
     ResourceQuery,
 )
 from node.wire.create_partitions import CreatePartitionsRequest, WantedPartitions
-from node.wire.create_topics import CreateTopicsRequest, NewTopic
+from node.wire.create_topics import Assignment, CreateTopicsRequest, NewTopic
 from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
 from node.wire.elect_leaders import PREFERRED, UNCLEAN, ElectLeadersRequest, NamedPartition
 from node.wire.reassignments import (
@@ -82,6 +82,43 @@ def _topics() -> Iterator[tuple[str, Request]]:
     names = [*(topic.name for topic in small[: many - 2]), "large", "last"]
     deleted = tuple(DeletedTopic(name=name) for name in names)
     yield "deletes topics", DeleteTopicsRequest(topics=deleted)
+
+
+def requests_of_all() -> Iterator[tuple[str, Request]]:
+    """What names as many topics, partitions or resources as there may be, of a controller that
+    knows nothing but `BROKERS`: in this order."""
+    most, every = limits.MAX_PARTITIONS, tuple(map(NodeId, BROKERS))
+    names = [f"named-{number}" for number in range(most)]
+    topics = tuple(_topic(name, 1) for name in names)
+    yield "creates a topic a partition", CreateTopicsRequest(topics=topics)
+    assignments = tuple(Assignment(index=number, brokers=every) for number in range(most))
+    assigned = NewTopic(name="assigned", partitions=-1, replication=-1, assignments=assignments)
+    yield "creates a topic of all partitions", CreateTopicsRequest(topics=(assigned,))
+    wide = tuple((f"wide-{number}", 2_300) for number in range(4))
+    for name, count in wide:
+        yield f"creates {name}", CreateTopicsRequest(topics=(_topic(name, count),))
+    wanted = tuple(WantedPartitions(topic=name, count=2, assignments=None) for name in names)
+    yield "adds a partition to each", CreatePartitionsRequest(topics=wanted)
+    there = [NamedPartition(topic=name, index=n) for name, count in wide for n in range(count)]
+    places = {"others": every[1:] + every[:1], "one": every[:1], "nowhere": None}
+    for where, replicas in places.items():
+        moved = tuple(Reassignment(partition=each, replicas=replicas) for each in there)
+        yield f"moves all to {where}", AlterReassignmentsRequest(reassignments=moved)
+        yield f"lists all, moved to {where}", ListReassignmentsRequest(partitions=tuple(there))
+    absent = tuple(NamedPartition(topic=name, index=0) for name in names)
+    moved = tuple(Reassignment(partition=each, replicas=every) for each in absent)
+    yield "moves one of each topic", AlterReassignmentsRequest(reassignments=moved)
+    for kind in (PREFERRED, UNCLEAN):
+        for which, named in (("all", tuple(there)), ("one of each topic", absent)):
+            yield f"elects {which}, {kind}", ElectLeadersRequest(kind=kind, partitions=named)
+    one = (ConfigChange(name="retention.ms", operation=_SET, value="1000"),)
+    changes = tuple(ResourceChange(type=_TOPIC, name=name, changes=one) for name in names)
+    yield "alters each topic", AlterConfigsRequest(resources=changes, validate_only=False)
+    yield "describes each topic", _describe(_TOPIC, names)
+    keys = tuple(ResourceQuery(type=_TOPIC, name=name, keys=("retention.ms",)) for name in names)
+    yield "describes a key of each topic", DescribeConfigsRequest(resources=keys)
+    deleted = tuple(DeletedTopic(name=name) for name in (*names, *(name for name, _ in wide)))
+    yield "deletes each topic", DeleteTopicsRequest(topics=deleted)
 
 
 def _topic(name: str, partitions: int) -> NewTopic:

@@ -5,15 +5,25 @@ from uuid import UUID
 import pytest
 
 from node import limits
+from node.controller.image.configurations import TOPIC
 from node.effects import CloseConnection, Trace
 from node.events import FrameReceived
 from node.ids import ConnectionId, NodeId
 from node.wire.alter_partition import AlteredPartition, AlterPartitionRequest, IsrMember
 from node.wire.apis import BROKER_BY_KEY, BY_REQUEST, Request
 from node.wire.assign_directories import AssignDirectoriesRequest, AssignedReplica
-from node.wire.create_topics import CreateTopicsRequest, NewTopic
+from node.wire.configs import (
+    AlterConfigsRequest,
+    ConfigChange,
+    DescribeConfigsRequest,
+    ResourceChange,
+    ResourceQuery,
+)
+from node.wire.create_topics import Assignment, CreateTopicsRequest, NewTopic
 from node.wire.delete_records import DeleteRecordsRequest, RecordsToDelete
+from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
 from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
+from node.wire.elect_leaders import PREFERRED, ElectLeadersRequest, NamedPartition
 from node.wire.frames import decode_request, encode_request
 from node.wire.list_offsets import ListOffsetsRequest, SoughtOffset
 from node.wire.malformed_frame import MalformedFrame
@@ -25,6 +35,7 @@ from node.wire.partition_fetch import (
     FetchedPartition,
     PartitionsFetchRequest,
 )
+from node.wire.reassignments import AlterReassignmentsRequest, Reassignment
 from node.wire.topic_metadata import MetadataRequest, SoughtTopic
 from node.wire.topic_partitions import TopicPartition
 from tests.support.broker_world import CONTROLLER
@@ -59,6 +70,7 @@ def asked(count: int, forgotten: int = 0) -> PartitionsFetchRequest:
 
 
 THREE = tuple(IsrMember(broker=NodeId(n), epoch=n) for n in (1, 2, 3))
+BROKERS = tuple(map(NodeId, (1, 2, 3)))
 OF_ALL: tuple[Request, ...] = (
     asked(limits.MAX_PARTITIONS),
     asked(limits.MAX_PARTITIONS // 2, limits.MAX_PARTITIONS // 2),
@@ -89,6 +101,43 @@ OF_ALL: tuple[Request, ...] = (
         broker=NodeId(1),
         epoch=1,
         replicas=tuple(AssignedReplica(directory=UUID(int=9), topic=at.id, index=0) for at in ALL),
+    ),
+    CreateTopicsRequest(
+        topics=tuple(NewTopic(name=at.name, partitions=1, replication=3) for at in ALL)
+    ),
+    CreateTopicsRequest(
+        topics=(
+            NewTopic(
+                name="t",
+                partitions=-1,
+                replication=-1,
+                assignments=tuple(Assignment(index=n, brokers=BROKERS) for n in range(len(ALL))),
+            ),
+        )
+    ),
+    DeleteTopicsRequest(topics=tuple(DeletedTopic(name=at.name) for at in ALL)),
+    AlterReassignmentsRequest(
+        reassignments=tuple(
+            Reassignment(partition=NamedPartition(topic=at.name, index=0), replicas=BROKERS)
+            for at in ALL
+        )
+    ),
+    ElectLeadersRequest(
+        kind=PREFERRED, partitions=tuple(NamedPartition(topic=at.name, index=0) for at in ALL)
+    ),
+    DescribeConfigsRequest(
+        resources=tuple(ResourceQuery(type=TOPIC, name=at.name, keys=("k",)) for at in ALL)
+    ),
+    AlterConfigsRequest(
+        resources=tuple(
+            ResourceChange(
+                type=TOPIC,
+                name=at.name,
+                changes=(ConfigChange(name="retention.ms", operation=0, value="1"),),
+            )
+            for at in ALL
+        ),
+        validate_only=True,
     ),
 )
 
