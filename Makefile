@@ -123,6 +123,7 @@ fuzz: .venv/test.stamp
 	@$(BIN)/python -m tests.fuzz.processes --count 15000
 	@$(BIN)/python -m tests.fuzz.broker_processes --count 5000
 	@$(BIN)/python -m tests.fuzz.attacks
+	@$(BIN)/python -m tests.fuzz.storms
 	@$(BIN)/python -m tests.fuzz.histories --count 2000 --damaged 500
 	@$(BIN)/python -m tests.fuzz.bounds --count 5000
 	@HYPOTHESIS_PROFILE=explore $(BIN)/pytest -q --durations 15 -n auto --timeout 3600 tests/node/records tests/node/storage

@@ -14,9 +14,11 @@ from tests.support.ports import give_back_ports, take_ports
 from tests.support.quorum_processes import (
     PATIENCE_S,
     ROOT,
+    NodeProcess,
     QuorumProcesses,
     kraft_node,
     quorum_processes,
+    random_id,
     run_kraft_node,
     wait_until,
 )
@@ -34,6 +36,18 @@ broker.heartbeat.interval.ms=500
 replica.fetch.backoff.ms=100
 controller.quorum.fetch.timeout.ms=10000
 controller.quorum.request.timeout.ms=10000
+"""
+
+
+# Of nodes that are both: by the inner port controllers talk, by the outer one operators do.
+COMBINED = """\
+process.roles=broker,controller
+node.id={id}
+listeners=INT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{inner},EXTERNAL://127.0.0.1:{outer}
+inter.broker.listener.name=INT
+controller.listener.names=CONTROLLER,EXTERNAL
+controller.quorum.bootstrap.servers={controllers}
+log.dirs={data}
 """
 
 
@@ -99,7 +113,10 @@ class OwnCluster:
             except KafkaException:  # nobody listens yet
                 return None
 
-        wait_until(look, "all brokers are there", BROKER_PATIENCE_S)
+        try:
+            wait_until(look, "all brokers are there", BROKER_PATIENCE_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; they said {self.told()}") from None
         return client
 
     def told(self) -> str:
@@ -145,6 +162,48 @@ def own_brokers(
             assert done.returncode == 0, done.stderr
             broker.start()
         yield brokers
+    finally:
+        for broker in brokers.values():
+            if broker.process is not None:
+                broker.kill()
+        give_back_ports(ports)
+
+
+@contextmanager
+def combined_nodes(
+    directory: Path, count: int, settings: str = ""
+) -> Iterator[tuple[QuorumProcesses, dict[int, OwnBroker]]]:
+    """Nodes that are controllers and brokers, started, and killed at the end: one process each, of
+    the brokers. They may not be registered yet."""
+    ports = take_ports(3 * count)
+    brokers: dict[int, OwnBroker] = {}
+    nodes: dict[int, NodeProcess] = {}
+    for number in range(1, count + 1):
+        home = directory / f"node-{number}"
+        home.mkdir(parents=True)
+        inner, outer, port = ports[number - 1 :: count]
+        nodes[number] = NodeProcess(id=number, directory=home, inner=inner, outer=outer)
+        brokers[number] = OwnBroker(id=number, directory=home, port=port)
+    cluster_id = random_id()
+    controllers = ",".join(f"127.0.0.1:{each.inner}" for each in nodes.values())
+    voters = ",".join(f"{n.id}@127.0.0.1:{n.inner}:{random_id()}" for n in nodes.values())
+    try:
+        for node, broker in zip(nodes.values(), brokers.values(), strict=True):
+            text = COMBINED.format(
+                id=node.id,
+                port=broker.port,
+                inner=node.inner,
+                outer=node.outer,
+                controllers=controllers,
+                data=broker.data,
+            )
+            broker.config.write_text(text + settings)
+            options = ("-t", cluster_id, "-c", broker.config, "--initial-controllers", voters)
+            done = run_kraft_node("format", *options)
+            assert done.returncode == 0, done.stderr
+        for broker in brokers.values():
+            broker.start()
+        yield QuorumProcesses(cluster_id=cluster_id, nodes=nodes), brokers
     finally:
         for broker in brokers.values():
             if broker.process is not None:
