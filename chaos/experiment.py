@@ -300,10 +300,10 @@ def _operator(cluster: Cluster, recorder: Recorder, workload: Workload, clock: C
 
 
 def _reached(cluster: Cluster) -> dict[int, ClientEntry]:
-    """Where each controller is reached by the others."""
+    """Where each node is reached by the others; one that is a controller, as that."""
     return {
         int(node): ClientEntry(host=host_name(node), port=controller_port(cluster, node))
-        for node in controllers_of(cluster)
+        for node in cluster.nodes
     }
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from chaos.cluster.interface import (
+    Addition,
     Advertised,
     ElrLevel,
     MovedReplica,
@@ -20,6 +21,7 @@ from chaos.cluster.targets.named import NODE, is_kafka
 from chaos.conditions import Conditions
 from chaos.nemesis.abilities import Ability
 from chaos.nemesis.fault import Fault, needs_of
+from chaos.nemesis.kinds.additions import AddBroker
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.removals import KillRemoved, RestartRemoved
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SetElrLevel
@@ -237,11 +239,13 @@ class ScenarioSetting:
 
 # What disks forget at power cuts, what becomes of the page cache of stopped nodes and of moved
 # replicas, where controllers say that they are, whom a victim voted for, whether it was to remove
-# itself, and what becomes of ELRs. All other settings are of the target.
+# itself, whether a broker was to vote, and what becomes of ELRs. All other settings are of the
+# target.
 CUT, STOPPED_DISK, MOVED_REPLICA = "cut", "stopped_disk", "moved_replica"
 ADVERTISED = "advertised"
 VOTED = "voted"
 REMOVAL = "removal"
+ADDITION = "addition"
 ELR_LEVEL = "elr_level"
 SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
     CUT: ScenarioSetting(
@@ -286,6 +290,13 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         values=Removal,
         scripted=True,
         unfit="kills no leader that was asked to remove itself",
+    ),
+    ADDITION: ScenarioSetting(
+        fault=AddBroker,
+        parameter="addition",
+        values=Addition,
+        scripted=True,
+        unfit="asks for no broker to be made a voter",
     ),
     ELR_LEVEL: ScenarioSetting(
         fault=SetElrLevel,

@@ -15,7 +15,7 @@ from workloads.survey import Survey
 from workloads.tally import Tally
 from workloads.voter_requests import Voter, VoterRequests, holds_committed, voters_of
 from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_response
-from workloads.wire.error_codes import ErrorCode
+from workloads.wire.error_codes import ErrorCode, error_name
 from workloads.wire.header import Api
 
 _PAUSE_S = 0.2
@@ -35,7 +35,7 @@ class QuorumRecord(Protocol):
 
 
 class Operator:
-    """`reached`: where each controller is reached by the others; `answers`: what they say to it of
+    """`reached`: where each node is reached by the others; `answers`: what they say to it of
     the quorum."""
 
     def __init__(
@@ -136,6 +136,32 @@ class Operator:
             return False
 
         return voters_of(await self._until(added, within_s, f"{voter} does not vote"))
+
+    async def request_addition(self, node: int, within_s: float) -> tuple[Voter, str]:
+        """Ask for a node to be made a voter, once the leader tells of it as an observer that holds
+        all that is committed, and again while nobody knows what becomes of it; as which replica,
+        and by what error it is refused for what it is ("": it is done). Raises NeverChangedError.
+        """
+        asked: Voter | None = None
+        refusal = ""
+
+        async def is_answered(claim: LeaderClaim) -> bool:
+            nonlocal asked, refusal
+            of_node = (each for each in claim.observers if each.node == node)
+            asked = next((Voter(each.node, each.directory_id) for each in of_node), asked)
+            if asked is None:
+                return False
+            if asked not in voters_of(claim):
+                if not holds_committed(asked, claim.observers, claim):
+                    return False
+                error = await self._send(ADD_VOTER, asked, claim)
+                refusal = error_name(error) if error == ErrorCode.INVALID_REQUEST else ""
+                return error == 0 or bool(refusal)
+            return holds_committed(asked, claim.voters, claim)
+
+        await self._until(is_answered, within_s, f"node {node} is neither added nor refused")
+        assert asked is not None
+        return asked, refusal
 
     async def _until(
         self, done: Callable[[LeaderClaim], Awaitable[bool]], within_s: float, lacking: str

@@ -69,7 +69,7 @@ class Changed:
 
 
 class VoterRequests:
-    """`reached`: where each controller is reached by the others."""
+    """`reached`: where each node that may be added is reached by the others."""
 
     def __init__(
         self, driver: Driver, reached: Mapping[int, ClientEntry], history: History, tally: Tally

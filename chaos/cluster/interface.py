@@ -106,6 +106,13 @@ class Removal(StrEnum):
     UNASKED = "unasked"
 
 
+class Addition(StrEnum):
+    """Whether anybody asks for a broker to be made a voter."""
+
+    ASKED = "asked"
+    UNASKED = "unasked"
+
+
 class DiskSickness(StrEnum):
     """What is wrong with a disk until it is mended."""
 

@@ -118,5 +118,11 @@ FINDINGS: Mapping[str, Finding] = {
             files=("append-0-0/*.log", "__transaction_state-*/*.log"),
             moments=("commit-remembered",),
         ),
+        Finding(
+            section=22,
+            scenarios=("voting-broker",),
+            says=(r"Received unexpected invalid request error", r"Latest set of voters"),
+            files=("__cluster_metadata-0/*.log", "__cluster_metadata-0/quorum-state"),
+        ),
     )
 }

@@ -70,6 +70,7 @@ from chaos.scenarios.uninformed_voter import UNINFORMED_VOTER
 from chaos.scenarios.unknown_operation import UNKNOWN_OPERATION
 from chaos.scenarios.unreachable_voter import UNREACHABLE_VOTER
 from chaos.scenarios.unwaited_topics import UNWAITED_TOPICS
+from chaos.scenarios.voting_broker import VOTING_BROKER
 
 CONTROLLER_SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
@@ -145,6 +146,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         UNCLEAN_LEADER,
         SILENT_CONTROLLER,
         UNREACHABLE_VOTER,
+        VOTING_BROKER,
         BOOTSTRAP_RACE,
         REMOVED_CANDIDATE,
         REMOVED_LEADER,

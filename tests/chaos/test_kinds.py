@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.cluster.interface import (
+    Addition,
     Advertised,
     DiskTrouble,
     ElrLevel,
@@ -25,6 +26,7 @@ from chaos.nemesis.abilities import PROTOCOLS, Ability
 from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault, OfLinks, cure, inject
 from chaos.nemesis.kinds import BY_KIND, KINDS, MENACES
+from chaos.nemesis.kinds.additions import AddBroker
 from chaos.nemesis.kinds.disks import Wipe
 from chaos.nemesis.kinds.entrances import ShutOut
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
@@ -157,6 +159,7 @@ ONE_EACH = [menace.make(random.Random(name), 5) for name, menace in MENACES.item
     *(RestartRemoved(victim=FollowerThatVoted(voted)) for voted in Voted),
     RemoveForGood(victim=RandomFollower()),
     *(KillRemoved(victim=ControllerLeader(), removal=removal) for removal in Removal),
+    *(AddBroker(victim=RandomBroker(), addition=addition) for addition in Addition),
     *(SetElrLevel(victim=RandomBroker(), level=level) for level in ElrLevel),
 ]
 

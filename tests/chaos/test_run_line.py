@@ -143,6 +143,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
     assert set(FITTING["advertised"]) == {"unreachable-voter"}
     assert set(FITTING["voted"]) == {"removed-candidate"}
     assert set(FITTING["removal"]) == {"removed-leader"}
+    assert set(FITTING["addition"]) == {"voting-broker"}
     assert set(FITTING["elr_level"]) == {"elr-downgrade"}
     assert list(FITTING) == [
         "cut",
@@ -151,6 +152,7 @@ def test_which_scenarios_leave_open_what_disks_forget() -> None:
         "advertised",
         "voted",
         "removal",
+        "addition",
         "elr_level",
     ]
 

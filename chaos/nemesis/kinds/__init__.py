@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from chaos.nemesis.fault import Fault, Menace
 from chaos.nemesis.kinds import (
+    additions,
     clocks,
     cuts,
     disks,
@@ -49,6 +50,7 @@ KINDS: tuple[type[Fault], ...] = (
     removals.RemoveForGood,
     removals.KillRemoved,
     upkeep.SetElrLevel,
+    additions.AddBroker,
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}
