@@ -1,4 +1,4 @@
-"""Creates and deletes topics, one after another, and records it."""
+"""Creates and deletes topics, one after another, and records each request."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ _DELETED_SHARE = 0.4
 
 
 class NoTopicsError(Exception):
-    """The topics of a workload could not be had; the message says why and what to look at."""
+    """The topics of a workload could not be created; the message says why and what to look at."""
 
 
 class Topics:
@@ -76,16 +76,16 @@ async def have_topics(
     except TimeoutError:
         outcome = error_name(last) if last else "no answer" if last is None else "no leaders"
         raise NoTopicsError(
-            f"topics {', '.join(names)} could not be had within {within_s:g} s ({outcome}); "
-            "look at the brokers' logs in logs/, and whether as many brokers run as replicas "
-            "are asked for"
+            f"topics {', '.join(names)} were not created within {within_s:g} s ({outcome}); look "
+            "at the brokers' logs in logs/, and check that at least as many brokers run as a "
+            "topic has replicas"
         ) from None
 
 
 async def keep_administering(
     topics: Topics, rng: random.Random, prefix: str, rate: float, goes_on: Callable[[], bool]
 ) -> None:
-    """Create a topic of a new name, or delete one that is there, `rate` times a second."""
+    """Create a topic with a new name, or delete an existing one, `rate` times a second."""
     there: list[str] = []
     created = 0
     while goes_on():

@@ -1,8 +1,8 @@
-"""Alters a configuration through the brokers (KIP-339), and asks between any two requests in which
-epoch the quorum's leader leads.
+"""Alters a configuration through the brokers (KIP-339), and asks for the epoch of the quorum's
+leader between any two requests.
 
-What is altered is the configuration of a CLIENT_METRICS resource of the chore's own, on which
-nothing else depends. The operation is one that there is, or one that there is not.
+It alters the configuration of its own CLIENT_METRICS resource, on which nothing else depends. The
+operation is valid, or unknown to Kafka.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from workloads.wire.error_codes import error_name
 from workloads.wire.header import Api
 
 NO_ACTION = 9
-# Between a request and the next question: a controller that gives up answers for a moment longer.
+# Between a request and the next question: a controller that resigns still answers for a moment.
 _PAUSE_S = 1.0
-_TIMEOUT_S = 5.0  # of a request that is passed on to the controllers
+_TIMEOUT_S = 5.0  # of a request that the broker forwards to the controllers
 _TOLD_WITHIN_S = 20.0
 _QUORUM = "quorum"
 
@@ -64,7 +64,7 @@ class AlteringConfigs:
         self._brokers.close()
 
     async def _wrote(self, phase: str) -> bool:
-        """Whether a leader said in which one it leads."""
+        """Whether a leader answered with its epoch."""
         self._begin(QUORUM_EPOCH, _QUORUM, None, phase)
         found = await self._send(Api.DESCRIBE_QUORUM, describe_quorum(), read_quorum_response)
         if not isinstance(found, LeaderClaim):
@@ -90,7 +90,7 @@ class AlteringConfigs:
     async def _send(
         self, api: Api, body: bytes, read: Callable[[bytes], Response]
     ) -> Response | str:
-        """What the broker whose turn it is answers, or why it does not."""
+        """The answer of the next broker in turn, or why there is none."""
         try:
             return await self._brokers.send(self._node, api, body, read)
         except (NotSentError, LostError) as trouble:
@@ -106,7 +106,7 @@ class AlteringConfigs:
         self._tools.history.invoke(self._process, f, key, value, self._node, phase)
 
     def _end(self, outcome: EventType, value: int | None, error: str | None) -> bool:
-        """Whether it succeeded; after trouble the next broker is asked."""
+        """Whether it succeeded; after an error the next broker is asked."""
         self._tools.tally.complete(outcome)
         self._tools.history.complete(self._process, outcome, value, error)
         if outcome is EventType.INFO:

@@ -1,18 +1,18 @@
-"""Appends to logs and polls of them, to be judged for what was lost, reordered or made up.
+"""Sends to logs and polls of them, to be judged for lost, reordered or invented records.
 
-Producers send records of values that are unique in the run to partitions of a few topics: some
-with acks of all replicas in sync, with and without idempotence, some of the leader alone, some
-without any. Consumers poll, seek back and take up other partitions. Now and then a topic is created
-or deleted. When all is healed, fresh clients read every partition from its start, until they have
-come as far as anybody ever saw: what was acknowledged must be there.
+Producers send records to partitions of a few topics; each value is unique in the run. Some use
+acks=all, with and without idempotence, some acks=1, some acks=0. Consumers poll, seek back and
+switch to other partitions. Now and then a topic is created or deleted. After the cluster is healed,
+fresh clients read every partition from its start to the highest offset that any client ever saw:
+acknowledged records must be there.
 
     producing.py, consuming.py,             the processes, which record what they do
     administering.py
-    chores.py                               what else is done meanwhile, a module each
-    log_driver.py, topic_driver.py          what a client library does for them
-    ending_transactions.py                  what is done at the end, if anything was transactional
-    raw_clients.py, raw_topics.py           our own: workloads.wire on plain connections
-    librdkafka.py, librdkafka_topics.py,    other people's
+    chores.py                               side tasks, one module each
+    log_driver.py, topic_driver.py          the interface of a client library
+    ending_transactions.py                  the end of a run with transactions
+    raw_clients.py, raw_topics.py           our own client: workloads.wire on plain connections
+    librdkafka.py, librdkafka_topics.py,    foreign clients
     kafka_python.py
 """
 
@@ -76,7 +76,7 @@ class AppendWorkload:
         self._seed = seed
         self._options = options
         self._partitions = options.all_partitions()
-        self._open = list(self._partitions)  # to which something may be sent
+        self._open = list(self._partitions)  # partitions that producers may still send to
         self._sent = dict.fromkeys(self._partitions, 0)
         self._leaders = PartitionLeaders(driver, self._partitions)
         self._raw = RawClients(driver, self._leaders, options.patience, most_bytes=_MOST_BYTES)
@@ -93,7 +93,7 @@ class AppendWorkload:
 
     @property
     def acknowledged_writes(self) -> int:
-        """Sends whose offset was told."""
+        """Sends that were acknowledged with an offset."""
         return self._seen.sends
 
     @property
@@ -106,12 +106,12 @@ class AppendWorkload:
 
     @property
     def leader(self) -> int | None:
-        """Who leads the first partition, as far as is known."""
+        """The last known leader of the first partition."""
         return self._leaders.known(self._partitions[0])
 
     @property
     def is_over(self) -> bool:
-        """Whether all that it may issue was issued."""
+        """Whether all operations that it may issue were issued."""
         return 0 < self._options.most_operations <= self._issued
 
     def stop(self) -> None:
@@ -123,7 +123,7 @@ class AppendWorkload:
         await self._have_topics()
         async with asyncio.TaskGroup() as group:
             for number, sending in enumerate(self._options.sendings()):
-                # One that commits after so much has done all that it is for.
+                # A producer that commits after so many sends is done then.
                 until = self._may_end if sending.transactional_id is None else lambda: True
                 group.create_task(
                     client(f"producer {number}", self._produce(number, sending), until)
@@ -138,7 +138,7 @@ class AppendWorkload:
                 group.create_task(client(f"the chore {name}", chore.run(lambda: self._goes_on)))
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
-        """Read every partition by fresh clients; in words, what could not be within the time."""
+        """Read every partition by fresh clients; returns a sentence for each unfinished one."""
         short = await read_all(
             self._raw.consumer,
             self._history,
@@ -295,7 +295,7 @@ class AppendWorkload:
 
 
 def _make(options: AppendOptions, access: Access, history: LogHistory, seed: int) -> AppendWorkload:
-    """By the scenario's own clients, or those of the library that was asked for."""
+    """The scenario's own clients, or those of the requested library."""
     clients = (
         access.clients(access.driver, options)
         if access.clients is not None

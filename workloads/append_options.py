@@ -29,21 +29,21 @@ class AppendOptions:
     consumers: int = 3
     acks_none_share: float = 0.1  # of producers
     acks_leader_share: float = 0.2
-    idempotent_share: float = 0.5  # of those that want acks of all
-    # Idempotent producers send within a transaction, and do not end it; all are ended after the
-    # final reads, by producers with their ids. Our own clients only.
+    idempotent_share: float = 0.5  # of those with acks=all
+    # Idempotent producers send within a transaction, and leave it open; after the final reads
+    # producers with their ids end all of them. Our own clients only.
     transactional: bool = False
-    # Acknowledged sends after which it commits, and sends no more; 0: it never does. The first
-    # partition, of several, is that of such transactions alone.
+    # Acknowledged sends after which a producer commits and stops; 0: never. With several
+    # partitions, the first is for such transactions only.
     commit_after: int = 0
-    chores: tuple[str, ...] = ()  # done beside it, by their names in `workloads.chores`
+    chores: tuple[str, ...] = ()  # side tasks, by their names in `workloads.chores`
     record_bytes: int = 1024
     batch_records: int = 1  # in one send
     rate: float = 0.0
     admin_rate: float = 0.5  # topics created or deleted a second
     timeout_s: float = 1.0
     delivery_s: float = 5.0
-    # Sends to each partition but the first, which then stands still; 0: no end of them.
+    # Sends to each partition but the first, which then gets none; 0: no limit.
     most_each: int = 0
     most_operations: int = 0  # sends before the final reads; 0: until told to stop
 
@@ -66,8 +66,8 @@ class AppendOptions:
     def adjusted(
         self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
     ) -> Self:
-        """With what a user asked for instead; topics promise what the target's `min_isr` says, and
-        have as many replicas as its `replication` does, of its `brokers` at most."""
+        """With the user's overrides; topics have the target's `min_isr`, and as many replicas as
+        its `replication`, at most its `brokers`."""
         wanted = _count(settings, "replication", self.replication)
         promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
         return replace(
@@ -106,6 +106,6 @@ class AppendOptions:
 
 
 def _count(settings: Mapping[str, str], name: str, usual: int) -> int:
-    """What is no number the target refuses."""
+    """The target refuses what is not a number."""
     word = settings.get(name, "")
     return int(word) if word.isdecimal() else usual

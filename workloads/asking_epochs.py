@@ -1,5 +1,5 @@
-"""Asks leaders where the epochs of their logs end, as consumers do that look whether what they have
-read was cut (KIP-320)."""
+"""Asks leaders where the epochs of their logs end, as consumers do to detect that what they read
+was truncated (KIP-320)."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from workloads.wire.header import Api
 
 _PAUSE_S = 0.2
 _SEARCH_S = 1.0
-_BACK = 3  # epochs, before the newest that anybody told of
+_BACK = 3  # epochs, before the newest that any broker reported
 
 
 class AskingEpochs:
-    """Implements `Chore`. Asks for the epoch that is newest as far as is known, for those right
-    before it and for the next one, of which nothing is known yet."""
+    """Implements `Chore`. Asks for the newest known epoch, for those right before it, and for the
+    next one, which does not exist yet."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools

@@ -17,12 +17,12 @@ class Brokers:
     async def send(
         self, node: int | None, api: Api, body: bytes, read: Callable[[bytes], Response]
     ) -> Response:
-        """As `Connection.ask`; no `node` is never sent."""
+        """As `Connection.ask`; without a `node` nothing is sent."""
         connection = await self._connection(node)
         return await connection.send(api, body, self._timeout_s, read)
 
     async def tell(self, node: int | None, api: Api, body: bytes) -> None:
-        """Send what nobody answers. Raises NotSentError or LostError."""
+        """Send a request that gets no answer. Raises NotSentError or LostError."""
         connection = await self._connection(node)
         await connection.tell(api, body, self._timeout_s)
 

@@ -1,4 +1,4 @@
-"""What clients may do beside sending and polling, each of it in a log or with topics of its own.
+"""Chores: what clients may do beside sending and polling, each in its own log or topics.
 
 A module is a chore, and `chores.py` lists them by name.
 """
@@ -15,8 +15,8 @@ from workloads.tally import Tally
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What a chore is done with. `leaders` are those of `partitions`, to which the load sends;
-    a new topic has `replication` replicas, and a request waits `timeout_s` for its answer."""
+    """What a chore works with. `leaders` are those of `partitions`, to which the load sends; a new
+    topic has `replication` replicas, and a request waits `timeout_s` for its answer."""
 
     driver: Driver
     history: LogHistory
@@ -30,9 +30,9 @@ class Tools:
 
 class Chore(Protocol):
     async def run(self, goes_on: Callable[[], bool]) -> None:
-        """While it goes on; finishes its operation then. Raises NoTopicsError."""
+        """Works while `goes_on`, then finishes its operation. Raises NoTopicsError."""
 
     async def look_back(self) -> tuple[str, ...]:
-        """At the end, when all is healed: in words, what could not be asked."""
+        """After the heal: what could not be asked, in words."""
 
     async def close(self) -> None: ...

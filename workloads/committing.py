@@ -1,7 +1,8 @@
-"""Commits a transaction, and asks until its coordinator calls it committed.
+"""Commits a transaction, and asks until its coordinator reports it as committed.
 
-A commit is answered when the coordinator has decided it. It tells every partition then, and notes
-at last that all were told (KIP-98): whoever has seen that knows that nothing is left to be done.
+The coordinator answers a commit once it has decided it. Then it writes a marker to every partition,
+and at last records that all have theirs (KIP-98): a client that has seen that knows that nothing is
+left to do.
 """
 
 import asyncio
@@ -16,8 +17,8 @@ _PAUSE_S = 0.2
 async def commit_whole(
     calls: TransactionCalls, owner: str, producer: ProducerId, goes_on: Callable[[], bool]
 ) -> bool:
-    """What `producer` has open under the transactional id `owner`; whether it came to that while
-    it went on."""
+    """Commit what `producer` has open under the transactional id `owner`; returns whether that was
+    completed while `goes_on`."""
     while goes_on():
         if await calls.commit(owner, producer):
             break

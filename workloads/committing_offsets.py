@@ -1,7 +1,7 @@
-"""Commits offsets of a group that has no members, and asks after each for what is committed.
+"""Commits offsets of a group without members, and asks after each for the committed one.
 
-The offset that is committed grows by one each time: who is told of a smaller one than was
-acknowledged last is told of a group that forgot.
+The offset grows by one each time: an answer with a smaller one than was last acknowledged shows
+that the group forgot a commit.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class CommittingOffsets:
         self._next = 1
 
     async def run(self, goes_on: Callable[[], bool]) -> None:
-        """It commits no more before it was told: what is lost would be replaced."""
+        """Commits nothing more before it has the answer: a new commit would replace a lost one."""
         has_told = True
         while goes_on():
             await self._coordinator.find()
@@ -58,7 +58,7 @@ class CommittingOffsets:
             if await self._fetch(FINAL):
                 return ()
             if loop.time() > deadline:
-                return (f"what is committed of {self._group}",)
+                return (f"the committed offset of {self._group}",)
             await asyncio.sleep(_PAUSE_S)
 
     async def close(self) -> None:
@@ -84,7 +84,7 @@ class CommittingOffsets:
             self._end(outcome, value, error_name(error) if error else None)
 
     async def _fetch(self, phase: str) -> bool:
-        """Whether the coordinator told what is committed."""
+        """Whether the coordinator returned the committed offset."""
         topic, index = self._place.topic, self._place.partition
         self._begin(COMMITTED_OFFSET, None, phase)
         try:
@@ -108,7 +108,7 @@ class CommittingOffsets:
         self._tools.history.invoke(self._process, f, self._group, value, node, phase)
 
     def _end(self, outcome: EventType, value: int | None, error: str | None) -> bool:
-        """Whether it succeeded; after trouble a coordinator is looked for anew."""
+        """Whether it succeeded; after an error the coordinator is looked up again."""
         self._tools.tally.complete(outcome)
         self._tools.history.complete(self._process, outcome, value, error)
         if outcome is EventType.INFO:

@@ -1,9 +1,9 @@
-"""The raw driver: a connection carries one request at a time and is closed at the first doubt.
+"""The raw driver: a connection carries one request at a time and is closed at the first error.
 
-What matters to a history is whether a request may have been executed. `NotSentError`: surely not,
-no byte left. `LostError`: perhaps; it was sent, and no proper answer came. There is no third way to
-fail. An answer that cannot be read is lost too, and told to whoever counts them, for no node may
-send one.
+What matters to a history is whether a request may have been executed. `NotSentError`: certainly
+not, no byte left. `LostError`: perhaps; it was sent, and no proper answer came. There is no third
+way to fail. An answer that cannot be read counts as lost too, and is reported to the `malformed`
+callback, for no node may send one.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class LostError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MalformedResponse:
-    """What a node sent in place of an answer; `head` are its first bytes, without its size."""
+    """A malformed answer of a node; `head` are its first bytes, without its size."""
 
     node: int
     api: str  # of the last request on the connection
@@ -40,12 +40,12 @@ class MalformedResponse:
 
 
 def ignore(response: MalformedResponse) -> None:
-    """For those who judge nothing."""
+    """For callers that do not count malformed answers."""
     del response
 
 
 class Connection(Protocol):
-    """A way to one node; closed for good after any error."""
+    """A connection to one node; closed for good after any error."""
 
     @property
     def closed(self) -> bool: ...
@@ -53,19 +53,20 @@ class Connection(Protocol):
     async def send(
         self, api: Api, body: bytes, timeout_s: float, read: Callable[[bytes], Response]
     ) -> Response:
-        """What `read` makes of the answer's body; it may raise MalformedAnswerError.
+        """Returns what `read` makes of the answer's body; it may raise MalformedAnswerError.
 
         Raises NotSentError or LostError, and is closed then.
         """
 
     async def tell(self, api: Api, body: bytes, timeout_s: float) -> None:
-        """Send what nobody answers. Raises NotSentError, or LostError if it would not leave."""
+        """Send a request that gets no answer. Raises NotSentError, or LostError if sending
+        failed."""
 
     def close(self) -> None: ...
 
 
 class Driver(Protocol):
-    """How workloads reach nodes. Nodes are known by the addresses that clients enter through."""
+    """How workloads reach nodes, by the addresses of their client listeners."""
 
     @property
     def nodes(self) -> tuple[int, ...]: ...
@@ -90,7 +91,7 @@ class TcpDriver:
         entries: Mapping[int, ClientEntry],
         malformed: Callable[[MalformedResponse], None] = ignore,
     ) -> None:
-        """`malformed` is told of each answer that cannot be read."""
+        """`malformed` is called with each answer that cannot be read."""
         self._entries = dict(sorted(entries.items()))
         self._malformed = malformed
 
@@ -112,7 +113,7 @@ class TcpDriver:
 
 
 class TcpConnection:
-    """One request in flight, told apart by its correlation id."""
+    """One request in flight, identified by its correlation id."""
 
     def __init__(
         self, exchange: "Exchange", node: int, malformed: Callable[[MalformedResponse], None]
@@ -161,14 +162,14 @@ class TcpConnection:
 
 
 class Exchange(asyncio.Protocol):
-    """Frames on a transport. A bare protocol: streams cost three times as much an operation."""
+    """Frames on a transport. A bare protocol: streams cost three times as much per operation."""
 
     def __init__(self) -> None:
         self.lost: str | None = None
         self.malformed: Callable[[str, bytes], None] | None = None
         self._transport: asyncio.Transport | None = None
         self._response: asyncio.Future[bytes] | None = None
-        self._room: asyncio.Future[None] | None = None  # while the transport holds too much
+        self._room: asyncio.Future[None] | None = None  # while the transport's buffer is full
         self._buffer = bytearray()
 
     async def send(self, frame: bytes, timeout_s: float) -> bytes:
@@ -182,7 +183,7 @@ class Exchange(asyncio.Protocol):
             body: bytes = await response
             return body
         except asyncio.CancelledError:
-            self.lose("given up")  # its answer may still come, and must not meet the next request
+            self.lose("given up")  # a late answer must not meet the next request
             raise
         finally:
             timer.cancel()
@@ -202,7 +203,7 @@ class Exchange(asyncio.Protocol):
             raise LostError(self.lost)
 
     def lose(self, reason: str) -> None:
-        """Give the connection up; a request in flight is LostError."""
+        """Give the connection up; a request in flight ends with LostError."""
         if self.lost is not None:
             return
         self.lost = reason
@@ -239,7 +240,7 @@ class Exchange(asyncio.Protocol):
         if len(buffer) < 4 + size:
             return
         if self._response is not None and self._response.cancelled():
-            self.lose("given up")  # the request was cancelled, and its task did not run since
+            self.lose("given up")  # the request was cancelled, and its task has not run since
         elif self._response is None or self._response.done() or len(buffer) > 4 + size:
             self._lose_malformed("an answer that was not asked for")
         else:

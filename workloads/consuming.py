@@ -1,4 +1,4 @@
-"""A process that polls logs, seeks in them and takes up others; and the last reading of all."""
+"""A process that polls logs, seeks in them and switches to others; and the final reads."""
 
 import asyncio
 import random
@@ -12,13 +12,13 @@ from workloads.producing import Seen
 
 _REASSIGN_SHARE = 1 / 128  # of polls
 _SEEK_SHARE = 1 / 64
-_UNPOLLED_SHARE = 1 / 3  # of assignments: to partitions with acknowledged records nobody polled
+_UNPOLLED_SHARE = 1 / 3  # of assignments: to acknowledged partitions never polled
 _GROWS_WITHIN_S = 4.0
 _REWIND = 200  # the most records that are polled again after a seek
 
 
 class Consuming:
-    """A consumer and its process, which stays the same: a poll that failed changed nothing."""
+    """A consumer and its process, which it keeps: a failed poll changes nothing."""
 
     def __init__(self, consumer: LogConsumer, history: LogHistory, seen: Seen, phase: str) -> None:
         self._consumer = consumer
@@ -36,7 +36,7 @@ class Consuming:
         interval_s: float,
         goes_on: Callable[[], bool],
     ) -> None:
-        """Poll at most once each `interval_s`; seek and take up other partitions now and then."""
+        """Poll at most once each `interval_s`; seek and switch partitions now and then."""
         loop = asyncio.get_running_loop()
         due = loop.time()
         try:
@@ -49,10 +49,10 @@ class Consuming:
             await self._consumer.close()
 
     async def read_from_start(self, partition: TopicPartition, deadline: float) -> str | None:
-        """Read a whole log, to what anybody has seen of it and to its end; else what was short.
+        """Read a whole log, to the highest offset ever seen and to its end; else says how far.
 
-        All replicas are in sync by now and nobody sends any more: a log that ends too early is
-        given but a moment to grow.
+        All replicas are in sync by now and no client sends any more: a log that ends too early gets
+        only a moment to grow.
         """
         loop = asyncio.get_running_loop()
         target, trouble = self._seen.end(partition), "nothing was asked"
@@ -81,7 +81,7 @@ class Consuming:
     async def assign(
         self, positions: dict[TopicPartition, int], anew: Sequence[TopicPartition]
     ) -> None:
-        """Poll at these positions; those `anew` need not go on from where they were."""
+        """Poll at these positions; those in `anew` need not continue from the last ones."""
         self._positions = positions
         await self._consumer.assign(positions)
         for partition in anew:
@@ -130,7 +130,7 @@ class Consuming:
         return max(0, self._seen.polled.get(partition, 0) - rng.randint(0, _REWIND))
 
     async def _find_again(self, partition: TopicPartition) -> None:
-        """Go where the log is nearest: it begins later, or lost its end."""
+        """Go to the nearest offset of the log: it begins later, or lost its end."""
         bounds = await self._consumer.bounds(partition)
         if bounds is None:
             return  # the next poll will say so again
@@ -147,7 +147,8 @@ async def read_all(
     at_once: int,
     within_s: float,
 ) -> tuple[str, ...]:
-    """Read every log by a fresh consumer from its start; what could not be read, in words."""
+    """Read every log by a fresh consumer from its start; returns what could not be read, in
+    words."""
     deadline = asyncio.get_running_loop().time() + within_s
     left = list(reversed(partitions))
     short: list[str] = []

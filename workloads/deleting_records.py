@@ -1,4 +1,4 @@
-"""Deletes the first records of a log of its own (KIP-107), and asks at the end where it begins."""
+"""Deletes the first records of its own log (KIP-107), and asks at the end where that begins."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _ANSWERED_WITHIN_S = 10.0
 
 
 class DeletingRecords:
-    """Implements `Chore`. After the deletion it goes on to put records, ever more slowly."""
+    """Implements `Chore`. After the deletion it goes on putting records, ever more slowly."""
 
     def __init__(self, tools: Tools) -> None:
         self._log = OwnLog(tools, "shortened")
@@ -40,7 +40,7 @@ class DeletingRecords:
         deadline = loop.time() + _ANSWERED_WITHIN_S
         while await self._log.offset(LOG_START, EARLIEST, FINAL) is None:
             if loop.time() > deadline:
-                return (f"where {self._log.place.key} begins",)
+                return (f"the log start offset of {self._log.place.key}",)
             await asyncio.sleep(_PAUSE_S)
         return ()
 
@@ -48,7 +48,7 @@ class DeletingRecords:
         await self._log.close()
 
     async def _delete(self) -> bool:
-        """Whether it was acknowledged: the leader waits for all replicas that live."""
+        """Whether it was acknowledged: the leader waits for all live replicas."""
         topic, index = self._log.place.topic, self._log.place.partition
         timeout_ms = int(self._log.tools.timeout_s * 1000)
         body = delete_records(topic, index, _DELETED, timeout_ms=timeout_ms)

@@ -1,8 +1,8 @@
-"""Creates a topic, deletes the one before, changes the cluster's min.insync.replicas; and so on,
-where every third topic is left alone. At the end every broker is asked which of them it knows.
+"""Creates a topic, deletes the one before, changes the cluster's min.insync.replicas, and repeats;
+every third topic is kept. At the end every broker is asked which topics it knows.
 
-A change of min.insync.replicas empties the ELRs of all topics (KIP-966, ClearElrRecord). How far a
-broker has replayed the metadata log is told by a last topic, created after all of this: a broker
+A change of min.insync.replicas empties the ELRs of all topics (KIP-966, ClearElrRecord). A last
+topic, created after all of this, shows how far a broker has replayed the metadata log: a broker
 that knows it has replayed the rest too.
 """
 
@@ -24,11 +24,11 @@ from workloads.wire.header import Api
 from workloads.wire.metadata import metadata, read_metadata
 
 _PAUSE_S = 0.1
-_LEFT_ALONE = 3  # each of so many
-_TIMEOUT_S = 5.0  # of a request that is passed on to the controllers
+_LEFT_ALONE = 3  # every third topic is kept
+_TIMEOUT_S = 5.0  # of a request that the broker forwards to the controllers
 _LAST_TOPIC_WITHIN_S = 20.0
 _KNOWN_WITHIN_S = 10.0  # by every broker
-_CLUSTER = ""  # the resource whose configurations are those of all brokers
+_CLUSTER = ""  # the resource with the configurations of all brokers
 _BROKERS = 4  # its type
 
 
@@ -76,7 +76,7 @@ class DeletingTopics:
         self._brokers.close()
 
     async def _set_min_isr(self, value: int) -> None:
-        """Any broker passes it on; after trouble the next one does."""
+        """Any broker forwards it; after an error the next one does."""
         nodes = self._tools.driver.nodes
         node = nodes[self._turn % len(nodes)]
         change = ConfigChange(name=CONFIG_OF_ALL_BROKERS[SET_MIN_ISR], value=str(value))
@@ -96,7 +96,7 @@ class DeletingTopics:
         self._end(EventType.INFO if trouble else EventType.OK, value, trouble)
 
     async def _trouble_of(self, node: int, last: str) -> str:
-        """What could not be asked of a broker; "" where nothing is."""
+        """What a broker did not answer, in words; "" where it answered all."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _KNOWN_WITHIN_S
         while not await self._knows(node, last):
@@ -105,7 +105,9 @@ class DeletingTopics:
             await asyncio.sleep(_PAUSE_S)
         responses = [await self._knows(node, topic) for topic in self._created]
         unanswered = sum(response is None for response in responses)
-        return f"node {node} left {unanswered} questions for topics open" if unanswered else ""
+        return (
+            f"node {node} did not answer {unanswered} questions about topics" if unanswered else ""
+        )
 
     async def _knows(self, node: int, topic: str) -> bool | None:
         """Whether the broker has a partition of it; None if it does not say."""

@@ -1,8 +1,8 @@
-"""Ends the transactions that a load left open, and asks how far committed ones can be read then.
+"""Ends the transactions that a load left open, then asks for the last stable offsets.
 
-Whoever initialises a transactional id ends what it had open (KIP-98): when the coordinator has
-answered, no transaction of that id is left in any partition. So the end of what readers of
-committed transactions may read, the last stable offset, lies behind all that was acknowledged.
+InitProducerId for a transactional id ends what that id had open (KIP-98): once the coordinator has
+answered, no transaction of it is open in any partition. So the last stable offset lies behind all
+acknowledged records.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from workloads.wire.error_codes import error_name
 from workloads.wire.fetch import LATEST, list_offset, read_listed
 from workloads.wire.header import Api
 
-# Longer than the judge asks for: a partition whose end does not move is asked so long.
+# Longer than the judge requires: how long a partition is asked while its offset does not move.
 STANDS_FOR_S = 5.0
 _INITIALIZED_WITHIN_S = 20.0  # all ids together
 _DESCRIBED_WITHIN_S = 3.0  # each
@@ -29,7 +29,7 @@ _SEARCH_S = 1.0
 
 
 class EndingTransactions:
-    """One client; once it is run, its connections are closed."""
+    """One client; it closes its connections after its run."""
 
     def __init__(
         self,
@@ -52,27 +52,28 @@ class EndingTransactions:
     async def run(
         self, ids: Iterable[str], partitions: Iterable[TopicPartition]
     ) -> tuple[str, ...]:
-        """Initialise every id, then ask every partition; in words, what was not answered."""
+        """Initialise every id, then ask every partition; returns what was not answered, in
+        words."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _INITIALIZED_WITHIN_S
         try:
             short = [
-                f"transactions of {owner} (nobody initialised it)"
+                f"transactions of {owner} (it was not initialised)"
                 for owner in ids
                 if not await self._initialize(owner, deadline)
             ]
             until = loop.time() + STANDS_FOR_S
             for partition in partitions:
                 if not await self._is_ended(partition, until):
-                    short.append(f"the end of committed transactions in {partition.key}")
+                    short.append(f"the last stable offset of {partition.key}")
         finally:
             self._brokers.close()
             self._calls.close()
         return tuple(short)
 
     async def _initialize(self, owner: str, deadline: float) -> bool:
-        """Until the coordinator says that it did. What it says of the last transaction is asked
-        before, for a while: it forgets that then."""
+        """Retry until the coordinator confirms it. The last transaction is described before, for a
+        while: after this the coordinator has forgotten it."""
         loop = asyncio.get_running_loop()
         described_until = min(deadline, loop.time() + _DESCRIBED_WITHIN_S)
         while loop.time() < described_until:
@@ -86,7 +87,7 @@ class EndingTransactions:
         return False
 
     async def _is_ended(self, partition: TopicPartition, until: float) -> bool:
-        """Until all that was acknowledged can be read; whether there was an answer."""
+        """Ask until all acknowledged records can be read; returns whether there was an answer."""
         loop = asyncio.get_running_loop()
         told: int | None = None
         while True:

@@ -1,4 +1,4 @@
-"""Who coordinates a group: a broker is asked where none is known, another one after trouble."""
+"""The coordinator of a group: any broker is asked for it, another one after an error."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from workloads.wire.header import Api
 
 
 class GroupCoordinator:
-    """Of one client. `node` is None until somebody told."""
+    """The view of one client. `node` is None until a broker has answered."""
 
     def __init__(self, driver: Driver, group: str, timeout_s: float) -> None:
         self.node: int | None = None
@@ -19,7 +19,7 @@ class GroupCoordinator:
         self._turn = 0
 
     async def find(self) -> None:
-        """Nothing changes where one is known, or the broker that is asked does not tell."""
+        """Look it up unless it is known; without an answer it stays unknown."""
         if self.node is not None:
             return
         nodes = self._driver.nodes

@@ -1,9 +1,9 @@
-"""Members of one group: they join it, are given their shares, say that they live, and commit.
+"""Members of one group: they join, get their assignments, send heartbeats, and commit.
 
-One stays as long as it may, and commits; one comes and goes. One is careless: in turn it falls
-silent for longer than it may, and goes on as if nothing were when others join; then it is no member
-any more, and begins anew. So generations follow one another, and each of the refusals that a member
-may meet is said for its reason.
+One stays as long as it may, and commits; one joins and leaves again and again. One is careless: in
+turn it is silent for longer than a session, and ignores a rebalance; then it is no member any more,
+and joins again. So generations follow one another, and a member meets each of the errors that it
+may meet, for its reason.
 """
 
 import asyncio
@@ -78,8 +78,8 @@ class JoiningGroups:
 
 
 class _Member:
-    """Over one connection to its coordinator. `run` ends in time, however long others are waited
-    for: whoever waits for nothing else than a session gives up."""
+    """A member on one connection to its coordinator. `run` ends in time, however long others are
+    waited for: a member that waits for longer than a session gives up."""
 
     def __init__(self, tools: Tools, group: str, manner: _Manner) -> None:
         self._tools = tools
@@ -113,7 +113,7 @@ class _Member:
             await asyncio.sleep(_PAUSE_S)
 
     async def _belong(self, turn: int) -> None:
-        """From when it joins to when it is no member, or has to join again. Raises NotSentError,
+        """From joining until it is no member, or has to join again. Raises NotSentError,
         LostError."""
         await self._coordinator.find()
         if self._coordinator.node is None:
@@ -136,7 +136,7 @@ class _Member:
                 await self._be_careless(joined.generation, falls_silent=turn % 2 == 1)
 
     async def _be_careless(self, generation: int, *, falls_silent: bool) -> None:
-        """It heeds no rebalance, and is no member any more when it notices."""
+        """Ignore rebalances, until it is no member any more."""
         for beat in count():
             error = await self._say_that_it_lives(generation)
             if error not in (0, REBALANCE_IN_PROGRESS):
@@ -159,7 +159,7 @@ class _Member:
         return await self._coordinator.send(Api.JOIN_GROUP, body, read_joined)
 
     async def _share(self, joined: Joined) -> bool:
-        """Whether it was told its share. Who is to join again goes by the id that it has."""
+        """Whether it got its assignment. A member that has to join again keeps its id."""
         body = sync_group(self._group, joined.generation, self._id, joined.members)
         error, _ = await self._coordinator.send(Api.SYNC_GROUP, body, read_synced)
         self._heed(error)
@@ -168,7 +168,7 @@ class _Member:
         return error == 0
 
     async def _look_up(self) -> None:
-        """Where its group has come to, as consumers begin."""
+        """Fetch the group's committed offset, as a consumer does when it begins."""
         topic, index = self._place.topic, self._place.partition
         await self._coordinator.send(
             Api.OFFSET_FETCH,
@@ -215,7 +215,7 @@ class _Member:
         )
 
     def _heed(self, error: int) -> None:
-        """Who coordinates is asked for anew after what no coordinator says to members."""
+        """Look the coordinator up again after an error that no coordinator returns to members."""
         if error in _OF_OTHERS:
             self._coordinator.node = None
 

@@ -71,8 +71,8 @@ class KafkaPythonClients:
         return KafkaPythonConsumer(consumer, self._pool)
 
     async def close(self) -> None:
-        """Whatever is still under way is given up by then: an earlier end is an error of the
-        library, whose sender would go on."""
+        """Whatever is still under way is given up by then: ended earlier, the library raises an
+        error, and its sender would go on."""
         settled_s = _settled_s(self._patience)
         for shared in self._shared.values():
             await in_thread(self._pool, partial(shared.close, timeout=settled_s))
@@ -80,7 +80,7 @@ class KafkaPythonClients:
 
 
 def _settled_s(patience: Patience) -> float:
-    """Within what each record was delivered or given up."""
+    """The time within which each record was delivered or given up."""
     return patience.delivery_s + patience.request_s + _REPORT_SLACK_S
 
 
@@ -136,7 +136,7 @@ class KafkaPythonProducer:
 
 
 def acknowledged(offset: int, sending: Sending) -> SendResult:
-    """Without acks nobody told an offset, and kafka-python counts up from -1."""
+    """Without acks no broker returned an offset, and kafka-python counts up from -1."""
     known = sending.acks != 0 and offset >= 0
     return SendResult(outcome=EventType.OK, offset=offset if known else None)
 
@@ -149,13 +149,13 @@ def refused(error: Exception, sending: Sending) -> SendResult:
 
 
 def _named(error: Exception) -> str:
-    """An answer that nobody awaits may be one to a request that the library gave up itself."""
+    """An unexpected answer may be one to a request that the library itself gave up."""
     malformed = isinstance(error, KafkaProtocolError) and not isinstance(error, CorrelationIdError)
     return f"{MALFORMED}{type(error).__name__}" if malformed else type(error).__name__
 
 
 class KafkaPythonConsumer:
-    """Implements `LogConsumer`; answers' high watermarks are not told, as with librdkafka."""
+    """Implements `LogConsumer`; it does not report high watermarks, as with librdkafka."""
 
     def __init__(self, consumer: KafkaConsumer, pool: ThreadPoolExecutor) -> None:
         self._consumer = consumer

@@ -1,7 +1,7 @@
-"""Who leads the quorum: every node is asked, the leader of the highest epoch is believed.
+"""The leader of the quorum: every node is asked, the claim with the highest epoch counts.
 
-A leader that was cut off goes on saying that it leads, in its old epoch, until it resigns; only
-the comparison shows it up. One search serves all clients that wait for it.
+A leader that was cut off goes on claiming to lead, in its old epoch, until it resigns; only the
+comparison of epochs exposes it. One search serves all clients that wait for it.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class Leader:
 
 
 class LeaderFinder:
-    """The last known leader, looked for anew when somebody met an error with it."""
+    """The last known leader, looked up again after a client met an error with it."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -33,7 +33,7 @@ class LeaderFinder:
         self.current: Leader | None = None
 
     async def find(self, timeout_s: float) -> Leader | None:
-        """Ask all nodes until one leads; None if none did within the time."""
+        """Ask all nodes until one claims to lead; None if none did within the time."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
         pause = _FIRST_PAUSE_S
@@ -43,7 +43,7 @@ class LeaderFinder:
         return found
 
     async def claims(self) -> dict[int, LeaderClaim]:
-        """What every node that answers says now."""
+        """The current answers, by node."""
         return await self._survey.take()
 
     async def close(self) -> None:

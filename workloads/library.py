@@ -16,7 +16,7 @@ _Result = TypeVar("_Result")
 Report = Callable[[SendResult], None]
 
 # Errors of a send that the library attempted once, which prove that nothing was appended. A library
-# does not tell the offset that came with an error, so NOT_LEADER_OR_FOLLOWER and
+# does not return the offset that came with an error, so NOT_LEADER_OR_FOLLOWER and
 # UNKNOWN_TOPIC_OR_PARTITION, which may follow an append, prove nothing here (`wire.error_codes`).
 REFUSALS = frozenset(
     {
@@ -41,7 +41,7 @@ class Delivered:
 
 
 async def reported(submit: Callable[[Report], Awaitable[None]], timeout_s: float) -> SendResult:
-    """Submit a record, and wait for the report that some thread of the library makes of it."""
+    """Submit a record, and wait for its delivery report from a thread of the library."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[SendResult] = loop.create_future()
 
@@ -61,12 +61,12 @@ async def reported(submit: Callable[[Report], Awaitable[None]], timeout_s: float
 
 
 async def in_thread(pool: ThreadPoolExecutor, work: Callable[[], _Result]) -> _Result:
-    """What blocks, without blocking the event loop."""
+    """Run a blocking call without blocking the event loop."""
     return await asyncio.get_running_loop().run_in_executor(pool, work)
 
 
 def spans_of(records: Iterable[Delivered]) -> list[Span]:
-    """Records in the order given, those that go on from their predecessor taken together."""
+    """Spans of consecutive records, in the order given."""
     spans: list[Span] = []
     for record in records:
         value = value_in(record.data)

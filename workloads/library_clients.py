@@ -1,4 +1,4 @@
-"""The client libraries that a workload may be told to use, by name."""
+"""The client libraries that a workload can use, by name."""
 
 from collections.abc import Mapping
 
@@ -9,16 +9,16 @@ from workloads.topic_driver import TopicClient
 
 RAW = "raw"  # our own
 LIBRARIES = (RAW, "librdkafka", "kafka-python")
-UNWAITED = "librdkafka-unwaited"  # its operation time-out is 0: brokers are not to wait
+UNWAITED = "librdkafka-unwaited"  # its operation time-out is 0: brokers do not wait
 TOPIC_CLIENTS = (RAW, "librdkafka", UNWAITED)
 
 
 def library_clients(
     name: str, entries: Mapping[int, ClientEntry], patience: Patience
 ) -> LogClients | None:
-    """None for our own, which a workload brings along. Raises ValueError for an unknown name.
+    """None for our own, which each workload makes itself. Raises ValueError for an unknown name.
 
-    A library is imported when it is asked for: it takes a tenth of a second, and no other run
+    A library is imported when it is requested: that takes a tenth of a second, and no other run
     needs it.
     """
     match name:
@@ -32,7 +32,7 @@ def library_clients(
             from workloads.kafka_python import KafkaPythonClients
 
             return KafkaPythonClients(entries, patience)
-    raise ValueError(f"no client library {name!r}; there are {', '.join(LIBRARIES)}")
+    raise ValueError(f"unknown client library {name!r}; known: {', '.join(LIBRARIES)}")
 
 
 def library_topic_client(
@@ -40,7 +40,7 @@ def library_topic_client(
 ) -> TopicClient | None:
     """None for our own. Raises ValueError for an unknown name."""
     if name not in TOPIC_CLIENTS:
-        raise ValueError(f"no topic client {name!r}; there are {', '.join(TOPIC_CLIENTS)}")
+        raise ValueError(f"unknown topic client {name!r}; known: {', '.join(TOPIC_CLIENTS)}")
     if name == RAW:
         return None
     from workloads.librdkafka_topics import LibrdkafkaTopicClient

@@ -2,8 +2,8 @@
 
 One librdkafka producer serves all processes that send alike, as in an application, and batches
 what they send; its delivery reports come from a thread of ours that polls it. Its own retries hide
-what became of single attempts, so hardly any error of it proves that nothing happened. Producers
-without idempotence do not retry: a record that is there twice would look like a broker's fault.
+the outcome of single attempts, so hardly any of its errors proves that nothing happened. Producers
+without idempotence do not retry: a duplicated record would look like a broker's fault.
 """
 
 import itertools
@@ -32,13 +32,13 @@ _BOUNDS_S = 1.0
 _Setting = str | int | bool
 
 
-# Of an answer, or of records in one, that it could not read.
+# Errors of an answer, or of records in one, that it could not read.
 _UNREADABLE = frozenset({KafkaError._BAD_MSG, KafkaError._UNDERFLOW})
 
 
 def _common(entries: Mapping[int, ClientEntry], patience: Patience) -> dict[str, _Setting]:
     """With librdkafka's defaults nothing is sent for most of a minute after a leader's power cut:
-    it waits for answers of the dead one, and asks for news every five minutes."""
+    it waits for answers of the dead leader, and refreshes metadata every five minutes."""
     request_ms = int(patience.request_s * 1000)
     return {
         "bootstrap.servers": ",".join(f"{each.host}:{each.port}" for each in entries.values()),
@@ -48,7 +48,7 @@ def _common(entries: Mapping[int, ClientEntry], patience: Patience) -> dict[str,
         "topic.metadata.refresh.interval.ms": 500,
         "reconnect.backoff.max.ms": 500,
         "allow.auto.create.topics": False,
-        "log_level": 0,  # what it would say on stderr is in the history
+        "log_level": 0,  # what it would print on stderr is in the history
     }
 
 
@@ -94,7 +94,7 @@ def _producer_settings(sending: Sending, patience: Patience) -> dict[str, _Setti
 
 def _consumer_settings(group: str) -> dict[str, _Setting]:
     return {
-        "group.id": group,  # it wants one; nothing is committed
+        "group.id": group,  # required; nothing is committed
         "enable.auto.commit": False,
         "auto.offset.reset": "error",
         "isolation.level": "read_uncommitted",
@@ -138,7 +138,8 @@ class _SharedProducer:
 
 
 def sent_as_told(error: KafkaError | None, message: Message, sending: Sending) -> SendResult:
-    """A delivery report. No offset is told without acks, nor for a batch that the log had."""
+    """A delivery report. It has no offset without acks, nor for a batch that the log had
+    already."""
     if error is None:
         offset = message.offset()
         known = sending.acks != 0 and offset is not None and offset >= 0
@@ -178,8 +179,8 @@ class LibrdkafkaProducer:
 
 
 class LibrdkafkaConsumer:
-    """Implements `LogConsumer`. Its answers' high watermarks are not told: librdkafka knows only
-    the newest, which may be another than that of the answer that brought a record."""
+    """Implements `LogConsumer`. It reports no high watermarks: librdkafka knows only the newest,
+    which need not be that of the answer that brought a record."""
 
     def __init__(self, consumer: Consumer, pool: ThreadPoolExecutor) -> None:
         self._consumer = consumer
@@ -218,7 +219,7 @@ class LibrdkafkaConsumer:
 
 
 def polled_as_given(messages: Sequence[Message]) -> PollResult:
-    """Records, and errors that librdkafka gives in the guise of records."""
+    """Records, and errors that librdkafka returns as records."""
     records: list[Delivered] = []
     ends: dict[TopicPartition, int] = {}
     lost: list[TopicPartition] = []
@@ -235,7 +236,7 @@ def polled_as_given(messages: Sequence[Message]) -> PollResult:
         partition = TopicPartition(topic, index)
         ends[partition] = offset + 1
         epoch, data = message.leader_epoch(), message.value()
-        assert data is None or isinstance(data, bytes), "nobody decodes it"
+        assert data is None or isinstance(data, bytes), "no decoder is set"
         records.append(Delivered(key=partition.key, offset=offset, data=data, epoch=epoch))
     error_of_poll = trouble if not records else None
     return PollResult(spans=spans_of(records), error=error_of_poll, ends=ends, lost=lost)

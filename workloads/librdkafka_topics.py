@@ -56,7 +56,7 @@ class LibrdkafkaTopicClient:
         return await _told(requested[name])
 
     async def close(self) -> None:
-        """Nothing to do: the library ends its threads when the client is not used any more."""
+        """Nothing to do: the library ends its threads once the client is collected."""
 
 
 async def _told(requested: Future[None]) -> TopicResult:
@@ -64,7 +64,7 @@ async def _told(requested: Future[None]) -> TopicResult:
         await asyncio.wrap_future(requested)
     except KafkaException as trouble:
         code = int(trouble.args[0].code())
-        if code < 0:  # the library's own: no broker said so
+        if code < 0:  # the library's own: no broker returned it
             return TopicResult(outcome=EventType.INFO, error=str(trouble.args[0].name()))
         return TopicResult(outcome=admin_outcome(code), code=code, error=error_name(code))
     return TopicResult(outcome=EventType.OK, code=0)

@@ -1,7 +1,7 @@
-"""How a workload sends to logs and polls them, whichever client library does it.
+"""The interface through which a workload sends to logs and polls them by any client library.
 
-A producer is told whom a record is for and says what became of it; a consumer is told from where to
-read and says what it was given. Neither records: that is the workload's, so that every library is
+A producer gets the partition of a record and returns its outcome; a consumer gets positions and
+returns what it read. Neither writes the history: the workload does, so that every library is
 recorded alike, in the event loop's thread.
 """
 
@@ -13,12 +13,12 @@ from checkers.history.events import EventType
 from workloads.operation_history import Span
 from workloads.partition_leaders import TopicPartition
 
-NOBODY = -1  # the node of an operation whose broker is not known, or chosen by a library
+NOBODY = -1  # no node: the broker of the operation is unknown, or chosen by a library
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendResult:
-    """What became of a send. `offset` is that of its first record, if the answer told it."""
+    """The outcome of a send. `offset` is that of its first record, if the answer had it."""
 
     outcome: EventType
     offset: int | None = None
@@ -27,7 +27,7 @@ class SendResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """What the next poll will ask, and whom: `key` is a partition, or a topic if it may be any.
+    """What the next poll will read, and from which node: `key` is a partition, or a topic for any.
 
     `position`: the offset that it asks for, where one partition is asked.
     """
@@ -40,11 +40,11 @@ class Aim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollResult:
-    """What a poll brought, or why it failed.
+    """What a poll returned, or why it failed.
 
-    `ends` are the positions behind what was read; `lost` are partitions whose position lies outside
-    of their log, which have to be assigned anew. `high_watermark` is of the one partition that was
-    asked for.
+    `ends` are the positions behind what was read; `lost` are partitions with a position outside of
+    their log, which have to be assigned again. `high_watermark` is that of the one partition of the
+    request.
     """
 
     spans: Sequence[Span] = ()
@@ -58,7 +58,7 @@ class PollResult:
 class Sending:
     """How a producer sends: acks -1 (all), 0 or 1; records of `record_bytes`.
 
-    With a `transactional_id`, all within a transaction that it does not end: our own producer only.
+    With a `transactional_id`, all sends are in one transaction, left open: our own producer only.
     """
 
     acks: int
@@ -69,17 +69,17 @@ class Sending:
 
 class LogProducer(Protocol):
     async def prepare(self, partition: TopicPartition) -> int:
-        """Do what comes before a send, and name the node it will go to, or `NOBODY`."""
+        """Prepare a send, and return the node it will go to, or `NOBODY`."""
 
     async def send(self, partition: TopicPartition, value: int, records: int) -> SendResult:
-        """Send records whose values count up from `value`; never the same twice as two sends."""
+        """Send records with values that count up from `value`; no two sends share a value."""
 
     async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogBounds:
-    """First offset of a log, and the one behind the last that may be read."""
+    """The first offset of a log, and the one behind the last readable record."""
 
     start: int
     end: int
@@ -90,12 +90,12 @@ class LogConsumer(Protocol):
         """Poll these partitions from now on, and no others, each from its offset."""
 
     async def aim(self) -> Aim:
-        """What comes before a poll."""
+        """Prepare a poll."""
 
     async def poll(self, aim: Aim) -> PollResult: ...
 
     async def bounds(self, partition: TopicPartition) -> LogBounds | None:
-        """What its leader says of a partition's log; None if it does not."""
+        """The bounds of a partition's log, from its leader; None without an answer."""
 
     async def close(self) -> None: ...
 

@@ -1,8 +1,8 @@
-"""Puts records with keys into a log of its own, and looks up from which offset on records are
-younger than 1970, as a consumer does that starts from a time (ListOffsets by timestamp).
+"""Puts records with keys into its own log, and looks up the first offset with a timestamp after
+1970, as a consumer does that starts from a time (ListOffsets by timestamp).
 
 Brokers set the timestamps, so every record is younger. A few keys are written again and again:
-where the broker's default policy is to compact logs, old segments are soon left without a record.
+where the broker's default policy is to compact logs, old segments soon have no record left.
 """
 
 import asyncio

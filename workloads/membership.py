@@ -1,13 +1,13 @@
-"""Membership: who votes is changed and asked for, beside clients of registers (KIP-853, KIP-856).
+"""Membership: voters are changed and described, beside clients of registers (KIP-853, KIP-856).
 
-Some processes change voters: each asks a node who votes, and that node for a change of what it
-told: a voter is removed, or one that was removed is added again, and now and then what has to be
-refused. Never are so many away that the rest cannot spare another one. Other processes only ask who
-votes, mostly the leader, and now and then any node: one that was deposed and does not know it is
-found out by that. When all is healed, whoever leads is asked once more.
+Some processes change voters: each asks a node for the voters, and then the same node for a change:
+it removes a voter, or adds a removed one again, and now and then sends a request that must be
+refused. So few voters are removed that the rest can always spare another one. Other processes only
+describe the quorum, mostly at the leader, and now and then at any node: that exposes a deposed
+leader that does not know it. After the heal the leader is asked once more.
 
     voter_requests.py       the requests, each an operation
-    register.py             what is written meanwhile
+    register.py             the writes meanwhile
 """
 
 import asyncio
@@ -30,15 +30,15 @@ from workloads.workload import Access, Servers, WorkloadKind, client
 
 _SEARCH_S = 1.0
 _FINAL_PAUSE_S = 0.2
-_BACK_SHARE = 0.6  # of changes, where a voter is away and another one may go
-_WRONG_SHARE = 0.1  # ask for what is so already
+_BACK_SHARE = 0.6  # of changes, where a voter is removed and another one may be
+_WRONG_SHARE = 0.1  # ask for what is already so
 _ANYBODY_SHARE = 0.2  # of questions, to a node that need not lead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipOptions:
-    """What clients do. `changers` change voters, `describers` ask who votes, each about once in its
-    interval; the others are those of `RegisterOptions`."""
+    """What clients do. `changers` change voters, `describers` describe the quorum, each about once
+    in its interval; the others are those of `RegisterOptions`."""
 
     changers: int = 2
     describers: int = 2
@@ -63,15 +63,15 @@ class MembershipOptions:
     def adjusted(
         self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
     ) -> Self:
-        """With what a user asked for instead; of registers, for voters are changed as ever."""
+        """With the user's overrides; they concern registers, the changes of voters stay."""
         del settings
         return replace(self, concurrency=concurrency or self.concurrency, rate=rate or self.rate)
 
 
 @dataclass(slots=True)
 class _Away:
-    """Voters that somebody here asked to remove, and that are not known to be voters again; at
-    most `most` of them. One that changes voters goes by what all of them did."""
+    """Voters that a changer here asked to remove, and that are not known to be voters again; at
+    most `most` of them. All changers share it."""
 
     most: int
     voters: set[Voter] = field(default_factory=set)
@@ -133,13 +133,13 @@ class MembershipWorkload:
                 group.create_task(client(f"describer {number}", describing))
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
-        """Every register, and who votes."""
+        """Every register, and the voters."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within_s
         unread = await self._registers.read_all(within_s)
         while await self._requests.describe(await self._leading(), FINAL) is None:
             if loop.time() > deadline:
-                return (*unread, "who votes")
+                return (*unread, "the voters")
             await asyncio.sleep(_FINAL_PAUSE_S)
         return unread
 
@@ -160,14 +160,14 @@ class MembershipWorkload:
             await self._pause(rng, self._options.change_interval_s)
 
     async def _change_one(self, claim: LeaderClaim, rng: random.Random) -> None:
-        """What is next after that answer, of whoever gave it."""
+        """The next change after that answer, from the node that gave it."""
         assert claim.leader is not None, claim
         drawn = _next_change(claim, self._away, rng)
         if drawn is None:
             return
         f, voter = drawn
         if f == REMOVE_VOTER:
-            self._away.voters.add(voter)  # before it is: others choose meanwhile
+            self._away.voters.add(voter)  # before it is so: others choose meanwhile
         changed = await self._requests.change(f, voter, claim.leader)
         if not _is_away(f, changed, was=voter in self._away.voters):
             self._away.voters.discard(voter)
@@ -178,12 +178,12 @@ class MembershipWorkload:
         return await self._leading()
 
     async def _leading(self) -> int:
-        """The leader now, or, where nobody leads, the first node, which says so."""
+        """The current leader, or, where there is none, the first node, which says so."""
         found = await self._finder.find(_SEARCH_S)
         return found.node if found is not None else self._nodes[0]
 
     async def _pause(self, rng: random.Random, mean_s: float) -> None:
-        """Until then, or until told to stop."""
+        """Until then, or until `stop`."""
         try:
             await asyncio.wait_for(self._stopped.wait(), rng.uniform(0.0, 2 * mean_s))
         except TimeoutError:
@@ -191,7 +191,7 @@ class MembershipWorkload:
 
 
 def _next_change(claim: LeaderClaim, away: _Away, rng: random.Random) -> tuple[str, Voter] | None:
-    """None: nobody can go, and nobody is away."""
+    """None: no voter may be removed, and none is removed."""
     voters = voters_of(claim)
     sound = [each for each in voters if holds_committed(each, claim.voters, claim)]
     may_go = [each for each in sound if each not in away.voters]
@@ -204,7 +204,7 @@ def _next_change(claim: LeaderClaim, away: _Away, rng: random.Random) -> tuple[s
 
 
 def _is_away(f: str, changed: Changed, *, was: bool) -> bool:
-    """Whether it has to be taken for no voter, now that a change of it ended so."""
+    """Whether it counts as removed after a change that ended so."""
     if f == REMOVE_VOTER:
         return changed.outcome is not EventType.FAIL
     is_voter = changed.outcome is EventType.OK or changed.error == ErrorCode.DUPLICATE_VOTER

@@ -1,4 +1,4 @@
-"""Where a workload writes down what happens, the moment it happens."""
+"""Where a workload records each event at the moment when it happens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from checkers.history.events import EventType
 
 
 class HistoryError(Exception):
-    """The history cannot be written any more; no client is to blame for that."""
+    """The history can no longer be written; no client is to blame for that."""
 
 
 READ = "read"
@@ -16,42 +16,42 @@ WRITE = "write"
 DELETE = "delete"
 SEND = "send"
 POLL = "poll"
-ASSIGN = "assign"  # the consumer takes up these partitions anew: what it polls next need not go on
+ASSIGN = "assign"  # new positions of a consumer: its next polls need not continue the last
 CREATE_TOPIC = "create-topic"
 DELETE_TOPIC = "delete-topic"
-INIT_TRANSACTIONS = "init-transactions"  # of a transactional id: what it had open is over
+INIT_TRANSACTIONS = "init-transactions"  # of a transactional id: ends what it had open
 COMMIT = "commit"  # the transaction that a transactional id has open
-# Whether its coordinator calls the last transaction of a transactional id committed: 1 or 0.
+# Whether the coordinator reports the last transaction of a transactional id as committed: 1 or 0.
 IS_COMMITTED = "is-committed"
-COMMITTED_END = "committed-end"  # the offset up to which committed transactions may be read
-DELETE_RECORDS = "delete-records"  # of a log, those whose offset is smaller than the value
+COMMITTED_END = "committed-end"  # the last stable offset
+DELETE_RECORDS = "delete-records"  # of a log, those with an offset smaller than the value
 LOG_START = "log-start"  # the offset at which a log begins
 PUT = "put"  # a record, in a log of its own
 LOOK_UP = "look-up"  # the offset of the first record in it that is younger than 1970; -1: of none
 SET_CONFIG = "set-config"  # of a topic
 COMMIT_OFFSET = "commit-offset"  # the value, of a group
-COMMITTED_OFFSET = "committed-offset"  # what of that is committed, as the coordinator tells it
+COMMITTED_OFFSET = "committed-offset"  # the committed one, from the coordinator
 GROUP_HEARTBEAT = "group-heartbeat"  # of a member of the group, in the generation that is the value
 EPOCH_END = "epoch-end"  # where an epoch of a log ends, by its leader; -1: of one yet to come
 SET_MIN_ISR = "set-min-isr"  # the cluster's min.insync.replicas
-ADD_VOTER = "add-voter"  # a replica, as "node:directory id", is to vote
-REMOVE_VOTER = "remove-voter"  # or no more
+ADD_VOTER = "add-voter"  # makes a replica, "node:directory id", a voter
+REMOVE_VOTER = "remove-voter"  # or no longer
 ALTER_CONFIGS = "alter-configs"  # by the operation of IncrementalAlterConfigs that the value is
-DESCRIBE_QUORUM = "describe-quorum"  # who votes, and in which epoch the node that says so leads
-QUORUM_EPOCH = "quorum-epoch"  # in which the leader of the quorum says that it leads
+DESCRIBE_QUORUM = "describe-quorum"  # the voters, and the epoch of the leader that answers
+QUORUM_EPOCH = "quorum-epoch"  # the epoch in the answer of the quorum's leader
 DESCRIBE_TOPIC = "describe-topic"  # whether one broker knows a topic: 1 or 0
 MAIN = "main"
 FINAL = "final"
 
 
 class History(Protocol):
-    """One order for all processes of a run: the order of these calls is that of real time."""
+    """One history for all processes of a run; its order is that of these calls in real time."""
 
     def new_process(self) -> int:
         """An id that no process of this run has had."""
 
     def new_request(self) -> int:
-        """A number that no request of this run has had, for one that is several operations."""
+        """A number that no request of this run has had, for a request of several operations."""
 
     def invoke(
         self,
@@ -63,9 +63,9 @@ class History(Protocol):
         phase: str,
         request: int | None = None,
     ) -> None:
-        """Before the first byte is sent. `node` is -1 where none could be found to send it to.
+        """Called before the first byte is sent. `node` is -1 where none was found to send it to.
 
-        `request` is that of several operations that are sent together.
+        `request` is the number that several operations of one request share.
         """
 
     def complete(
@@ -78,7 +78,7 @@ class History(Protocol):
     ) -> None:
         """Ends the open operation of `process`: OK, FAIL (surely did not happen) or INFO.
 
-        `voters`, each as "node:directory id", are what an OK of `DESCRIBE_QUORUM` told.
+        `voters`, each as "node:directory id", are those in the answer of an OK `DESCRIBE_QUORUM`.
         """
 
 
@@ -95,7 +95,7 @@ class Span:
 
 
 class LogHistory(History, Protocol):
-    """A history whose operations send to logs and poll them."""
+    """A history of operations that send to logs and poll them."""
 
     def invoke_send(
         self, process: int, span: Span, *, acks: int, idempotent: bool, node: int, phase: str

@@ -1,7 +1,7 @@
-"""An operator, who changes the voters of a quorum (KIP-853, KIP-856): each request is an operation.
+"""An operator, who changes the voters of a quorum (KIP-853, KIP-856); each request is an operation.
 
-As somebody does with `kraft-node quorum` or Kafka's own tools: look who votes, ask the leader, and
-where the answer is lost, or the leader with it, look and ask again.
+It works as a person does with `kraft-node quorum` or Kafka's own tools: describe the quorum, ask
+its leader, and where the answer is lost, or the leader with it, describe and ask again.
 """
 
 import asyncio
@@ -22,21 +22,21 @@ _PAUSE_S = 0.2
 
 
 class NeverChangedError(Exception):
-    """The voters did not become what an operator asked for; the message says how they stand."""
+    """The voters did not become what an operator asked for; the message has the current ones."""
 
 
 class QuorumRecord(Protocol):
-    """Where an operator writes down what controllers say of the quorum."""
+    """Where an operator records what controllers answer to DescribeQuorum."""
 
     def now_ns(self) -> int: ...
 
     def add(self, sent_ns: int, claims: Mapping[int, LeaderClaim]) -> None:
-        """Answers by node, to a question that was asked then; they have just come."""
+        """Answers by node, to a request sent at that time; they have just arrived."""
 
 
 class Operator:
-    """`reached`: where each node is reached by the others; `answers`: what they say to it of
-    the quorum."""
+    """`reached`: the address by which the others reach each node; `answers`: records what they say
+    of the quorum."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class Operator:
         self._survey.close()
 
     async def voters(self, within_s: float) -> tuple[Voter, ...]:
-        """Who votes, as the leader tells it. Raises NeverChangedError where nobody leads."""
-        return voters_of(await self._until(_known, within_s, "nobody leads"))
+        """The voters, from the leader. Raises NeverChangedError where there is no leader."""
+        return voters_of(await self._until(_known, within_s, "there is no leader"))
 
     async def remove(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
-        """Until that is committed, and the leader tells that it votes no more; who votes then.
-        Raises NeverChangedError."""
+        """Remove a voter, until that is committed and the leader no longer lists it; returns the
+        voters. Raises NeverChangedError."""
         acknowledged = False
 
         async def removed(claim: LeaderClaim) -> bool:
@@ -71,12 +71,13 @@ class Operator:
             acknowledged = error in (0, ErrorCode.VOTER_NOT_FOUND)
             return False
 
-        return voters_of(await self._until(removed, within_s, f"{voter} still votes"))
+        return voters_of(await self._until(removed, within_s, f"{voter} is still a voter"))
 
     async def leading(self, within_s: float) -> tuple[Voter | None, tuple[Voter, ...]]:
-        """As which voter the leader leads, if as one, and who votes. Of two disks of its own it has
-        the longer log. Raises NeverChangedError where nobody leads."""
-        claim = await self._until(_known, within_s, "nobody leads")
+        """The voter as which the leader leads, if it is one, and all voters. Of two disks of its
+        node it is the one with the longer log. Raises NeverChangedError where there is no
+        leader."""
+        claim = await self._until(_known, within_s, "there is no leader")
         own = [each for each in claim.voters if each.node == claim.leader]
         if not own:
             return None, voters_of(claim)
@@ -84,37 +85,37 @@ class Operator:
         return Voter(longest.node, longest.directory_id), voters_of(claim)
 
     async def led_without(self, node: int, within_s: float) -> tuple[int, tuple[Voter, ...]]:
-        """Which other node leads, once one does, and who votes then. Raises NeverChangedError."""
+        """The next leader other than `node`, and the voters then. Raises NeverChangedError."""
 
         async def is_another(claim: LeaderClaim) -> bool:
             return claim.leader != node
 
-        claim = await self._until(is_another, within_s, f"nobody leads but node {node}")
+        claim = await self._until(is_another, within_s, f"there is no leader but node {node}")
         assert claim.leader is not None, claim
         return claim.leader, voters_of(claim)
 
     async def request_removal(self, voter: Voter) -> None:
-        """Once; what comes of it is in the history. Nobody is asked where nobody leads."""
+        """Ask once; the history has the outcome. Without a leader nothing is sent."""
         claim = await self._look()
         if claim is not None:
             await self._send(REMOVE_VOTER, voter, claim)
 
     async def voters_without(self, voter: Voter, within_s: float) -> tuple[Voter, ...]:
-        """Who votes as soon as the leader tells that this one does not, be that committed or not.
+        """The voters as soon as the leader no longer lists this one, be that committed or not.
         Raises NeverChangedError."""
 
         async def gone(claim: LeaderClaim) -> bool:
             return voter not in voters_of(claim)
 
-        return voters_of(await self._until(gone, within_s, f"{voter} still votes"))
+        return voters_of(await self._until(gone, within_s, f"{voter} is still a voter"))
 
     async def add(self, voter: Voter, within_s: float, *, alone: bool = True) -> tuple[Voter, ...]:
-        """Until that is committed, and the leader tells that it is a voter that holds all that is
-        committed, and unless `alone` is false the only one of its node; who votes then. Raises
-        NeverChangedError.
+        """Add a voter, until that is committed and the leader lists it as a voter with all that is
+        committed in its log and, unless `alone` is false, as the only one of its node; returns the
+        voters. Raises NeverChangedError.
 
         A voter of that node with another disk is removed: after the new one is added (KIP-856), or
-        before, where the leader does not take two voters of one node (KIP-853).
+        before, where the leader does not accept two voters of one node (KIP-853).
         """
         acknowledged = False
 
@@ -135,7 +136,7 @@ class Operator:
                     await self._send(REMOVE_VOTER, rivals[0], claim)
             return False
 
-        return voters_of(await self._until(added, within_s, f"{voter} does not vote"))
+        return voters_of(await self._until(added, within_s, f"{voter} is not a voter"))
 
     async def request_addition(self, node: int, within_s: float) -> tuple[Voter, str]:
         """Ask for a node to be made a voter, once the leader tells of it as an observer that holds
@@ -176,8 +177,8 @@ class Operator:
         raise NeverChangedError(f"after {within_s:g} s {lacking}; {_in_words(claim)}")
 
     async def _look(self) -> LeaderClaim | None:
-        """What the leader of the highest epoch says."""
-        async with self._surveying:  # a connection takes one question at a time
+        """The answer of the leader with the highest epoch."""
+        async with self._surveying:  # a connection carries one request at a time
             sent_ns = self._record.now_ns()
             claims = await self._survey.take()
             self._record.add(sent_ns, claims)
@@ -185,7 +186,7 @@ class Operator:
         return max(leading, key=lambda claim: claim.epoch, default=None)
 
     async def _send(self, f: str, voter: Voter, claim: LeaderClaim) -> int | None:
-        """The leader's error, 0 where it is done; None: nobody knows."""
+        """The leader's error, 0 where it is done; None: unknown."""
         assert claim.leader is not None, claim
         return (await self._requests.change(f, voter, claim.leader)).error
 

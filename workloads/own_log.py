@@ -1,6 +1,6 @@
-"""The log of a chore: a topic with one partition, to which nobody else sends.
+"""The log of a chore: a topic with one partition, to which no other client sends.
 
-What is put there is recorded without its value: nobody reads it.
+What is put there is recorded without its value: it is never read.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _SEARCH_S = 1.0
 
 
 class OwnLog:
-    """One process; `name` is one of `OWN_LOGS`. After an error it looks for the leader anew."""
+    """One process; `name` is one of `OWN_LOGS`. After an error it looks the leader up again."""
 
     def __init__(self, tools: Tools, name: str) -> None:
         self.tools = tools
@@ -74,7 +74,7 @@ class OwnLog:
         return await self.end(send_outcome(produced), None, error)
 
     async def offset(self, f: str, which: int, phase: str) -> int | None:
-        """What the leader answers to a ListOffsets; None if it does not."""
+        """The leader's answer to a ListOffsets; None without one."""
         topic, index = self.place.topic, self.place.partition
         self.begin(f, None, phase)
         try:

@@ -1,8 +1,8 @@
-"""Which broker leads a partition: every broker is asked, the leader of the highest epoch is taken.
+"""The leaders of partitions: every broker is asked, the leader with the highest epoch counts.
 
-A broker that is cut from the controllers answers from a stale image, and nothing in its answer
-says so; the comparison of leader epochs shows it up. Where all who answer are stale, whoever is
-sent to refuses or does not answer, and the next search is made. One search serves all clients.
+A broker that is cut from the controllers answers from a stale image, and nothing in its answer says
+so; the comparison of leader epochs exposes it. Where all answers are stale, the broker that they
+name refuses or does not answer, and the next search begins. One search serves all clients.
 """
 
 import asyncio
@@ -25,12 +25,12 @@ class TopicPartition:
 
     @property
     def key(self) -> str:
-        """How histories name it."""
+        """Its name in histories."""
         return f"{self.topic}-{self.partition}"
 
 
 class PartitionLeaders:
-    """The last known leaders, looked for anew when somebody met an error with one."""
+    """The last known leaders, looked up again after a client met an error with one."""
 
     def __init__(self, driver: Driver, partitions: Iterable[TopicPartition]) -> None:
         self._driver = driver
@@ -41,7 +41,7 @@ class PartitionLeaders:
         self._leaders: Mapping[TopicPartition, LedPartition] = {}
 
     def known(self, partition: TopicPartition) -> int | None:
-        """Who led it when last somebody looked."""
+        """Its leader at the last search."""
         found = self._leaders.get(partition)
         return found.leader if found is not None else None
 
@@ -62,7 +62,7 @@ class PartitionLeaders:
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
     async def look(self) -> None:
-        """Ask all brokers once, together with whoever does so already."""
+        """Ask all brokers once; a search that is already under way is shared."""
         if self._search is None or self._search.done():
             self._search = asyncio.create_task(self._search_once())
         await asyncio.shield(self._search)
@@ -84,7 +84,7 @@ class PartitionLeaders:
 def newest_leaders(
     responses: Iterable[Iterable[LedPartition]], nodes: Iterable[int]
 ) -> dict[TopicPartition, LedPartition]:
-    """Of each partition the leader of the highest epoch that anybody names."""
+    """Of each partition the leader with the highest epoch in any answer."""
     reachable = frozenset(nodes)
     newest: dict[TopicPartition, LedPartition] = {}
     for response in responses:

@@ -1,7 +1,7 @@
-"""Where a producer has its id from: any broker, or the coordinator of its transactions; which also
-commits them, and tells of them.
+"""Where a producer gets its id: any broker, or the coordinator of its transactions, which also
+commits and describes them.
 
-An error of either answer is one of the result. All of it raises NotSentError or LostError.
+An error in either answer is part of the result. All functions raise NotSentError or LostError.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from workloads.wire.transactions import (
 
 
 async def initialize(brokers: Brokers, node: int, transactional_id: str | None) -> ProducerId:
-    """A producer id from `node`, or, of a transactional id, from the coordinator that it names."""
+    """A producer id from `node`, or, for a transactional id, from the coordinator that it names."""
     body = init_producer_id(transactional_id)
     if transactional_id is None:
         return await brokers.send(node, Api.INIT_PRODUCER_ID, body, read_producer_id)
@@ -34,7 +34,7 @@ async def initialize(brokers: Brokers, node: int, transactional_id: str | None) 
 
 
 async def commit(brokers: Brokers, node: int, transactional_id: str, producer: ProducerId) -> int:
-    """The error code of the coordinator that `node` names, or of `node`."""
+    """The error code from the coordinator that `node` names, or from `node`."""
     body = commit_transaction(transactional_id, producer.producer_id, producer.epoch)
     return await _send_to_coordinator(
         brokers, node, transactional_id, Api.END_TXN, body, read_ended
@@ -42,7 +42,7 @@ async def commit(brokers: Brokers, node: int, transactional_id: str, producer: P
 
 
 async def describe(brokers: Brokers, node: int, transactional_id: str) -> DescribedTransaction:
-    """By the coordinator that `node` names."""
+    """Described by the coordinator that `node` names."""
     found = await _send_to_coordinator(
         brokers,
         node,
@@ -62,7 +62,7 @@ async def _send_to_coordinator(
     body: bytes,
     read: Callable[[bytes], Response],
 ) -> Response | int:
-    """The error code of whoever was to name it, if there is one."""
+    """The error code in the answer that was to name it, if there is one."""
     found = await brokers.send(
         node, Api.FIND_COORDINATOR, find_coordinator(transactional_id), read_coordinator
     )

@@ -1,4 +1,4 @@
-"""A process that sends to logs: one send in flight, values that nobody else ever sends."""
+"""A process that sends to logs: one send in flight, with values that no other send has."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,20 +12,20 @@ from workloads.partition_leaders import TopicPartition
 from workloads.tally import Tally
 from workloads.wire.produce import ALL
 
-# Nobody answers a send without acks, so nothing slows its process down.
+# A send without acks gets no answer, so nothing slows its process down.
 _UNANSWERED_PAUSE_S = 0.01
 
 
 @dataclass(slots=True)
 class Seen:
-    """What clients know of each log: the offset behind the last one that was acknowledged by all
-    replicas in sync, and behind the last one polled. What stands below either was committed."""
+    """What clients know of each log: the offset behind the last record acknowledged with acks=all,
+    and behind the last one polled. All records below either were committed."""
 
     acknowledged: dict[TopicPartition, int] = field(default_factory=dict)
     polled: dict[TopicPartition, int] = field(default_factory=dict)
-    sends: int = 0  # acknowledged ones, whatever their acks
+    sends: int = 0  # acknowledged, with any acks
     records: int = 0  # in those
-    commits: int = 0  # of transactions, that their coordinators called over
+    commits: int = 0  # of transactions that their coordinators reported as completed
     tally: Tally = field(default_factory=Tally)
 
     def acknowledge(self, partition: TopicPartition, end: int) -> None:
@@ -35,14 +35,14 @@ class Seen:
         self.polled[partition] = max(end, self.polled.get(partition, 0))
 
     def end(self, partition: TopicPartition) -> int:
-        """How far a reader must come."""
+        """The offset that a reader must reach."""
         return max(self.acknowledged.get(partition, 0), self.polled.get(partition, 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """`records` in a send; `rate` of sends a second of this process, 0: as they come; `most` that
-    are acknowledged before it ends, 0: as many as may be."""
+    """`records` in a send; `rate` of sends a second of this process, 0: no limit; `most`
+    acknowledged sends before it ends, 0: no limit."""
 
     records: int
     rate: float
@@ -74,7 +74,7 @@ class Producing:
 
     @property
     def is_over(self) -> bool:
-        """Whether as many sends were acknowledged as its pace wants."""
+        """Whether `most` sends were acknowledged."""
         return 0 < self._pace.most <= self._acknowledged
 
     async def run(self, may_go_on: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""The raw driver as a client library: what a workload uses unless it is told another."""
+"""The raw driver as a client library, which a workload uses by default."""
 
 from workloads.connection import Driver
 from workloads.log_driver import Sending
@@ -32,4 +32,4 @@ class RawClients:
         )
 
     async def close(self) -> None:
-        """Its leaders are closed by whoever made them."""
+        """The caller that made `leaders` closes them."""

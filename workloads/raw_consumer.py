@@ -25,7 +25,7 @@ from workloads.wire.header import Api
 _SEARCH_S = 1.0
 _PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.2
-_WAIT_MS = 100  # for the first byte; a broker answers then, with nothing
+_WAIT_MS = 100  # for the first byte; then a broker answers with nothing
 
 
 class RawConsumer:
@@ -72,7 +72,7 @@ class RawConsumer:
         return polled
 
     async def bounds(self, partition: TopicPartition) -> LogBounds | None:
-        """What the leader says of its log; None if it does not."""
+        """The bounds of its log, from the leader; None without an answer."""
         start = await self._list(partition, EARLIEST)
         end = await self._list(partition, LATEST) if start is not None else None
         return LogBounds(start=start, end=end) if start is not None and end is not None else None

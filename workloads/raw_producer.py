@@ -1,10 +1,10 @@
-"""A producer on the raw driver: one batch in flight, sent to whoever leads the partition.
+"""A producer on the raw driver: one batch in flight, sent to the partition's leader.
 
-Without idempotence a batch is sent once. An idempotent producer sends the same batch, under the
-same sequence, until the leader says that it has it or the time is over: a log that has it already
-answers with the offset that it has there. After a send that did not succeed it asks for a new
-producer id: what became of the old one's sequence is in doubt. With a transactional id it sends in
-a transaction, and has its producer id from the coordinator: that ends the transaction before.
+Without idempotence a batch is sent once. An idempotent producer sends the same batch, with the same
+sequence, until the leader acknowledges it or the time is over: if the log has it already, the
+answer has the offset of the first copy. After a send that did not succeed it asks for a new
+producer id: the state of the old one's sequence is in doubt. With a transactional id it sends in a
+transaction, and gets its producer id from the coordinator: that ends the transaction before.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _LONGEST_PAUSE_S = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """`request_s`: for one answer. `delivery_s`: for a batch that is sent again and again."""
+    """`request_s`: for one answer. `delivery_s`: for a batch with all its retries."""
 
     request_s: float
     delivery_s: float
@@ -36,7 +36,7 @@ class Patience:
 
 @dataclass(slots=True)
 class _Sequences:
-    """What an idempotent producer counts, in each partition."""
+    """The sequences of an idempotent producer, by partition."""
 
     producer_id: int
     epoch: int
@@ -77,7 +77,7 @@ class RawProducer:
 
     @property
     def producer_id(self) -> ProducerId | None:
-        """With which it sends; None if it has none, or its last send did not succeed."""
+        """The producer id to send with; None if it has none, or its last send did not succeed."""
         found = self._sequences
         if found is None:
             return None
@@ -116,7 +116,7 @@ class RawProducer:
         return self._end(sent)
 
     async def _leader(self, partition: TopicPartition) -> int | None:
-        """Looked for anew, after a growing pause, if the last send erred."""
+        """Looked up again, after a growing pause, if the last send erred."""
         if self._troubled:
             await asyncio.sleep(self._pause_s)
             self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
@@ -126,7 +126,7 @@ class RawProducer:
         return found
 
     async def _fresh_sequences(self, node: int) -> _Sequences | None:
-        """None if no producer id can be had: then the send that follows fails."""
+        """None if it gets no producer id: then the next send fails."""
         owner = self._sending.transactional_id
         try:
             response = await initialize(self._brokers, node, owner)
@@ -187,7 +187,7 @@ class RawProducer:
         )
 
     async def _tell(self, partition: TopicPartition, body: bytes) -> SendResult:
-        """Of acks 0: nobody answers, and nothing is promised of what was sent."""
+        """With acks=0: there is no answer, and nothing is promised of what was sent."""
         try:
             await self._brokers.tell(self._leaders.known(partition), Api.PRODUCE, body)
         except NotSentError as trouble:

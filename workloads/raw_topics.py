@@ -1,5 +1,5 @@
-"""Topics by the raw driver: any broker takes the request and passes it on to the controllers; after
-trouble the next one is asked."""
+"""Topics by the raw driver: any broker forwards the request to the controllers; after an error the
+next one is asked."""
 
 from collections.abc import Callable
 

@@ -2,16 +2,16 @@
 
 A register is the `interval.ms` of a CLIENT_METRICS resource `r-<n>`, which a quorum of controllers
 without brokers can alter and describe. Values count up from 100 in each key, so a read names the
-write that it saw; only a write that is sent again has the value of another. Several keys live at a
-time; each retires after some hundreds of operations, for a long history of one key is the worst
-shape for every checker. When all is healed, fresh clients read every key once more: what was
-acknowledged must still be there.
+write that it saw; only a write that is sent again has the value of another. Several keys are in use
+at a time; each retires after some hundreds of operations, for a long history of one key is the
+worst case for every checker. After the heal fresh clients read every key once more: acknowledged
+writes must still be there.
 
 Most processes follow the leader. One *wanderer* reads from any node, slowly: a correct node refuses
-it or answers linearizably, and a deposed leader that still answers is found out by it.
+it or answers linearizably, and it exposes a deposed leader that still answers.
 
-    register_options.py     how many clients, and how much of what they do
-    register_keys.py        which registers live, and what is asked next
+    register_options.py     how many clients, and the mix of their operations
+    register_keys.py        which registers are in use, and the next operations
     register_requests.py    what a request asks, and how it can be wrong
     register_client.py      a client, which records what it does
 """
@@ -55,7 +55,7 @@ class RegisterWorkload:
 
     @property
     def leader(self) -> int | None:
-        """Whom the processes follow now."""
+        """The node that the processes follow now."""
         return self._finder.current.node if self._finder.current is not None else None
 
     @property
@@ -64,12 +64,12 @@ class RegisterWorkload:
 
     @property
     def committed_transactions(self) -> int:
-        """Registers know none."""
+        """Registers have none."""
         return 0
 
     @property
     def is_over(self) -> bool:
-        """Whether all that it may issue was issued."""
+        """Whether all operations that it may issue were issued."""
         return 0 < self._options.most_operations <= self._issued
 
     def _may_go_on(self) -> bool:
@@ -121,7 +121,7 @@ class RegisterWorkload:
     async def _one(
         self, client: RegisterClient, request: Sequence[Operation], rng: random.Random
     ) -> tuple[Operation, ...]:
-        """What is to be sent once more: all of it, or nothing."""
+        """What is to be sent again: the whole request, or nothing."""
         node = await client.leader()
         outcomes = await client.send(request, node, MAIN)
         written = [

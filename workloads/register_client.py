@@ -1,4 +1,4 @@
-"""A client of registers: one request in flight, which is one operation a register that it names."""
+"""A client of registers: one request in flight, with one operation for each named register."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from workloads.wire.client_metrics import ResourceResult, read_altered, read_des
 from workloads.wire.header import Api
 
 # Errors of an alteration that prove that it was refused before anything was appended: the request
-# itself was found wanting. All others, NOT_CONTROLLER (41) among them, may come after an append:
-# a leader that loses its office answers so to what it had already appended.
+# itself is invalid. All others, NOT_CONTROLLER (41) among them, may come after an append: a leader
+# that resigns returns it for what it had already appended.
 REFUSALS = frozenset({17, 29, 31, 35, 40, 42, 44})
 
 _End = tuple[EventType, int | None, str | None]  # outcome, value, error
@@ -28,8 +28,8 @@ _LONGEST_PAUSE_S = 0.2
 
 
 class RegisterClient:
-    """As many processes as its requests name registers. After an `info` a process id is not used
-    again."""
+    """It has as many processes as its requests name registers. After an `info` a process id is not
+    used again."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class RegisterClient:
             self._connection = None
 
     async def leader(self) -> int:
-        """The node to send to; looked for anew, after a growing pause, if the last one erred."""
+        """The node to send to; looked up again, after a growing pause, if the last one erred."""
         if self._troubled:
             await asyncio.sleep(self._pause_s)
             self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
@@ -68,7 +68,7 @@ class RegisterClient:
     async def send(
         self, operations: Sequence[Operation], node: int, phase: str
     ) -> tuple[EventType, ...]:
-        """How each of them ended. All read, or none; no register is named twice."""
+        """How each of them ended. Either all are reads, or none; no register is named twice."""
         self._begin(operations, node, phase)
         ends: list[_End]
         try:
@@ -140,19 +140,19 @@ class RegisterClient:
 
 
 def _in_doubt(operation: Operation, lost: str) -> _End:
-    """A read changed nothing, whatever became of it."""
+    """A read changes nothing, however it ended."""
     if operation.f == READ:
         return EventType.FAIL, None, lost
     return EventType.INFO, None, _unknown(operation.wrong, lost)
 
 
 def _unknown(wrong: Wrong | None, why: str) -> str:
-    """Of an alteration of which nobody knows what became of it."""
+    """The error text of an alteration with an unknown outcome."""
     return why if wrong is None else f"{UNANSWERED}{wrong.value} ({why})"
 
 
 def _end(operation: Operation, told: ResourceResult) -> _End:
-    """Of an operation whose answer gave it a result."""
+    """The outcome of an operation that has a result in the answer."""
     if operation.f == READ:
         failed = f"error-{told.error}" if told.error else None
         return (EventType.FAIL, None, failed) if failed else (EventType.OK, told.value, None)

@@ -1,4 +1,4 @@
-"""Which registers live, and what is done to them next: drawn by the weights of the options."""
+"""Which registers are in use, and the next operations on them, drawn by the options' weights."""
 
 import random
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _BLANKS = 10_000  # more than two pages of a disk, or six packets
 
 @dataclass(slots=True)
 class _Key:
-    """`written` and `refused` are the last values; nobody draws one of them again."""
+    """`written` and `refused` are the last values; they are never drawn again."""
 
     name: str
     operations: int = 0
@@ -38,7 +38,7 @@ class _Key:
 
 @dataclass(slots=True)
 class RegisterKeys:
-    """A key that had its share of operations makes place for a fresh one."""
+    """A key that had its share of operations is replaced by a fresh one."""
 
     options: RegisterOptions
     all: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class RegisterKeys:
         return read(self._pick(rng, 1)[0].name)
 
     def request(self, rng: random.Random) -> tuple[Operation, ...]:
-        """What a process asks next: of one register as a rule, now and then of several."""
+        """The next request of a process: for one register as a rule, now and then for several."""
         options = self.options
         several = rng.random() < options.several_share
         keys = self._pick(rng, rng.randint(2, options.most_in_request) if several else 1)

@@ -11,9 +11,9 @@ class RegisterOptions:
 
     Of requests, `read_share` read and the others alter; `several_share` of both name up to
     `most_in_request` registers. Of alterations, `delete_share` delete and `wrong_share` must be
-    refused. A write of which nobody knows whether it happened is sent again, on a fresh connection,
-    in `retry_share` of cases, and one that was acknowledged in `repeat_share`. Of alterations,
-    `wide_share` write values of several pages.
+    refused. A write with an unknown outcome is sent again, on a fresh connection, in `retry_share`
+    of cases, an acknowledged one in `repeat_share`. Of alterations, `wide_share` write values of
+    several pages.
     """
 
     concurrency: int = 20
@@ -33,12 +33,12 @@ class RegisterOptions:
 
     @property
     def interval_s(self) -> float:
-        """From one request of a process to its next, at least."""
+        """The least time from one request of a process to its next."""
         return self.concurrency / self.rate if self.rate else 0.0
 
     def adjusted(
         self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
     ) -> Self:
-        """With what a user asked for instead; no setting of a target matters to registers."""
+        """With the user's overrides; no setting of a target matters to registers."""
         del settings
         return replace(self, concurrency=concurrency or self.concurrency, rate=rate or self.rate)

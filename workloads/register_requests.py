@@ -1,6 +1,6 @@
-"""What a request asks of registers, and the ways in which one can be wrong.
+"""Requests to registers, and the ways in which they can be wrong.
 
-A request that names several registers is one operation a register (`checkers.history.events`).
+A request that names several registers is one operation for each (`checkers.history.events`).
 Kafka alters each resource whole or not at all, whatever becomes of the others of the request; the
 records of those that it does alter are one batch (ConfigurationControlManager, `atomicOf`).
 """
@@ -29,7 +29,7 @@ _NO_ACTION = 9
 
 
 class Wrong(Enum):
-    """Why a write must not happen. Named in the history behind `REFUSED` or `ACCEPTED`."""
+    """Why a write must not happen; in the history it stands behind `REFUSED` or `ACCEPTED`."""
 
     OUT_OF_RANGE = "interval.ms out of its bounds"
     NO_NUMBER = "interval.ms is no number"
@@ -44,10 +44,10 @@ class Wrong(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """On one register. A write sets `value`. What is `wrong` must be refused.
+    """An operation on one register. A write sets `value`; a `wrong` one must be refused.
 
-    `blanks` stand behind the value, which Kafka keeps as they are and which mean nothing: with many
-    of them one record takes several pages of a disk, and its answer several packets.
+    `blanks` follow the value; Kafka keeps them, and they mean nothing: with many of them one record
+    takes several pages of a disk, and its answer several packets.
     """
 
     f: str
@@ -70,7 +70,7 @@ def delete(key: str, wrong: Wrong | None = None) -> Operation:
 
 
 def body_of(operations: Sequence[Operation]) -> bytes:
-    """Of a DescribeConfigs if all of them read, else of an IncrementalAlterConfigs."""
+    """The body of a DescribeConfigs if all of them read, else of an IncrementalAlterConfigs."""
     if operations[0].f == READ:
         return describe(operation.key for operation in operations)
     only = any(operation.wrong is Wrong.VALIDATE_ONLY for operation in operations)

@@ -1,4 +1,4 @@
-"""An operator adds partitions to a topic of its own, and moves its first one from broker to broker
+"""Adds partitions to a topic of its own, and moves its first one from broker to broker
 (KIP-195, KIP-455), while records are put there."""
 
 import asyncio
@@ -22,17 +22,17 @@ from workloads.wire.reshaping import (
     reassign,
 )
 
-_TIMEOUT_S = 5.0  # of a request that is passed on to the controllers
+_TIMEOUT_S = 5.0  # of a request that the broker forwards to the controllers
 _MOVED_WITHIN_S = 30.0
 _PAUSE_S = 0.2
 _PUTS = 5  # between two moves
-_MOVES = 3  # for each partition more
+_MOVES = 3  # for each added partition
 _MOST_PARTITIONS = 4
 
 
 class ReshapingTopics:
-    """Implements `Chore`. Each move takes the next brokers, as many as there were; a move that
-    still goes on is given another end by that."""
+    """Implements `Chore`. Each move goes to the next brokers, as many as before; it replaces a move
+    that is still under way."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -53,7 +53,7 @@ class ReshapingTopics:
                 await self._reshape()
 
     async def look_back(self) -> tuple[str, ...]:
-        """Until no move goes on."""
+        """Wait until no move is under way."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _MOVED_WITHIN_S
         while not await self._is_at_rest():
@@ -98,7 +98,7 @@ class ReshapingTopics:
         )
 
     async def _is_at_rest(self) -> bool:
-        """As far as anybody tells."""
+        """Whether a broker reports a move under way."""
         place, nodes = self._log.place, self._tools.driver.nodes
         self._turn += 1
         try:

@@ -1,4 +1,4 @@
-"""One question to every node at once; one connection a node, kept for the next time."""
+"""One request to every node at once; one connection to each, kept for the next time."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from workloads.connection import Connection, Driver, LostError, NotSentError, Re
 from workloads.wire.header import Api
 
 _ASK_TIMEOUT_S = 0.5
-_RIVALS_S = 0.1  # how long others may still contradict an answer that says enough
+_RIVALS_S = 0.1  # how long other answers may still contradict one that is enough
 
 
 class Survey(Generic[Response]):
-    """A question, and how its answers are read."""
+    """A request, and how its answers are read."""
 
     def __init__(
         self, driver: Driver, api: Api, request: bytes, read: Callable[[bytes], Response]
@@ -26,7 +26,7 @@ class Survey(Generic[Response]):
     async def take(self, enough: Callable[[Response], bool] | None = None) -> dict[int, Response]:
         """Answers by node, in the order of nodes; late ones are left out.
 
-        Once one says `enough`, the others have but a moment left.
+        Once one is `enough`, the others get only a moment.
         """
         tasks = {node: asyncio.create_task(self._send(node)) for node in self._driver.nodes}
         pending = set(tasks.values())

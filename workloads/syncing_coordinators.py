@@ -1,5 +1,5 @@
-"""An operator has brokers sync what coordinators of transactions note: `flush.messages=1` of
-`__transaction_state`, which is there once somebody has asked for a coordinator."""
+"""Makes brokers sync the log of transaction coordinators: sets `flush.messages=1` on
+`__transaction_state`, which exists once a client has asked for a coordinator."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from workloads.wire.header import Api
 _TRANSACTIONS = "__transaction_state"
 _EACH_MESSAGE = 1
 _PAUSE_S = 0.2
-_TIMEOUT_S = 5.0  # of a request that is passed on to the controllers
+_TIMEOUT_S = 5.0  # of a request that the broker forwards to the controllers
 
 
 class SyncingCoordinators:
@@ -38,7 +38,7 @@ class SyncingCoordinators:
             await asyncio.sleep(_PAUSE_S)
 
     async def look_back(self) -> tuple[str, ...]:
-        return () if self._is_set else (f"flush.messages of {_TRANSACTIONS} (nobody set it)",)
+        return () if self._is_set else (f"flush.messages of {_TRANSACTIONS} (it was not set)",)
 
     async def close(self) -> None:
         self._brokers.close()

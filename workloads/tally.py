@@ -1,4 +1,4 @@
-"""What clients count of their own operations, apart from the history that is recorded of them."""
+"""What clients count of their own operations, apart from the recorded history."""
 
 from dataclasses import asdict, dataclass
 
@@ -7,7 +7,7 @@ from checkers.history.events import EventType
 
 @dataclass(slots=True)
 class Tally:
-    """Counted where an operation is carried out: the judge compares it with what was sealed."""
+    """Counted where an operation is carried out; the judge compares it with the sealed history."""
 
     invoked: int = 0
     ok: int = 0

@@ -1,4 +1,4 @@
-"""How topics are created and deleted, whichever client library does it. Neither records."""
+"""The interface through which topics are created and deleted by any client library."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +9,7 @@ from checkers.history.events import EventType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicResult:
-    """What a client was told of its request; `code` is the answer's, if there was a proper one."""
+    """The outcome of a request; `code` is the answer's, if there was a proper one."""
 
     outcome: EventType
     code: int | None = None
@@ -20,7 +20,7 @@ class TopicClient(Protocol):
     """One request at a time."""
 
     def aim(self) -> int:
-        """The node that the next request goes to, or `NOBODY`."""
+        """The node of the next request, or `NOBODY`."""
 
     async def create(self, name: str, shape: TopicShape) -> TopicResult: ...
 

@@ -1,4 +1,4 @@
-"""Operations on transactional ids, each recorded: whoever does one asks their coordinator."""
+"""Operations on transactional ids, each recorded and sent to their coordinator."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class _Told:
 
 
 class TransactionCalls:
-    """One client. After trouble the next node is asked for the coordinator."""
+    """One client. After an error the next node is asked for the coordinator."""
 
     def __init__(
         self, driver: Driver, history: LogHistory, tally: Tally, *, phase: str, timeout_s: float
@@ -40,7 +40,7 @@ class TransactionCalls:
         self._brokers.close()
 
     async def initialize(self, owner: str) -> bool:
-        """Whether the coordinator said that nothing is open any more."""
+        """Whether the coordinator confirmed that nothing is open any more."""
 
         async def call(node: int) -> _Told:
             return _Told(error=(await initialize(self._brokers, node, owner)).error)
@@ -48,7 +48,7 @@ class TransactionCalls:
         return await self._call(INIT_TRANSACTIONS, owner, call) is not None
 
     async def commit(self, owner: str, producer: ProducerId) -> bool:
-        """Whether the coordinator said that what `producer` has open is to be committed."""
+        """Whether the coordinator confirmed that it commits what `producer` has open."""
 
         async def call(node: int) -> _Told:
             return _Told(error=await commit(self._brokers, node, owner, producer))
@@ -56,8 +56,8 @@ class TransactionCalls:
         return await self._call(COMMIT, owner, call) is not None
 
     async def is_committed(self, owner: str) -> bool | None:
-        """Whether the coordinator said that the last one is, and that every partition was told;
-        None: nobody said."""
+        """Whether the coordinator reported the last one as committed in every partition; None: no
+        answer."""
 
         async def call(node: int) -> _Told:
             found = await describe(self._brokers, node, owner)
@@ -72,7 +72,7 @@ class TransactionCalls:
     async def _call(
         self, f: str, owner: str, call: Callable[[int], Awaitable[_Told]]
     ) -> _Told | None:
-        """None after an error; whether it was done all the same is not known then."""
+        """None after an error; whether it was done all the same is unknown."""
         node = self._nodes[self._turn % len(self._nodes)]
         self._tally.invoke()
         self._history.invoke(self._process, f, owner, None, node, self._phase)

@@ -1,7 +1,7 @@
 """AddRaftVoter, RemoveRaftVoter and DescribeQuorum (KIP-853, KIP-856), each an operation.
 
-Whoever asks decides whom, and when; this sends it, and writes down how it ended. A process that
-ended an operation serves the next one, unless that ended `info`.
+The caller decides which node to ask, and when; this sends the request and records how it ended. A
+process serves the next operation, unless the last one ended `info`.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,9 +28,9 @@ from workloads.wire.header import Api
 from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
 
 # Errors that prove that nothing was written: AddVoterHandler and RemoveVoterHandler of Apache Kafka
-# give them before they append. The last two come once no change is pending: what they tell of is
-# committed. All others may come after it: a leader that loses its office does not know what becomes
-# of the change.
+# return them before they append. The last two come once no change is pending: what they report is
+# committed. All others may come after it: a leader that resigns does not know the outcome of the
+# change.
 _NOTHING_DONE = frozenset(
     {
         ErrorCode.UNSUPPORTED_VERSION,
@@ -50,7 +50,7 @@ _CONNECT_S = 1.0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Voter:
-    """A node with its disk; `directory_id` in Kafka's text form."""
+    """A node with its disk; `directory_id` is in Kafka's text form."""
 
     node: int
     directory_id: str
@@ -61,15 +61,15 @@ class Voter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """How a change ended; `error` is Kafka's, 0 of one that is done, None where none was told."""
+    """How a change ended; `error` is Kafka's, 0 if it is done, None without an answer."""
 
     outcome: EventType
     error: int | None = None
-    told: str | None = None  # why it did not succeed
+    told: str | None = None  # why it did not succeed, in words
 
 
 class VoterRequests:
-    """`reached`: where each node that may be added is reached by the others."""
+    """`reached`: the address by which the others reach each node that may be added."""
 
     def __init__(
         self, driver: Driver, reached: Mapping[int, ClientEntry], history: History, tally: Tally
@@ -81,14 +81,14 @@ class VoterRequests:
         self._idle: list[int] = []  # processes without an operation
 
     async def change(self, f: str, voter: Voter, node: int) -> Changed:
-        """Ask a node, which is to lead, for `ADD_VOTER` or `REMOVE_VOTER`."""
+        """Ask a node, the supposed leader, for `ADD_VOTER` or `REMOVE_VOTER`."""
         process = self._begin(f, str(voter), node, MAIN)
         changed = await self._changed(f, voter, node)
         self._end(process, changed.outcome, None, changed.told)
         return changed
 
     async def describe(self, node: int, phase: str = MAIN) -> LeaderClaim | None:
-        """What a node says of the quorum; None unless it says so as the leader."""
+        """A node's answer to DescribeQuorum; None unless it answers as the leader."""
         process = self._begin(DESCRIBE_QUORUM, _QUORUM, node, phase)
         claim = await self._described(node)
         if isinstance(claim, str):
@@ -117,7 +117,7 @@ class VoterRequests:
     ) -> None:
         self._tally.complete(outcome)
         self._history.complete(process, outcome, value, error, voters)
-        if outcome is not EventType.INFO:  # else its operation is open for ever
+        if outcome is not EventType.INFO:  # else its operation stays open
             self._idle.append(process)
 
     async def _changed(self, f: str, voter: Voter, node: int) -> Changed:
@@ -134,7 +134,7 @@ class VoterRequests:
         return Changed(outcome=surely, error=error, told=error_name(error))
 
     async def _described(self, node: int) -> LeaderClaim | str:
-        """Or why there is no answer: it changed nothing, whatever became of it."""
+        """The answer, or why there is none; it changes nothing."""
         try:
             return await self._send(
                 node, Api.DESCRIBE_QUORUM, describe_quorum(), _DESCRIBED_S, read_quorum_response
@@ -145,7 +145,7 @@ class VoterRequests:
     async def _send(
         self, node: int, api: Api, body: bytes, within_s: float, read: Callable[[bytes], Response]
     ) -> Response:
-        """By a connection of its own. Raises NotSentError, LostError: also one that was made may be
+        """On its own connection. Raises NotSentError, LostError: an open connection too may be
         reset before anything is sent."""
         connection = await self._driver.connect(node, _CONNECT_S)
         try:
@@ -173,9 +173,9 @@ def voters_of(claim: LeaderClaim) -> tuple[Voter, ...]:
 
 
 def holds_committed(voter: Voter, replicas: tuple[ReplicaClaim, ...], claim: LeaderClaim) -> bool:
-    """Whether it is among these, and its log holds all that is committed."""
+    """Whether it is among these, and its log has all that is committed."""
     if claim.high_watermark < 0:
-        return False  # the leader does not know what is
+        return False  # the leader does not know the high watermark
     return any(
         Voter(each.node, each.directory_id) == voter and each.log_end >= claim.high_watermark
         for each in replicas

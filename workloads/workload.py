@@ -1,4 +1,4 @@
-"""What a run asks of its clients, whatever they do, and how a workload is registered.
+"""The interface of a workload to a run, and how a workload is registered.
 
 A workload is one module that ends in its `WorkloadKind`, and one line in
 `workloads.workload_kinds`.
@@ -18,7 +18,7 @@ from workloads.tally import Tally
 
 
 class ClientError(Exception):
-    """A client of ours died, or ended before it was told to; no node is to blame for that."""
+    """A client of ours failed, or ended too early; no node is to blame for that."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(f"{name} {what}")
@@ -33,8 +33,8 @@ def _may_end() -> bool:
 async def client(
     name: str, work: Coroutine[Any, Any, None], may_end: Callable[[], bool] = _may_end
 ) -> None:
-    """All that one client does. Raises ClientError where it dies of it, or is done before it may
-    end; what a history raises that cannot be written goes on."""
+    """Run one client. Raises ClientError where it fails, or ends before it may; a HistoryError
+    passes through."""
     try:
         await work
     except HistoryError:
@@ -42,7 +42,7 @@ async def client(
     except Exception as error:
         raise ClientError(name, f"died: {type(error).__name__}: {error}") from error
     if not may_end():
-        raise ClientError(name, "ended, and nobody had told it to")
+        raise ClientError(name, "ended before it was stopped")
 
 
 class Workload(Protocol):
@@ -56,15 +56,15 @@ class Workload(Protocol):
 
     @property
     def committed_transactions(self) -> int:
-        """Those that their coordinators called committed."""
+        """Transactions that their coordinators reported as committed."""
 
     @property
     def is_over(self) -> bool:
-        """Whether all that it may issue was issued."""
+        """Whether all operations that it may issue were issued."""
 
     @property
     def leader(self) -> int | None:
-        """Whom the processes follow now; None where they follow nobody or many."""
+        """The node that the processes follow now; None where they follow none or many."""
 
     async def run(self) -> None:
         """All processes, until `stop`. Raises ClientError, among others."""
@@ -73,7 +73,8 @@ class Workload(Protocol):
         """Let every process finish its operation; `run` returns within one time-out."""
 
     async def read_all(self, within_s: float) -> tuple[str, ...]:
-        """Everything once more, by fresh clients. What could not be read, by name."""
+        """Read everything once more, by fresh clients. Returns the names of what could not be
+        read."""
 
     async def close(self) -> None: ...
 
@@ -93,12 +94,12 @@ class Load(Protocol):
 
     @property
     def most_operations(self) -> int:
-        """Before the final reads; 0: until told to stop."""
+        """The limit before the final reads; 0: until `stop`."""
 
     def adjusted(
         self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
     ) -> Self:
-        """With what a user asked for instead, and as the target's settings want it."""
+        """With the user's overrides, and as the target's settings require."""
 
 
 class Servers(StrEnum):
@@ -111,8 +112,8 @@ class Servers(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """How a workload reaches a cluster: the raw `driver` by the harness's entries, the libraries
-    `client` and `topic_client` by the `entries` that nodes advertise. `reached`: where controllers
-    reach each other, which a client has to say of one that is to vote."""
+    `client` and `topic_client` by the `entries` that nodes advertise. `reached`: the addresses by
+    which controllers reach each other, which a client names when it adds a voter."""
 
     driver: Driver
     entries: Mapping[int, ClientEntry] = field(default_factory=dict)
@@ -128,16 +129,16 @@ Options = TypeVar("Options", bound=Load)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadKind(Generic[Options]):
-    """An entry of the registry: everything that a run has to know of a workload."""
+    """An entry of the registry: everything that a run needs of a workload."""
 
     name: str
     options: type[Options]
     history: HistoryKind
     servers: Servers
     make: Callable[[Options, Access, LogHistory, int], Workload]  # the last is the seed
-    libraries: Sequence[str] = (RAW,)  # that can be its `client`
+    libraries: Sequence[str] = (RAW,)  # the libraries that can be its `client`
     topic_clients: Sequence[str] = (RAW,)
-    # Whole numbers among the options of which a failing run is shrunk to fewer, and their least.
+    # Integer options that shrinking a failing run lowers, and their least values.
     shrinks: Sequence[tuple[str, int]] = ()
-    # Topics whose partitions have to be in sync before the final reads.
+    # Topics with partitions that must be in sync before the final reads.
     topics: Callable[[Options], Sequence[str]] = lambda _: ()

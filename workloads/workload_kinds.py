@@ -15,7 +15,7 @@ KINDS: Mapping[str, WorkloadKind[Any]] = {kind.name: kind for kind in _REGISTERE
 
 
 def kind_of(load: Load) -> WorkloadKind[Any]:
-    """The workload that has these options. Raises LookupError for options of none."""
+    """The workload that has these options. Raises LookupError if there is none."""
     for kind in KINDS.values():
         if type(load) is kind.options:
             return kind
@@ -23,7 +23,7 @@ def kind_of(load: Load) -> WorkloadKind[Any]:
 
 
 def with_options(load: Load, **changes: object) -> Load:
-    """The same load but for these options. Raises TypeError for those that it does not have."""
+    """The same load with these options changed. Raises TypeError for unknown ones."""
     changed: Load = kind_of(load).options(**{**asdict(load), **changes})
     return changed
 
@@ -34,15 +34,15 @@ def load_as_json(load: Load) -> dict[str, Any]:
 
 
 def load_from(content: Mapping[str, Any]) -> Load:
-    """What `load_as_json` gave. Raises ValueError naming what is missing or unknown: an option that
-    nobody wrote down may have meant something else then."""
+    """The inverse of `load_as_json`. Raises ValueError naming what is missing or unknown: a default
+    may have been another when the JSON was written."""
     name, options = content["workload"], dict(content["options"])
     if name not in KINDS:
-        raise ValueError(f"no workload {name!r}; there are {', '.join(KINDS)}")
+        raise ValueError(f"unknown workload {name!r}; known: {', '.join(KINDS)}")
     kind = KINDS[name]
     known = {field.name for field in fields(kind.options)}
     if odd := sorted(known ^ options.keys()):
-        what = "unknown" if odd[0] in options else "not said"
+        what = "unknown" if odd[0] in options else "missing"
         raise ValueError(f"the option {odd[0]} of {name} is {what}")
     load: Load = kind.options(**{key: _value(value) for key, value in options.items()})
     return load

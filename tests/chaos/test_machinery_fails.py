@@ -47,7 +47,7 @@ async def ends(workload: RegisterWorkload, number: int) -> None:
     ("follow", "what"),
     [
         (dies, "died: ZeroDivisionError: as planned"),
-        (ends, "ended, and nobody had told it to"),
+        (ends, "ended before it was stopped"),
     ],
 )
 def test_a_client_that_is_no_more_is_named(

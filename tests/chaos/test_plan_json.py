@@ -154,9 +154,9 @@ def _with_odd_conditions(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (_without_a_rate, "the option rate of register is not said"),
+        (_without_a_rate, "the option rate of register is missing"),
         (_with_patience, "the option patience of register is unknown"),
-        (_of_bank_accounts, "no workload 'bank'; there are register, append"),
+        (_of_bank_accounts, "unknown workload 'bank'; known: register, append"),
         (_of_another_scenario, "this version has no scenario 'tickle'"),
         (_with_odd_windows, "not a schedule: KeyError: 'tickle'"),
         (_of_another_format, "its plan has the format 9, not 1"),

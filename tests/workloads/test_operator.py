@@ -117,7 +117,7 @@ def test_a_request_without_an_answer_is_in_doubt(how: Misbehaviour, tmp_path: Pa
     cluster.fakes[NodeId(1)].misbehaviour = how
 
     async def act(operator: Operator) -> None:
-        with pytest.raises(NeverChangedError, match="still votes"):
+        with pytest.raises(NeverChangedError, match="is still a voter"):
             await operator.remove(gone, 1.0)
         cluster.fakes[NodeId(1)].misbehaviour = Misbehaviour.NONE
         await operator.remove(gone, 10.0)
@@ -138,7 +138,7 @@ def test_who_does_not_follow_is_not_added(tmp_path: Path) -> None:
     cluster = FakeCluster()
 
     async def act(operator: Operator) -> None:
-        with pytest.raises(NeverChangedError, match=r"after 1 s 3:.* does not vote; node 1, lead"):
+        with pytest.raises(NeverChangedError, match=r"after 1 s 3:.* is not a voter; node 1, lead"):
             await operator.add(Voter(3, "AAAAAAAAAAAAAAAAAAAAAQ"), 1.0)
 
     assert operated(tmp_path, cluster, act) == []

@@ -1,10 +1,10 @@
-"""Kafka's bytes as clients speak them, by hand and shared with nobody.
+"""Kafka's protocol as clients speak it, written by hand; no code is shared with the node.
 
-flexible.py           types of the protocol; an answer that is not one is MalformedAnswerError
-header.py             the APIs and the version of each; heads of requests and answers
+flexible.py           types of the protocol; a malformed answer raises MalformedAnswerError
+header.py             the APIs and the version of each; headers of requests and answers
 client_metrics.py     IncrementalAlterConfigs and DescribeConfigs, of registers
 describe_quorum.py    which node leads the quorum, and where its voters are
-batch.py              record batches: many records of one shape at a time
+batch.py              record batches, many records of one shape at a time
 produce.py            Produce and InitProducerId
 fetch.py              Fetch and ListOffsets
 coordinator.py        FindCoordinator
@@ -13,7 +13,7 @@ group_offsets.py      OffsetCommit and OffsetFetch
 metadata.py           which broker leads which partition
 topic_requests.py     CreateTopics and DeleteTopics
 delete_records.py     DeleteRecords
-topic_partitions.py   how partitions stand: DescribeTopicPartitions
-log_directories.py    where replicas lie: DescribeLogDirs and AlterReplicaLogDirs
+topic_partitions.py   the state of partitions: DescribeTopicPartitions
+log_directories.py    log directories of replicas: DescribeLogDirs and AlterReplicaLogDirs
 error_codes.py        which errors prove that nothing happened
 """

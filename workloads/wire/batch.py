@@ -1,9 +1,9 @@
 """Record batches of magic 2 (uncompressed), written and read.
 
 A client sends many records of one shape: lengths are the same, values rise by one. So a batch is a
-template into which the values are written, and a batch read is compared with the one that its first
-value would have made; only where they differ is it read record by record. Records carry no
-timestamp (-1): then no clock is needed, and a broker goes by the age of its files.
+template into which the values are written, and a fetched batch is compared with the one that its
+first value would make; only where they differ is it read record by record. Records carry no
+timestamp (-1): so no clock is needed, and a broker uses the age of its files.
 """
 
 import struct
@@ -20,7 +20,7 @@ from workloads.wire.flexible import MalformedResponseError, varint
 _MAGIC = 2
 _LENGTH = struct.Struct(">qi")  # base offset and length of what follows
 _HEADER = struct.Struct(">qiibIhiqqqhii")
-_UNCHECKED = struct.Struct(">qiibI")  # what stands before what the CRC is of
+_UNCHECKED = struct.Struct(">qiibI")  # before the part that the CRC covers
 _CHECKED = struct.Struct(">hiqqqhii")
 _LAST_DELTA, _LAST_DELTA_AT = struct.Struct(">i"), 23
 _HIGHEST = (1 << 63) - 2  # offset of a record
@@ -33,7 +33,7 @@ _NO_HEADERS = b"\x00"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """What makes a producer idempotent: its id, and the sequence of the batch's first record; and
-    whether what it sends is in a transaction."""
+    whether the batch is in a transaction."""
 
     producer_id: int
     epoch: int
@@ -55,12 +55,12 @@ class Values:
 
 
 def encode_batch(value: int, records: int, size: int, identity: Identity = ANONYMOUS) -> bytes:
-    """A batch of `records` records of `size` bytes, whose values count up from `value`."""
+    """A batch of `records` records of `size` bytes with values that count up from `value`."""
     return _batch(record_block(value, records, size), records, identity)
 
 
 def _batch(block: bytes, records: int, identity: Identity) -> bytes:
-    """Of these records, with its header."""
+    """A batch of these records, with its header."""
     checked = _CHECKED.pack(
         _TRANSACTIONAL_BIT if identity.transactional else 0,
         records - 1,
@@ -77,7 +77,7 @@ def _batch(block: bytes, records: int, identity: Identity) -> bytes:
 
 
 def keyed_batch(key: bytes, value: bytes) -> bytes:
-    """A batch of one record with a key, which is what compaction goes by; nobody reads it here."""
+    """A batch of one record with a key, which compaction needs; it is never read here."""
     record = b"".join((b"\x00", b"\x00", b"\x00", _sized(key), _sized(value), _NO_HEADERS))
     return _batch(_sized(record), 1, ANONYMOUS)
 
@@ -102,10 +102,10 @@ def record_block(value: int, records: int, size: int) -> bytes:
 
 
 def read_batches(data: bytes, start: int) -> Iterator[Values]:
-    """What a Fetch brought from offset `start` on.
+    """What a Fetch returned from offset `start` on.
 
-    A broker sends whole batches, so the first may begin before `start`, and cuts the last wherever
-    it was told to: both are expected. Raises MalformedAnswerError where no batch can be made out.
+    A broker sends whole batches, so the first may begin before `start`, and cuts the last at the
+    request's limit: both are expected. Raises MalformedAnswerError where there is no valid batch.
     """
     at = 0
     while len(data) - at >= _HEADER.size:
@@ -146,7 +146,7 @@ def _read_batch(data: bytes, at: int, size: int) -> Iterable[Values]:
     if intact and attributes & _CONTROL_BIT:
         return ()
     if not intact or attributes & _CODEC_BITS:
-        count = max(1, min(last_delta + 1, size))  # it may be damaged too
+        count = max(1, min(last_delta + 1, size))  # the count may be damaged too
         return [Values(base + delta, NOBODYS, 1, epoch) for delta in range(count)]
     block = checked[_CHECKED.size :]
     value, value_size = _first_value(block)
@@ -157,7 +157,7 @@ def _read_batch(data: bytes, at: int, size: int) -> Iterable[Values]:
 
 
 def _first_value(block: bytes) -> tuple[int, int]:
-    """Value and size of the first record, were it one of ours; `NOBODYS` if it cannot be."""
+    """Value and size of the first record, if it is one of ours; else `NOBODYS`."""
     try:
         _, start = _signed(block, 0)
         size, at = _signed(block, start + 4)  # attributes, timestamp, offset, key: a byte each
@@ -169,7 +169,7 @@ def _first_value(block: bytes) -> tuple[int, int]:
 
 
 def _runs(block: bytes, base: int, records: int, epoch: int) -> Iterator[Values]:
-    """The records of a batch one by one, those that go on from their predecessor taken together."""
+    """The records of a batch, read one by one, as spans of consecutive ones."""
     run: Values | None = None
     for delta, value in _records(block, records):
         offset = base + delta
@@ -236,7 +236,7 @@ def _templates(records: int, size: int) -> tuple[np.ndarray[tuple[int], np.dtype
 
 @lru_cache(maxsize=4096)
 def _record_frame(delta: int, size: int) -> tuple[bytes, bytes]:
-    """What stands before and behind the value of a record."""
+    """The bytes before and behind the value of a record."""
     body = b"\x00\x00" + varint(2 * delta) + _NO_KEY + varint(2 * size)
     return varint(2 * (len(body) + size + len(_NO_HEADERS))) + body, _NO_HEADERS
 

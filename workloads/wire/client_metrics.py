@@ -2,7 +2,7 @@
 
 By hand, because at thousands of operations a second the codec is most of a client's cost; tests
 hold it equal to kio's. A request may name many resources. The answer has one result for each, in
-any order; which resource a result is of is told by its name.
+any order, identified by the resource's name.
 """
 
 import re
@@ -15,12 +15,13 @@ from workloads.wire.flexible import MalformedResponseError, MessageReader, array
 
 TOPIC, CLIENT_METRICS = 2, 16  # resource types
 INTERVAL = "interval.ms"
-LOWEST_INTERVAL = 100  # that Kafka takes
-DEFAULT_CONFIG = 5  # DescribeConfigs: nobody set this entry
+LOWEST_INTERVAL = 100  # that Kafka accepts
+DEFAULT_CONFIG = 5  # DescribeConfigs: this entry is not set
 
 _Result = TypeVar("_Result")
 
-# The config's type is INT. Blanks around it may be thousands, for which `str.strip` takes long.
+# The config's type is INT. There may be thousands of blanks around it, for which `str.strip` is
+# slow.
 _NUMBER = re.compile(r" *(-?[0-9]{1,10}) *", re.ASCII)
 _NULL, _NO_TAGS = b"\x00", b"\x00"
 _ONE_CONFIG = b"\x02" + string(INTERVAL)
@@ -37,7 +38,7 @@ class Action(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigChange:
-    """`action` is an `Action`, or a number that is none, for a request that must be refused."""
+    """`action` is an `Action`, or an unknown number, for a request that must be refused."""
 
     name: str = INTERVAL
     action: int = Action.SET
@@ -46,7 +47,7 @@ class ConfigChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alteration:
-    """What becomes of one resource."""
+    """The changes of one resource."""
 
     resource: str
     changes: tuple[ConfigChange, ...]
@@ -55,7 +56,7 @@ class Alteration:
 
 @dataclass(frozen=True, slots=True)
 class ResourceResult:
-    """An error code, and the `interval.ms` of a resource; None: nobody has set it."""
+    """An error code, and the `interval.ms` of a resource; None: it is not set."""
 
     error: int
     value: int | None
@@ -78,7 +79,7 @@ def describe(resources: Iterable[str]) -> bytes:
 
 
 def read_altered(body: bytes, resources: Sequence[str]) -> list[int]:
-    """Error codes of the resources that were named, in that order. Raises MalformedAnswerError."""
+    """Error codes of the requested resources, in that order. Raises MalformedAnswerError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     errors: dict[str, int] = {}
@@ -93,7 +94,7 @@ def read_altered(body: bytes, resources: Sequence[str]) -> list[int]:
 
 
 def read_described(body: bytes, resources: Sequence[str]) -> list[ResourceResult]:
-    """What is told of each resource, in the order asked. Raises MalformedAnswerError."""
+    """The result of each resource, in the order requested. Raises MalformedAnswerError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     results: dict[str, ResourceResult] = {}
@@ -130,7 +131,7 @@ def _in_order(results: dict[str, _Result], resources: Sequence[str]) -> list[_Re
 
 
 def _entry(reader: MessageReader) -> int | None:
-    """The value of an entry, if it is the register's and somebody set it."""
+    """The value of an entry, if it is the register's and is set."""
     name, text = reader.name(), reader.string()
     reader.skip(1)  # read only
     source = reader.int8()
@@ -149,7 +150,7 @@ def _entry(reader: MessageReader) -> int | None:
 
 
 def _number(text: str) -> int:
-    """Raises MalformedAnswerError: the value is none that anybody could set."""
+    """Raises MalformedAnswerError for a value that no client could have set."""
     number = _NUMBER.fullmatch(text)
     if number is None:
         raise MalformedResponseError(f"{INTERVAL} is {text.strip(' ')[:20]!r}, not a number")

@@ -9,7 +9,7 @@ _NO_TAGS = b"\x00"
 
 
 class KeyType(IntEnum):
-    """What a coordinator is asked for by."""
+    """The kind of key that a coordinator is looked up by."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -27,16 +27,16 @@ def find_coordinator(key: str, kind: KeyType = KeyType.TRANSACTION) -> bytes:
 
 
 def read_coordinator(body: bytes) -> Coordinator:
-    """Of the one that was asked for. Raises MalformedAnswerError."""
+    """The coordinator of the requested key. Raises MalformedAnswerError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     reader.expect_one()
-    reader.string()  # whose
+    reader.string()  # the key
     node = reader.int32()
     reader.string()  # its host
     reader.skip(4)  # its port
     error = reader.int16()
-    reader.string()  # the error in words
+    reader.string()  # error message
     reader.tags()
     reader.end()
     return Coordinator(error=error, node=node)

@@ -10,7 +10,7 @@ _NO_TAGS = b"\x00"
 
 
 def delete_records(topic: str, partition: int, before: int, *, timeout_ms: int) -> bytes:
-    """Body of a DeleteRecords: all whose offset is smaller than `before`."""
+    """Body of a DeleteRecords of all records with an offset smaller than `before`."""
     requested = _PARTITION.pack(partition, before) + _NO_TAGS
     return (
         array([string(topic) + array([requested]) + _NO_TAGS])

@@ -10,9 +10,9 @@ from workloads.wire.flexible import MalformedResponseError, MessageReader, strin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaClaim:
-    """What the leader says of a replica (a node with its disk): where its log ends; -1: unknown.
+    """A replica (a node with its disk) in the leader's answer: its log end offset; -1: unknown.
 
-    `directory_id` in Kafka's text form, 22 characters.
+    `directory_id` is in Kafka's text form, 22 characters.
     """
 
     node: int
@@ -22,7 +22,7 @@ class ReplicaClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoterListener:
-    """By which the quorum reaches a voter."""
+    """The address by which the quorum reaches a voter."""
 
     node: int
     name: str
@@ -32,7 +32,7 @@ class VoterListener:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderClaim:
-    """A node's answer to who leads; `leader` is None unless the node says so as the leader."""
+    """A node's answer to DescribeQuorum; `leader` is None unless the node itself leads."""
 
     leader: int | None
     epoch: int
@@ -49,13 +49,13 @@ def describe_quorum() -> bytes:
 
 
 def read_quorum_response(body: bytes) -> LeaderClaim:
-    """Who leads, as far as this node may say: only the leader answers without an error.
+    """Decode an answer: only the leader answers without an error.
 
     Raises MalformedAnswerError.
     """
     reader = MessageReader(body)
     error = reader.int16()
-    reader.string()  # what is wrong, in words
+    reader.string()  # error message
     claims = [claim for _ in range(reader.count()) for claim in _topic(reader, error)]
     listeners = _listeners(body[reader.position :])
     if len(claims) > 1 or (not claims and not error):
@@ -66,7 +66,7 @@ def read_quorum_response(body: bytes) -> LeaderClaim:
 
 @lru_cache(maxsize=64)
 def _listeners(rest: bytes) -> tuple[VoterListener, ...]:
-    """What follows the topics, to the end. Mostly it is what it was when it was read last."""
+    """What follows the topics, to the end. It is mostly the same as in the last answer."""
     reader = MessageReader(rest)
     listeners = tuple([each for _ in range(reader.count()) for each in _node(reader)])
     reader.end()
@@ -105,7 +105,7 @@ def _replica(reader: MessageReader) -> ReplicaClaim:
     start = reader.skip(16)
     directory = base64.urlsafe_b64encode(reader.data[start : reader.position]).decode()
     log_end = reader.int64()
-    reader.skip(8 + 8)  # when it fetched last, and when it had all
+    reader.skip(8 + 8)  # last fetch and last caught-up timestamps
     reader.tags()
     return ReplicaClaim(node=node, directory_id=directory.rstrip("="), log_end=log_end)
 

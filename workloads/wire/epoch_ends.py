@@ -13,8 +13,8 @@ _NO_TAGS = b"\x00"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochEnd:
-    """`epoch`: the largest one up to the one that was asked for; `end`: the offset after it. Both
-    -1 where nothing is known of that."""
+    """`epoch`: the largest one up to the requested one; `end`: the offset after it. Both are -1
+    where the leader has none."""
 
     error: int
     epoch: int
@@ -28,7 +28,7 @@ def end_of_epoch(topic: str, partition: int, epoch: int) -> bytes:
 
 
 def read_end_of_epoch(body: bytes, topic: str, partition: int) -> EpochEnd:
-    """Of the one partition. Raises MalformedResponseError."""
+    """The result of the one partition. Raises MalformedResponseError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     reader.expect_one()

@@ -1,7 +1,7 @@
 """Which errors prove that nothing happened: everything else is `info`.
 
-A source stands with each choice: a class of Apache Kafka 4.x that answers so. What is not listed,
-UNKNOWN_SERVER_ERROR and errors that are yet to be invented among them, perhaps happened.
+A source stands with each choice: a class of Apache Kafka 4.x that returns the error. With any other
+error, UNKNOWN_SERVER_ERROR and future ones among them, the operation perhaps happened.
 """
 
 from enum import IntEnum
@@ -11,7 +11,7 @@ from workloads.wire.produce import Produced
 
 
 class ErrorCode(IntEnum):
-    """The errors that clients tell apart, by Kafka's names."""
+    """The errors that clients distinguish, by Kafka's names."""
 
     UNKNOWN_SERVER_ERROR = -1
     OFFSET_OUT_OF_RANGE = 1
@@ -82,8 +82,8 @@ _NOT_APPENDED = frozenset(
     }
 )
 
-# What an idempotent producer answers by sending the same batch again: the log drops it if it is
-# there already (ProducerStateEntry.findDuplicateBatch). Retriable by Kafka's own table of errors.
+# Errors after which an idempotent producer sends the same batch again: the log drops it if it has
+# it already (ProducerStateEntry.findDuplicateBatch). Retriable by Kafka's own table of errors.
 _RETRIABLE_SENDS = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,
@@ -98,10 +98,10 @@ _RETRIABLE_SENDS = frozenset(
 )
 
 # Of a CreateTopics or DeleteTopics: ReplicationControlManager and ConfigurationControlManager
-# found the request wanting, and wrote no record. Not TOPIC_ALREADY_EXISTS or, of a deletion,
+# refused the request, and wrote no record. Not TOPIC_ALREADY_EXISTS or, of a deletion,
 # UNKNOWN_TOPIC_OR_PARTITION: a broker sends what it forwards again when its connection breaks
-# (NodeToControllerRequestThread), so they may answer to what the first attempt did. Not
-# NOT_CONTROLLER: a controller answers so as well to what it had appended before it lost its office.
+# (NodeToControllerRequestThread), so they may be the result of the first attempt. Not
+# NOT_CONTROLLER: a controller returns it also for what it had appended before it resigned.
 _REFUSED = frozenset(
     {
         ErrorCode.INVALID_TOPIC_EXCEPTION,
@@ -128,7 +128,7 @@ def error_name(code: int) -> str:
 
 
 def send_outcome(produced: Produced) -> EventType:
-    """What one attempt of a send came to."""
+    """The outcome of one attempt of a send."""
     if produced.error == 0:
         return EventType.OK
     refused = produced.base_offset < 0 and produced.error in _NOT_APPENDED
@@ -141,7 +141,7 @@ def is_retriable_send(code: int) -> bool:
 
 
 def admin_outcome(code: int) -> EventType:
-    """What the creation or deletion of a topic came to."""
+    """The outcome of the creation or deletion of a topic."""
     if code == 0:
         return EventType.OK
     return EventType.FAIL if code in _REFUSED else EventType.INFO

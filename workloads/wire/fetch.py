@@ -18,7 +18,7 @@ _UNKNOWN_EPOCH = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What a leader had. `data` are record batches, the last of them perhaps cut."""
+    """The answer of a leader. `data` are record batches, the last of them perhaps cut."""
 
     error: int
     high_watermark: int
@@ -71,9 +71,9 @@ def read_fetch(body: bytes, topic: str, partition: int) -> Fetched:
 
 
 def list_offset(topic: str, partition: int, timestamp: int, *, committed: bool = False) -> bytes:
-    """Body of a ListOffsets for `EARLIEST`, for `LATEST`, the end of what may be read, or for the
-    first record that is not older than a timestamp, in ms since 1970. `committed`: of what a reader
-    of committed transactions may read."""
+    """Body of a ListOffsets for `EARLIEST`, for `LATEST`, the end of the readable log, or for the
+    first record that is not older than a timestamp, in ms since 1970. `committed`: with isolation
+    level read_committed."""
     isolation = _READ_COMMITTED if committed else _READ_UNCOMMITTED
     return b"".join(
         (

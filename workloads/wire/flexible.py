@@ -4,7 +4,7 @@ _LONGEST_VARINT = 28  # shift of the fifth byte: lengths have 32 bits
 
 
 class MalformedResponseError(Exception):
-    """An answer that is not what the protocol says; what it answers is in doubt."""
+    """An answer that violates the protocol; the outcome of its request is in doubt."""
 
 
 def varint(value: int) -> bytes:
@@ -31,7 +31,7 @@ def nullable_string(text: str | None) -> bytes:
 
 
 def array(items: list[bytes]) -> bytes:
-    """A compact array of what is already encoded."""
+    """A compact array of encoded elements."""
     return varint(len(items) + 1) + b"".join(items)
 
 
@@ -70,7 +70,7 @@ class MessageReader:
     def varint(self) -> int:
         at = self.position
         if at < len(self.data) and (first := self.data[at]) < 0x80:
-            self.position = at + 1  # one byte, as of nearly all
+            self.position = at + 1  # one byte, as nearly always
             return first
         value = shift = 0
         while True:
@@ -86,7 +86,7 @@ class MessageReader:
         start = self.position
         end = start + (self.data[start] if start < len(self.data) else 0)
         if start < end <= len(self.data) and end - start < 0x80:
-            self.position = end  # a size of one byte, as of nearly all
+            self.position = end  # a size of one byte, as nearly always
             start += 1
         else:
             size = self.varint()

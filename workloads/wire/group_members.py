@@ -13,7 +13,7 @@ from workloads.wire.flexible import (
 )
 from workloads.wire.group_offsets import committing
 
-# Error codes that a member goes by.
+# Error codes that a member acts upon.
 COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 15, 16
 REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED = 27, 79
 
@@ -24,7 +24,7 @@ _PROTOCOL_TYPE, _PROTOCOL = "consumer", "range"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberTimeouts:
-    """For how long a member may be silent, and how long others wait for it to join again."""
+    """How long a member may be silent, and how long others wait for it to join again."""
 
     session_ms: int
     rebalance_ms: int
@@ -32,7 +32,7 @@ class MemberTimeouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """`members`: the ids of all; to the leader alone."""
+    """`members`: the ids of all; only the leader gets them."""
 
     error: int
     generation: int
@@ -41,7 +41,7 @@ class Joined:
 
 
 def join_group(group: str, member: str, timeouts: MemberTimeouts) -> bytes:
-    """Body of a JoinGroup (v9); `member` is empty for one that has no id yet."""
+    """Body of a JoinGroup (v9); `member` is empty for a member without an id."""
     protocols = array([string(_PROTOCOL) + _data(b"") + _NO_TAGS])
     return (
         string(group)
@@ -64,7 +64,7 @@ def read_joined(body: bytes) -> Joined:
     reader.string()  # protocol type
     reader.string()  # protocol
     reader.string()  # its leader
-    reader.skip(1)  # whether the leader need not share out
+    reader.skip(1)  # skip assignment
     member = reader.name()
     members = []
     for _ in range(reader.count()):
@@ -77,14 +77,14 @@ def read_joined(body: bytes) -> Joined:
 
 
 def sync_group(group: str, generation: int, member: str, members: tuple[str, ...]) -> bytes:
-    """Body of a SyncGroup (v5); the leader has `members`, and gives each its own name."""
+    """Body of a SyncGroup (v5); the leader has `members`, and assigns each its own name."""
     shares = [string(each) + _data(each.encode()) + _NO_TAGS for each in members]
     protocol = nullable_string(_PROTOCOL_TYPE) + nullable_string(_PROTOCOL)
     return _of_member(group, generation, member) + protocol + array(shares) + _NO_TAGS
 
 
 def read_synced(body: bytes) -> tuple[int, bytes]:
-    """The error code, and the share. Raises MalformedResponseError."""
+    """The error code, and the assignment. Raises MalformedResponseError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     error = reader.int16()

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch of one partition, by a client that is in no group's membership."""
+"""OffsetCommit and OffsetFetch of one partition, by a client that is no member of the group."""
 
 import struct
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def fetch_offset(group: str, topic: str, partition: int) -> bytes:
 
 
 def read_group_offset(body: bytes, group: str, topic: str, partition: int) -> GroupOffset:
-    """Of the one partition. An error of the group comes without any. Raises
+    """The result of the one partition. With an error of the group there is none. Raises
     MalformedAnswerError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time

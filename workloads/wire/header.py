@@ -1,4 +1,4 @@
-"""Requests' and answers' heads: which API in which version, and which request is answered."""
+"""Headers of requests and answers: API, version, correlation id."""
 
 import struct
 from enum import IntEnum
@@ -53,8 +53,8 @@ class Api(IntEnum):
         return _VERSIONS[self]
 
 
-# Of Produce and Fetch the newest that name topics by their names: a topic id would have to be
-# learnt from the very metadata that may be stale.
+# The newest versions of Produce and Fetch with topic names: a topic id would have to come from the
+# very metadata that may be stale.
 _VERSIONS = {
     Api.PRODUCE: 12,
     Api.FETCH: 12,
@@ -90,7 +90,7 @@ _VERSIONS = {
 
 
 def request_frame(api: Api, correlation_id: int, body: bytes) -> bytes:
-    """A whole request, with its size."""
+    """A whole request, with its size prefix."""
     size = _HEADER.size - 4 + len(_CLIENT) + len(body)
     return b"".join((_HEADER.pack(size, api, _VERSIONS[api], correlation_id), _CLIENT, body))
 

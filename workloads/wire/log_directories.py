@@ -1,5 +1,5 @@
-"""Where a broker's replicas lie, and telling it to move them (KIP-113): DescribeLogDirs 2 and
-AlterReplicaLogDirs 2."""
+"""The log directories of a broker's replicas, and moves between them (KIP-113): DescribeLogDirs 2
+and AlterReplicaLogDirs 2."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class HostedReplica:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirectory:
-    """One log directory of a broker; `coming` are on their way into it."""
+    """One log directory of a broker; `coming` are replicas that move into it."""
 
     path: str
     error: int
@@ -47,7 +47,7 @@ def _directory(reader: MessageReader) -> LogDirectory:
         topic = reader.name()
         for _ in range(reader.count()):
             replica = HostedReplica(topic, reader.int32())
-            reader.skip(16)  # size, and how far it is behind
+            reader.skip(16)  # size, and offset lag
             (coming if reader.int8() else here).add(replica)
             reader.tags()
         reader.tags()
@@ -56,7 +56,7 @@ def _directory(reader: MessageReader) -> LogDirectory:
 
 
 def alter_replica_log_dirs(places: Mapping[HostedReplica, str]) -> bytes:
-    """Body of a request that sends each replica to the log directory of that path."""
+    """Body of a request that moves each replica to the log directory with that path."""
     directories = [
         string(path) + array([_topic(r) for r in sorted(places) if places[r] == path]) + _NO_TAGS
         for path in sorted(set(places.values()))

@@ -1,4 +1,4 @@
-"""Metadata: what one broker believes of who leads which partition."""
+"""Metadata: the leaders of partitions as one broker knows them."""
 
 from dataclasses import dataclass
 

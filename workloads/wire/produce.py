@@ -1,7 +1,7 @@
 """Produce, one batch to one partition, and InitProducerId; also of transactional producers.
 
-Of such a producer's first batch to a partition, a Produce of version 12 lets the broker add the
-partition to the transaction (KIP-890).
+With a Produce of version 12, the broker adds the partition of such a producer's first batch to the
+transaction (KIP-890).
 """
 
 import struct
@@ -26,7 +26,7 @@ _TRANSACTION_MS = struct.pack(">i", 60_000)  # its time-out, Kafka's default of 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Produced:
     """The answer to a batch. With an error, a `base_offset` of -1 says that nothing was appended:
-    a broker that erred after the append says where it had appended."""
+    after an append, a broker returns its offset also with an error."""
 
     error: int
     base_offset: int

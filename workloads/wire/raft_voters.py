@@ -1,4 +1,4 @@
-"""AddRaftVoter 0 and RemoveRaftVoter 0 (KIP-853): a controller is to vote, or no more."""
+"""AddRaftVoter 0 and RemoveRaftVoter 0 (KIP-853): add or remove a controller as a voter."""
 
 import base64
 import struct
@@ -11,8 +11,8 @@ _ANY_CLUSTER, _NO_TAGS = b"\x00", b"\x00"
 def add_raft_voter(
     voter: int, directory_id: str, *, listener: str, host: str, port: int, timeout_ms: int
 ) -> bytes:
-    """Body of a request; `directory_id` in Kafka's text form, 22 characters. The controller is
-    reached by one listener."""
+    """Body of a request; `directory_id` is in Kafka's text form, 22 characters. The controller has
+    one listener."""
     endpoint = string(listener) + string(host) + struct.pack(">H", port) + _NO_TAGS
     head = _ANY_CLUSTER + struct.pack(">ii", timeout_ms, voter)
     return head + _bytes_of(directory_id) + array([endpoint]) + _NO_TAGS

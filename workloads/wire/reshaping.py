@@ -1,5 +1,5 @@
-"""CreatePartitions (KIP-195), AlterPartitionReassignments and ListPartitionReassignments (KIP-455):
-of one topic, or of one of its partitions."""
+"""CreatePartitions (KIP-195), AlterPartitionReassignments and ListPartitionReassignments (KIP-455),
+for one topic, or one of its partitions."""
 
 import struct
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _NO_TAGS, _NO_ASSIGNMENTS, _NOT_ONLY_VALIDATED = b"\x00", b"\x00", b"\x00"
 
 
 def create_partitions(topic: str, count: int, *, timeout_ms: int) -> bytes:
-    """Body of a CreatePartitions (v3): so many with those that there are."""
+    """Body of a CreatePartitions (v3); the count includes the existing ones."""
     wanted = string(topic) + _INT32.pack(count) + _NO_ASSIGNMENTS + _NO_TAGS
     return array([wanted]) + _INT32.pack(timeout_ms) + _NOT_ONLY_VALIDATED + _NO_TAGS
 
@@ -23,7 +23,7 @@ def read_created_partitions(body: bytes, topic: str) -> int:
     reader.expect_one()
     _expect(reader, topic)
     error = reader.int16()
-    reader.string()  # the error in words
+    reader.string()  # error message
     reader.tags()
     reader.end()
     return error
@@ -37,11 +37,11 @@ def reassign(topic: str, partition: int, replicas: Sequence[int], *, timeout_ms:
 
 
 def read_reassigned(body: bytes, topic: str, partition: int) -> int:
-    """The error code of the whole, or of the one partition. Raises MalformedResponseError."""
+    """The error code of the request, or of the one partition. Raises MalformedResponseError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     error = reader.int16()
-    reader.string()  # the error in words
+    reader.string()  # error message
     for _ in range(reader.count()):
         _expect(reader, topic)
         reader.expect_one()
@@ -49,7 +49,7 @@ def read_reassigned(body: bytes, topic: str, partition: int) -> int:
         if index != partition:
             raise MalformedResponseError(f"answers {topic}-{index}, not {topic}-{partition}")
         error = reader.int16() or error
-        reader.string()  # the error in words
+        reader.string()  # error message
         reader.tags()
         reader.tags()
     reader.end()
@@ -63,12 +63,12 @@ def list_reassignments(topic: str, partition: int, *, timeout_ms: int) -> bytes:
 
 
 def read_reassignments(body: bytes, topic: str, partition: int) -> tuple[int, bool]:
-    """The error code, and whether a reassignment of the partition goes on. Raises
+    """The error code, and whether the partition is being reassigned. Raises
     MalformedResponseError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     error, goes_on = reader.int16(), False
-    reader.string()  # the error in words
+    reader.string()  # error message
     for _ in range(reader.count()):
         _expect(reader, topic)
         reader.expect_one()

@@ -1,4 +1,4 @@
-"""How partitions stand, as a broker tells it: DescribeTopicPartitions 0 (KIP-966)."""
+"""The state of partitions as a broker reports it: DescribeTopicPartitions 0 (KIP-966)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ _ALL_TOPICS, _NO_CURSOR, _NO_TAGS = b"\x01", b"\xff", b"\x00"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionClaim:
-    """What one broker says of one partition. A `leader` of -1: it has none."""
+    """The state of one partition as one broker reports it. A `leader` of -1: it has none."""
 
     topic: str
     key: str
@@ -36,7 +36,7 @@ def read_partitions(body: bytes) -> tuple[PartitionClaim, ...]:
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     claims = [claim for _ in range(reader.count()) for claim in _topic(reader)]
-    if reader.int8() >= 0:  # a cursor, where there is more than was asked for
+    if reader.int8() >= 0:  # a cursor, where there are more partitions than requested
         reader.string()
         reader.skip(4)
         reader.tags()

@@ -1,4 +1,4 @@
-"""UpdateFeatures of one feature (KIP-584): another level of it becomes final."""
+"""UpdateFeatures of one feature (KIP-584): finalizes another level."""
 
 import struct
 
@@ -11,10 +11,10 @@ _NO_TAGS = b"\x00"
 
 
 def update_feature(name: str, level: int, *, timeout_ms: int) -> bytes:
-    """Body of an UpdateFeatures; level 0 takes the feature away, which is a downgrade."""
+    """Body of an UpdateFeatures; level 0 removes the feature, which is a downgrade."""
     kind = _UPGRADE if level else _SAFE_DOWNGRADE
     requested = string(name) + _LEVEL.pack(level, kind) + _NO_TAGS
-    return _TIMEOUT.pack(timeout_ms) + array([requested]) + b"\x00" + _NO_TAGS  # not only validated
+    return _TIMEOUT.pack(timeout_ms) + array([requested]) + b"\x00" + _NO_TAGS  # not validate only
 
 
 def read_updated(body: bytes) -> int:
@@ -22,7 +22,7 @@ def read_updated(body: bytes) -> int:
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
     errors = [reader.int16()]
-    reader.string()  # what is wrong, in words
+    reader.string()  # error message
     for _ in range(reader.count()):
         reader.name()
         errors.append(reader.int16())

@@ -1,12 +1,11 @@
 """White-box invariants: after every step of every simulated node, is the cluster still right?
 
-Black-box checks see a bug once it has hurt somebody who was looking. These see it in the step that
-commits it, in whatever run it happens, and name that step. Numbers are those of
-`docs/reference/invariants.md`, where there is such a check; what has none is called by what it
-says.
+Black-box checks see a bug once a client has observed its effect. These see it in the very step that
+breaks a rule, in any run, and name that step. Numbers are those of `docs/reference/invariants.md`,
+where there is such a check; other rules are named after what they say.
 
     Q1    a replica's epoch never goes down, over all its lives        watched_role.py
-    Q2    one leader is known for an epoch, by anybody, ever           elections.py
+    Q2    all nodes, ever, know the same leader for an epoch           elections.py
     Q3    one vote an epoch, never forgotten: on disk, in a role, in an answer  elections.py
     Q4    a leader has the votes of a majority, as they were cast, and names them  elections.py
     Q5    one batch at (epoch, offset), and one prefix before it       known_batches.py
@@ -22,7 +21,7 @@ says.
     Q16   a leader does not replace its log by a snapshot              watched_life.py
     Q17   a restarted process does not lead its old epoch again        elections.py
     Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
-    Q19   who stands votes by its own log, with its disk               voter_changes.py
+    Q19   a candidate is a voter by its own log, with its disk         voter_changes.py
     Q20   all nodes are of one cluster                                 watch.py
     P5    the first records name all listed nodes at once (KIP-856)    known_batches.py
     P5    nothing else is written before all of these have them        voter_changes.py
@@ -31,17 +30,17 @@ says.
     V3    voters change once the leader's epoch is committed           voter_changes.py
     V4    a node's voters are those that the last record of its log names  voter_changes.py
     V5    no more changes are acknowledged than are committed          voter_changes.py
-    V6    as Q9: who votes is a node with its disk                     commits.py
+    V6    as Q9: a voter is a node with its disk                       commits.py
     V7    a directory is one node's                                    watch.py
     V8    as Q4 and Q9: a new disk has no vote, and counts for nothing  elections.py, commits.py
     V9    a leader that is no voter resigns once that is committed     voter_changes.py
-    V10   who is added has all that its leader wrote                   voter_changes.py
-    V11   nobody waits for a change of the voters for longer than asked  watched_voters.py
+    V10   an added voter has all that its leader wrote                 voter_changes.py
+    V11   a change of voters is answered within its time-out           watched_voters.py
     M2    a controller is active once it has replayed its LeaderChange   watched_life.py
     M2    images of the same offset are equal, from log or snapshot    equal_images.py
     epochs-have-an-origin    every epoch has a candidate, or a resignation before it
-    asked-before-standing    who stands was prospective right before, in the epoch below
-    heard-leader-is-kept     nobody leaves a leader that it heard 0.9 fetch time-outs ago or later
+    asked-before-standing    a candidate was prospective right before, in the epoch below
+    heard-leader-is-kept     no node gives up a leader that it heard within 0.9 fetch time-outs
     reads-are-confirmed      a majority sent a Fetch since a read arrived that is answered
     durable-before-visible   the disk holds the epoch, leader and vote that a node speaks of
     durable-before-asked     a vote is asked for with the end of what is durable
@@ -49,52 +48,53 @@ says.
     durable-stays            a new life finds all that was durable
     committed-before-applied the controller shows and acknowledges what is committed only
 
-and of brokers, who keep the replicas of partitions (KIP-966):
+and of brokers, which keep the replicas of partitions (KIP-966):
 
     P1    one broker leads in a leader epoch, in one of its lives      kept_partition.py
-    P4    who joins an ISR has proved in this broker epoch that it may  committed_changes.py
-    P5    who is to join an ISR has what it takes                      watched_broker.py
-    P6    an ISR that a leader goes by is committed                    watched_broker.py
+    P4    a replica that joins an ISR was proposed in this broker epoch  committed_changes.py
+    P5    a replica proposed for an ISR has caught up                  watched_broker.py
+    P6    an ISR that a leader uses is committed                       watched_broker.py
     P7    all of the committed ISR have what is below the high watermark  kept_partition.py
     P8    a high watermark moves while the ISR has min ISR             watched_broker.py
-    P10   who begins to lead has all that was ever shown               kept_partition.py
+    P10   a new leader has all that was ever shown to consumers        kept_partition.py
     P11   replicas agree, batch by batch; so does what leaders show    kept_partition.py
     P12   a leader's high watermark rises, within its log              watched_broker.py
-    P16   no follower cuts off what was shown                          kept_partition.py
-    P18   who has caught up, and asks for it, is unfenced              heartbeats_answered.py
-    E1-E4, E7, E9, E11    what becomes of ISR, ELR and leader          eligible_rules.py
-    E5    who registers after an unclean shutdown is in no ISR or ELR  committed_changes.py
-    E6    who lacks what it had does not say that it ended in good order  committed_changes.py
+    P16   no follower truncates what was shown to consumers            kept_partition.py
+    P18   a broker that has caught up, and asks for it, is unfenced    heartbeats_answered.py
+    E1-E4, E7, E9, E11    how ISR, ELR and leader may change           eligible_rules.py
+    E5    a broker is in no ISR or ELR after an unclean shutdown       committed_changes.py
+    E6    a broker that lost records does not claim a clean shutdown   committed_changes.py
 
-Answers are contracts: what is told, and what is refused, is judged in the step in which it leaves,
-by the request, the logs of all nodes and the metadata. The names of these rules, and what each
-promises, stand in `answer_rules.py`:
+Answers are contracts: each answer, also a refusal, is judged in the step in which it is sent, by
+the request, the logs of all nodes and the metadata. The names of these rules, and what each
+promises, are in `answer_rules.py`:
 
     Produce, Fetch, ListOffsets, by the logs of all brokers        told_logs.py, sent_in_order.py
     where epochs end and logs begin, and what is deleted           told_bounds.py
-    who leads, in refusals and in Metadata, by the metadata log    told_leaders.py
+    leaders, in refusals and in Metadata, by the metadata log      told_leaders.py
     groups: their coordinators, generations, commits               told_groups.py, group_commits.py
-    what controllers say of themselves and of the quorum           controller_answers.py
-    what they acknowledge, and what they refuse to brokers         acknowledged_writes.py,
+    answers of controllers about themselves and the quorum         controller_answers.py
+    their acknowledgements, and their refusals to brokers          acknowledged_writes.py,
                                                                    refused_brokers.py
 
 What changes in the step of an answer may have changed before it or after it: both are right then.
-Nor is anybody judged by what a replica did before it led or followed in the epoch of the answer.
+Nor is an answer judged by what a replica did before it led or followed in the answer's epoch.
 
-Each rule counts how often it had something to judge (`Looked`); a run keeps that (`looked_at`), and
-of answers also by which rules nothing was: one that never has is no rule.
+Each rule counts how often it had something to judge (`Looked`); a run keeps the counts
+(`looked_at`), for answers also the zeros: a rule that never judges anything is none.
 
-P10 and P16 allow for what KIP-966 does not promise: an election from outside, min ISR brokers that
-forgot, no eligible leader replicas.
+P10 and P16 allow for what KIP-966 does not cover: an unclean election, min ISR brokers with lost
+records, no eligible leader replicas.
 
-They judge the node's decisions, and share none with it: what is a majority, what a role says and
-what follows from an election is decided here once more. Of the node they know the types of what it
-holds and sends, and the formats of its disk (an import contract). What the metadata log says of
-partitions they read as brokers replay it: whether that is right, the judge says by its own reader.
+They judge the node's decisions and share none with it: what a majority is, what a role says and
+what follows from an election is decided here again. Of the node they know the types of what it
+holds and sends, and the formats of its disk (an import contract). They read the metadata log's
+state of partitions as brokers replay it; the judge checks with its own reader whether that is
+right.
 
 The simulator makes one `Watch` a run, and
 
-    watch = Watch(voters, fetch_timeout_ms)      # whom the disks were formatted with
+    watch = Watch(voters, fetch_timeout_ms)      # the voters of the formatted disks
     view = CoreView(node.core, log, disk=...)
     life = watch.begin(key, view, at_ns)         # the log is open, the node has not started
     life.before_truncation(end)                  # a TruncateLog is about to be performed
@@ -102,14 +102,14 @@ The simulator makes one `Watch` a run, and
     life.after_sync()                            # a flush ended while no step was taken
     life.after_step(outputs, at_ns)              # all effects of a step were performed
 
-and a `BrokerWatch` beside it, for the lives of brokers (`WatchedBroker`), and for what controllers
-answer to them (`LetIn`), which is looked at where the quorum's promises are not (static voters),
-too. `ControllerAnswers` is of each life of a controller.
+and a `BrokerWatch` beside it, for the lives of brokers (`WatchedBroker`), and for the answers of
+controllers to them (`LetIn`), which are judged also where the quorum is not (static voters). Each
+life of a controller has its `ControllerAnswers`.
 
-A life that ends needs no word, however it ends: what a kill or a power cut left is read off the
-disk when the next one begins. A node that dies amid a step gets no `after_step` for it. Outputs
-are those of `node.core` (`Node.decide`), before they become frames. `InvariantViolated` is to end
-the run; nobody may take it for the node's own failure.
+The end of a life needs no call, however it ends: what a kill or a power cut left is read from the
+disk when the next one begins. A node that dies in the middle of a step gets no `after_step` for it.
+Outputs are those of `node.core` (`Node.decide`), before they become frames. `InvariantViolated`
+ends the run; no code may take it for the node's own failure.
 
 A step costs some microseconds, whatever the length of the logs, for these are pointers into one
 tree (`known_batches.py`). Only a new life reads its whole log.

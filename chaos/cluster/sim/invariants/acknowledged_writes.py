@@ -1,4 +1,4 @@
-"""What a controller acknowledges: it stands in the metadata log, and is committed."""
+"""What a controller acknowledges is in the metadata log, and committed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -31,7 +31,7 @@ _SET, _DELETE = 0, 1  # of one configuration entry
 
 
 class AskedWrite(NamedTuple):
-    """By which step of this life the request was there, and where the log ended then."""
+    """The step of this life in which the request arrived, and where the log ended then."""
 
     request: object
     step: int
@@ -39,8 +39,9 @@ class AskedWrite(NamedTuple):
 
 
 class AcknowledgedWrites:
-    """Of one life of a controller. `rules`: by type of answer; they raise Broken. What changed
-    since somebody asked may have done so before the answer or after it: both are right."""
+    """Acknowledgements of one life of a controller. `rules`: by type of answer; they raise Broken.
+    What changed since the request may have changed before the answer or after it: both are
+    right."""
 
     def __init__(self, node: NodeId, view: ControllerView, looked: Looked) -> None:
         self._node = node
@@ -62,7 +63,7 @@ class AcknowledgedWrites:
         raise Broken(rule, f"n{self._node} {what}")
 
     def _written(self, heard: AskedWrite) -> Iterator[object]:
-        """Committed since somebody asked: what stood in the log after that, and is applied."""
+        """Committed since the request arrived: in the log after that, and applied."""
         return iter(written_between(self._view.log, heard.log_end, self._view.applied))
 
     def _altered(self, told: AlterConfigsResponse, heard: AskedWrite) -> None:
@@ -122,7 +123,7 @@ class AcknowledgedWrites:
                 self._fail(rule, f"{what}committed is {found}")
 
     def _reassigned(self, told: AlterReassignmentsResponse, heard: AskedWrite) -> None:
-        """It is on its way there, or has come; None: it is not on its way any more."""
+        """The reassignment is under way, or done; None: it is no longer under way."""
         rule, request = "acknowledged-writes-are-committed", heard.request
         if not isinstance(request, AlterReassignmentsRequest) or told.error is not ErrorCode.NONE:
             return
@@ -143,11 +144,11 @@ class AcknowledgedWrites:
             self._fail(rule, f"{what}and committed is {state}")
 
     def _is_deleted_since(self, heard: AskedWrite) -> bool:
-        """Some topic is: it may be there again by its name."""
+        """Whether a topic was deleted; one with its name may exist again."""
         return any(isinstance(record, RemoveTopicRecord) for record in self._written(heard))
 
     def _has_changed_since(self, key: PartitionKey | None, heard: AskedWrite) -> bool:
-        """More than once: to what was asked for, and then to something else."""
+        """The level may have changed more than once: to the requested one, and then to another."""
         changes = [
             record
             for record in self._written(heard)
@@ -195,7 +196,8 @@ class AcknowledgedWrites:
         found = self._view.image.brokers.find(request.broker)
         if found is not None and found.broker_epoch < told.epoch:
             what = (
-                f"tells n{request.broker} that its broker epoch is {told.epoch}, and committed is "
+                f"answers n{request.broker} that its broker epoch is {told.epoch}, and committed "
+                "is "
             )
             self._fail(rule, f"{what}{found.broker_epoch}")
 
@@ -212,7 +214,8 @@ class AcknowledgedWrites:
             known = (state.partition_epoch, state.leader_epoch, state.isr, state.leader)
             if said != known:
                 what = (
-                    f"tells of {result.topic}-{result.index} that partition epoch, leader epoch, "
+                    f"answers for {result.topic}-{result.index} that partition epoch, leader "
+                    "epoch, "
                 )
                 self._fail(rule, f"{what}ISR and leader are {said}, and committed is {known}")
 
@@ -228,7 +231,7 @@ def _feature(record: object) -> tuple[str, int] | None:
 
 
 def _is_bound_for(state: Partition, wanted: set[NodeId] | None) -> bool:
-    """None: for where it is."""
+    """None: unchanged."""
     if wanted is None:
         return not state.is_reassigning
     return {*state.replicas} - {*state.removing} == wanted

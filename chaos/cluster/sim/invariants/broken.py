@@ -4,7 +4,7 @@ from node.ids import NodeId
 
 
 class Broken(Exception):
-    """A rule found that it does not hold; whoever watches the node adds who and when."""
+    """A rule does not hold; the caller that watches the node adds node and time."""
 
     def __init__(self, invariant: str, what: str) -> None:
         super().__init__(f"{invariant}: {what}")
@@ -16,7 +16,7 @@ class InvariantViolated(Exception):
     """The run proves a bug. No AssertionError: those are the node's own, and only stop the node.
 
     `step` counts the steps of that life of the node from 1 (0: what it found on its disk), so a
-    rerun of the seed can stop just there.
+    rerun of the seed can stop right there.
     """
 
     def __init__(self, broken: Broken, *, node: NodeId, life: int, step: int, at_ns: int) -> None:

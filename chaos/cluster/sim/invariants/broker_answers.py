@@ -1,4 +1,4 @@
-"""All that one life of a broker answers, by what kind of answer it is."""
+"""All answers of one life of a broker, by their kind."""
 
 from collections.abc import Callable
 

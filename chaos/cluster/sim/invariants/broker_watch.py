@@ -1,9 +1,9 @@
-"""The watch over all brokers of a cluster: their replicas, by what they write and what they tell.
+"""The watch over all brokers of a cluster: their replicas, by their writes and their traces.
 
-What a replica holds follows from the writes that its broker asks for. Who leads, by which ISR, and
-how far a high watermark moved is what the broker tells in the same step (`node.trace`); whether
-that may be so is decided here once more, by the logs of the others and the newest metadata that any
-broker has replayed. What that metadata says is judged as well (`committed_changes`).
+The contents of a replica follow from the writes that its broker requests. The broker traces in the
+same step (`node.trace`) which partition it leads, with which ISR, and how far a high watermark
+moved; whether that may be so is decided here again, by the logs of the others and the newest
+metadata that any broker has replayed. That metadata is judged as well (`committed_changes`).
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from node.wire.topic_partitions import TopicPartition
 
 
 class LedByIsr(NamedTuple):
-    """By which a replica leads, as it says."""
+    """The ISR by which a replica says that it leads."""
 
     partition_epoch: int
     committed: frozenset[int]
@@ -35,7 +35,7 @@ class LedByIsr(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """In which step of this life a replica began to lead or to follow, and where its log ended."""
+    """The step of this life in which a replica began to lead or to follow, and its log end then."""
 
     step: int
     epoch: int
@@ -45,24 +45,24 @@ class Begun(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class KeptReplicas:
-    """What one broker holds, in one life, and what of the metadata log it knows.
+    """What one broker holds, in one life, and what it knows of the metadata log.
 
-    The four that are named `_before` have what this step changed, as it was: answers may be given
-    before something changes, or after it.
+    The four `_before` fields have what this step changed, as it was: an answer may be given before
+    a change, or after it.
     """
 
     node: NodeId
-    life: int  # which one of its
+    life: int  # number
     broker: Broker
     metadata: LogView
     logs: dict[Key, KnownBatch]
-    had: dict[Key, KnownBatch]  # in its last life, at the end
-    lost: str | None = None  # a partition of which it lacks what it had then
-    log_starts: dict[Key, Offset] = field(default_factory=dict)  # where records were deleted
+    had: dict[Key, KnownBatch]  # at the end of its last life
+    lost: str | None = None  # a partition that lacks records from then
+    log_starts: dict[Key, Offset] = field(default_factory=dict)  # after DeleteRecords
     begun: dict[Key, Begun] = field(default_factory=dict)
     isrs: dict[Key, LedByIsr] = field(default_factory=dict)  # of those that it leads
     marks: dict[Key, int] = field(default_factory=dict)  # high watermarks, of those that it leads
-    is_damaged: bool = False  # it has found one of its logs to be
+    is_damaged: bool = False  # it has found one of its logs damaged
     has_news: bool = False  # it replayed some of the metadata log in this step
     logs_before: dict[Key, KnownBatch] = field(default_factory=dict)
     starts_before: dict[Key, Offset] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class KeptReplicas:
         return self.broker.applied
 
     def begin_step(self) -> None:
-        """All of it was done, and nothing was looked at."""
+        """All of the step was done, and nothing was judged."""
         for each in (
             self.logs_before,
             self.starts_before,
@@ -94,15 +94,15 @@ class KeptReplicas:
         self.has_news = known != self._known
 
     def key_of(self, at: TopicPartition) -> Key | None:
-        """Of a partition that it knows, as it is named in messages."""
+        """The name of a known partition in messages."""
         if at.id != ZERO_UUID:
             return (at.id, at.index) if self.image.topics.find(at.id) is not None else None
         topic = self.image.topics.named(at.name)
         return None if topic is None else (topic.id, at.index)
 
     def has_moved(self, key: Key, step: int) -> bool:
-        """Since that step it may lead or follow in another epoch; nor is it judged before it did
-        either."""
+        """Since that step it may lead or follow in another epoch; it is not judged by what was
+        before."""
         begun = self.begun.get(key)
         return begun is None or begun.step >= step or key not in self.logs
 
@@ -116,7 +116,7 @@ class KeptReplicas:
         return self.logs_before.get(key, self.logs[key]).end
 
     def epoch_before(self, key: Key) -> int | None:
-        """None: it was not told of the partition yet."""
+        """None: it does not know the partition yet."""
         begun = self.begun_before.get(key, self.begun.get(key))
         return None if begun is None else begun.epoch
 
@@ -127,7 +127,7 @@ class KeptReplicas:
 
 
 class BrokerWatch:
-    """Of one run. `min_isr` is what topics have that do not say themselves."""
+    """All brokers of one run. `min_isr` is that of topics without a value of their own."""
 
     def __init__(self, min_isr: int, looked: Looked | None = None) -> None:
         self.looked = Counter() if looked is None else looked
@@ -135,10 +135,10 @@ class BrokerWatch:
         self.commits = GroupCommits()
         self._partitions: dict[Key, KeptPartition] = {}
         self._newest_lives: dict[NodeId, KeptReplicas] = {}
-        self._controllers: dict[NodeId, int] = {}  # which life each is in
+        self._controllers: dict[NodeId, int] = {}  # the life of each
 
     def begin(self, node: NodeId, broker: Broker, metadata: LogView) -> KeptReplicas:
-        """Another life of a broker."""
+        """A new life of a broker."""
         known = self._newest_lives.get(node)
         life = 1 if known is None else known.life + 1
         had = {} if known is None else known.logs
@@ -149,12 +149,12 @@ class BrokerWatch:
         return held
 
     def begin_controller(self, node: NodeId) -> LetIn:
-        """Another life of a controller, of which brokers ask to be let in."""
+        """A new life of a controller, with which brokers register."""
         life = self._controllers[node] = self._controllers.get(node, 0) + 1
         return LetIn(node, life, self.looked)
 
     def find(self, held: KeptReplicas, found: LogDirectories) -> None:
-        """What it found on its disk. Raises Broken where no log may hold that."""
+        """The logs that it found on its disk. Raises Broken where no log may hold that."""
         for name in found:
             key = key_of(name, found[name].topic)
             partition, first = self.partition(key), found[name].segments[0].base
@@ -175,12 +175,12 @@ class BrokerWatch:
         return known
 
     def is_of_groups(self, key: Key) -> bool:
-        """Does it keep what groups have committed?"""
+        """Whether it keeps the committed offsets of groups."""
         topic = self.changes.image.topics.find(key[0])
         return topic is not None and topic.name == OFFSETS_TOPIC
 
     def promised(self, key: Key, image: Image) -> Promised | None:
-        """As an image has it; None: it knows of no such partition."""
+        """The partition in an image; None: it does not have it."""
         state = image.topics.partition(*key)
         if state is None:
             return None
@@ -188,12 +188,12 @@ class BrokerWatch:
         return Promised(state=state, min_isr=min_isr, elr=image.has_elr)
 
     def newest(self, key: Key) -> Promised | None:
-        """As whoever has replayed most has it."""
+        """The partition as the broker has it that has replayed most."""
         return self.promised(key, self.changes.image)
 
     def logs(self, key: Key) -> Logs:
-        """Of who is registered as the life that it is. One that is off is as it was in its last
-        step: what it forgets then is not known before it comes back, and registers."""
+        """Logs of brokers that are registered with their current life. A broker that is off counts
+        as in its last step: what it lost is not known before it comes back and registers."""
         brokers = self.changes.image.brokers
         logs: Logs = {}
         for node, held in self._newest_lives.items():
@@ -203,12 +203,12 @@ class BrokerWatch:
         return logs
 
     def log_starts(self, key: Key) -> dict[NodeId, Offset]:
-        """Where the logs of `logs` begin, of those that have one."""
+        """Where those of `logs` begin that are not empty."""
         held = {node: self._newest_lives[node] for node in self.logs(key)}
         return {n: one.log_starts[key] for n, one in held.items() if key in one.logs}
 
     def log_of(self, key: Key, node: NodeId, epoch: int) -> KnownBatch | None:
-        """Of a broker in that broker epoch; None: it is in another life by now."""
+        """The log of a broker in that broker epoch; None: it is in another life by now."""
         held = self._newest_lives.get(node)
         if held is None or held.epoch != epoch:
             return None

@@ -1,4 +1,4 @@
-"""What was ever committed: one log, which nobody contradicts, and which a majority keeps."""
+"""What was ever committed: one log, which no node contradicts, and which a majority keeps."""
 
 from collections.abc import Callable
 
@@ -43,26 +43,27 @@ class Commits:
         self._newest = max(self._newest, epoch)
 
     def reach(self, log: KnownBatch, high_watermark: Offset, leads: Epoch | None) -> None:
-        """A node reports what is committed of its log, as the leader of `leads` or as nobody."""
+        """A node reports the committed part of its log, as the leader of epoch `leads`, or not as
+        one."""
         if high_watermark > log.end:
             what = f"a high watermark of {high_watermark}, and a log that ends at {log.end}"
             raise Broken("Q8-node-high-watermark", what)
         batch = cut(log, high_watermark)
         if batch.end <= self.log.end:
             if self._ends.get(batch.end) is not batch:
-                what = f"{batch} is called committed, and another log is committed there"
+                what = f"{batch} is reported as committed, and another log is committed there"
                 raise Broken("Q12-committed-agree", what)
         elif leads is None:
-            what = f"a follower calls {batch} committed, and no leader did"
+            what = f"a follower reports {batch} as committed, and no leader did"
             raise Broken("Q12-committed-agree", what)
         else:
             self._advance(batch, leads, self._voting(log))
 
     def still_kept(self) -> None:
-        """After a log was cut, or a disk came back: a majority holds what is committed.
+        """After a log was truncated, or a disk came back: a majority holds what is committed.
 
-        Of the set in force there, or of a newer one whose record may not be committed itself: its
-        leader counts by that one.
+        A majority of the voters in force there, or of a newer set, even if its record is not
+        committed: its leader counts by that one.
         """
         there = self._voting(self.log)
         held = self._count_holders(there, self.log)
@@ -74,7 +75,9 @@ class Commits:
 
     def _advance(self, batch: KnownBatch, epoch: Epoch, voting: Keys) -> None:
         if not holds(batch, self.log):
-            what = f"{batch} is called committed, in a log without {self.log}, which is committed"
+            what = (
+                f"{batch} is reported as committed, in a log without {self.log}, which is committed"
+            )
             raise Broken("Q12-committed-agree", what)
         if epoch < self._newest:
             self._compare_with_successors(batch, epoch)

@@ -1,5 +1,5 @@
-"""What the metadata log does to partitions and brokers, each record looked at once: by whichever
-broker replays it first, and before anybody acts upon it."""
+"""The changes of partitions and brokers in the metadata log. Each record is judged once, when the
+first broker replays it, and before any broker acts upon it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ BrokerEpoch = tuple[NodeId, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsrJoin:
-    """A proposal that a replica join an ISR: in which state of the partition."""
+    """A proposal that a replica join an ISR, for one state of the partition."""
 
     key: Key
     leader_epoch: int
@@ -48,8 +48,8 @@ class IsrJoin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What a broker's process says of the one before. `previous`: the broker epoch in which that
-    one ended in good order, -1: none. `lost`: a partition of which it lacks what that one had."""
+    """What a broker's process claims of the one before. `previous`: the broker epoch in which that
+    one shut down cleanly, -1: none. `lost`: a partition that lacks records which that one had."""
 
     previous: int
     lost: str | None
@@ -57,7 +57,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Registered:
-    """-1: nobody was before. `kept`: where it is in ISR or ELR behind that batch, with ELR on."""
+    """-1: it had no earlier one. `kept`: where it is in ISR or ELR behind that batch, with ELR
+    on."""
 
     before: int
     kept: Sequence[Key]
@@ -65,7 +66,7 @@ class _Registered:
 
 @dataclass(eq=False, slots=True)
 class CommittedChanges:
-    """`min_isr` is what topics have that do not say themselves."""
+    """`min_isr` is that of topics without a value of their own."""
 
     min_isr: int
     looked: Looked = field(default_factory=Counter)
@@ -77,9 +78,9 @@ class CommittedChanges:
     _registered: dict[BrokerEpoch, _Registered] = field(default_factory=dict)
 
     def follow(self, log: LogView, applied: Offset, image: Image) -> None:
-        """Of a broker that has replayed all below `applied` into `image`. Raises Broken."""
+        """Judge a broker that has replayed all below `applied` into `image`. Raises Broken."""
         if applied > self.offset and log.start() > self.offset:
-            # Between the two only a snapshot tells.
+            # A snapshot left out what is between the two.
             self.image, self.offset = image.copy(), applied
         while self.offset < applied:
             for batch in split_batches(log.read(self.offset, _READ_BYTES)):
@@ -87,7 +88,7 @@ class CommittedChanges:
                     self._replay(batch)
 
     def leader_in(self, key: Key, epoch: int) -> int | None:
-        """None: no record tells of that leader epoch, which a snapshot may have left out."""
+        """None: no record has that leader epoch; a snapshot may have left it out."""
         state = self.image.topics.partition(*key)
         if state is not None and state.leader_epoch == epoch:
             return state.leader
@@ -97,12 +98,12 @@ class CommittedChanges:
         self._joins.setdefault(joining, set()).add(broker_epoch)
 
     def claim(self, broker: NodeId, epoch: int, claim: Claim) -> None:
-        """As it registered; `epoch` is what it was given. Raises Broken."""
+        """A broker registered and got `epoch`. Raises Broken."""
         self._claims[broker, epoch] = claim
         self._judge_life((broker, epoch))
 
     def effective_min_isr(self, image: Image, key: Key, state: Partition) -> int:
-        """As configured, and never more than there are replicas."""
+        """The configured value, at most the number of replicas."""
         topic = image.topics.find(key[0])
         configured = None if topic is None else image.topic_config(topic.name, MIN_ISR)
         return min(self.min_isr if configured is None else int(configured), len(state.replicas))
@@ -128,14 +129,14 @@ class CommittedChanges:
     def _changes(
         self, records: Sequence[MetadataRecord | UnknownRecord]
     ) -> Iterator[CommittedChange]:
-        """The image has replayed all of them at the end."""
+        """The image is that behind the last of them."""
         for record in records:
             if not isinstance(record, PartitionChangeRecord):
                 self.image.replay(record)
                 continue
             key = record.topic_id, record.partition_id
             before = self.image.topics.partition(*key)
-            assert before is not None, f"a change of {key}, which is not there"
+            assert before is not None, f"a change of {key}, which does not exist"
             self._leaders[key, before.leader_epoch] = before.leader
             active = {each for each in before.isr if self.image.brokers.is_active(each)}
             self.image.replay(record)
@@ -175,7 +176,7 @@ class CommittedChanges:
     # --- P4 ---
 
     def _check_joined(self, change: CommittedChange) -> None:
-        """Who was elected joins by that; of who was never heard to propose nothing is known."""
+        """An elected replica joins by its election; without a seen proposal nothing is judged."""
         before, after = change.before, change.after
         for broker in set(after.isr) - set(before.isr):
             is_elected = broker == after.leader != before.leader
@@ -187,7 +188,9 @@ class CommittedChanges:
             )
             proved, registered = self._joins.pop(joining, set()), self._epoch_of(broker)
             if proved and registered not in proved and not is_elected:
-                what = f"n{broker} joins the ISR of {change.name} by what it had in broker epoch "
+                what = (
+                    f"n{broker} joins the ISR of {change.name} by a proposal for its broker epoch "
+                )
                 what += f"{max(proved)}, and is registered in {registered}"
                 raise Broken("P4-joined-by-this-life", what)
 
@@ -210,7 +213,7 @@ class CommittedChanges:
         self._judge_life((broker, record.broker_epoch))
 
     def _judge_life(self, life: BrokerEpoch) -> None:
-        """Once it is known both what it said and what became of it."""
+        """Judged once both its claim and its registration are known."""
         claim, registered = self._claims.get(life), self._registered.get(life)
         if claim is None or registered is None:
             return
@@ -218,7 +221,7 @@ class CommittedChanges:
         who = f"n{life[0]}, registered in broker epoch {life[1]}"
         is_clean = claim.previous == registered.before != -1
         if is_clean and claim.lost is not None:
-            what = f"{who}, says that it ended in good order, and lacks what it had of {claim.lost}"
+            what = f"{who}, claims a clean shutdown, and lacks records that it had of {claim.lost}"
             raise Broken("E6-lost-bytes-are-not-clean", what)
         if not is_clean and registered.kept:
             topic, index = registered.kept[0]

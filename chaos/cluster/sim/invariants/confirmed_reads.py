@@ -6,18 +6,18 @@ from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.known_batches import Keys
 from node.ids import Epoch, ReplicaKey
 
-Tick = int  # the number of a step, over all nodes, in the order in which they were taken
+Tick = int  # the number of a step, counted over all nodes
 
 
 class Fetches:
-    """When each voter last sent a Fetch of an epoch, whatever the leader made of it."""
+    """When each voter last sent a Fetch of an epoch, whatever the leader did with it."""
 
     def __init__(self) -> None:
         self._sent: dict[tuple[ReplicaKey, Epoch], Tick] = {}
         self._now: Tick = 0
 
     def next_step(self) -> Tick:
-        """A node took a step; its number."""
+        """A node took a step; returns its number."""
         self._now += 1
         return self._now
 
@@ -25,8 +25,8 @@ class Fetches:
         self._sent[voter, epoch] = self._now
 
     def confirm(self, leader: ReplicaKey, epoch: Epoch, arrived: Tick, voting: Keys) -> None:
-        """A read is answered that arrived in that step. Raises Broken where no majority, the leader
-        itself counted, sent a Fetch of its epoch since."""
+        """A read that arrived in step `since` is answered. Raises Broken unless a majority, with
+        the leader itself, sent a Fetch of its epoch after that."""
         majority = len(voting) // 2 + 1
         voters = [
             voter
@@ -52,7 +52,7 @@ class Arrivals:
         self._steps.append((newest, now))
 
     def of(self, read: int) -> Tick:
-        """Reads are answered in the order of their arrival: what is older is forgotten."""
+        """Reads are answered in the order of their arrival: older ones are dropped."""
         while self._steps[0][0] < read:
             self._steps.popleft()
         return self._steps[0][1]

@@ -1,4 +1,4 @@
-"""What one life of a controller answers: of itself, of the quorum, and of what it has written."""
+"""The answers of one life of a controller: about itself, the quorum, and its writes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -47,7 +47,7 @@ _CLAIMS = ("c.active", "c.resign")
 
 
 class ControllerAnswers:
-    """From the start of a process on. What changes within the step of an answer may have changed
+    """Follows a process from its start. What changes within the step of an answer may have changed
     before it or after it: both are right then."""
 
     def __init__(self, node: NodeId, life: int, view: ControllerView, looked: Looked) -> None:
@@ -57,7 +57,7 @@ class ControllerAnswers:
         self._looked = looked
         self._asked: dict[ConnectionId, AskedWrite] = {}
         self._steps = 0
-        self._active_since: int | None = None  # by its account
+        self._active_since: int | None = None  # by its trace
         self._role: Role | None = None  # at the end of this step, and before it
         self._before: Role | None = None
         self._leads_since: int | None = None
@@ -74,7 +74,7 @@ class ControllerAnswers:
         }
 
     def hear(self, connection: ConnectionId, request: object) -> None:
-        """It is to be asked that in the next step."""
+        """It gets that request in the next step."""
         self._asked[connection] = AskedWrite(request, self._steps + 1, self._view.log_end)
 
     def forget(self, connection: ConnectionId) -> None:
@@ -127,16 +127,16 @@ class ControllerAnswers:
     def _fail(self, rule: str, what: str) -> NoReturn:
         raise Broken(rule, f"n{self._node} {what}")
 
-    # --- who it is ---
+    # --- its role ---
 
     def _check_denied(self, response: object, heard: AskedWrite) -> None:
-        """Was it active before it was asked? It is so still."""
+        """Whether it was active before the request arrived, and still is."""
         rule, since = "controllers-do-not-deny-it", self._active_since
         if since is None or since >= heard.step or isinstance(response, AlterPartitionResponse):
             return
         self._looked[rule] += 1
         if any(error in _INACTIVE for error in _errors(response)):
-            self._fail(rule, "says NOT_CONTROLLER, and is the active controller")
+            self._fail(rule, "answers NOT_CONTROLLER, and is the active controller")
 
     def _of_quorum(self, response: _OfQuorum, heard: AskedWrite) -> None:
         error = response.error
@@ -145,7 +145,9 @@ class ControllerAnswers:
         request, step = heard.request, heard.step
         rule, since = "controllers-do-not-deny-it", self._leads_since
         if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and since is not None and since < step:
-            self._fail(rule, f"says that it does not lead the quorum, and does since step {since}")
+            self._fail(
+                rule, f"answers that it does not lead the quorum, and has led since step {since}"
+            )
         if isinstance(request, _InEpoch) and self._before is not None:
             self._check_refused_epoch(request.epoch, error, self._before.epoch)
 
@@ -160,7 +162,9 @@ class ControllerAnswers:
             return
         self._looked[rule] += 1
         if not is_so:
-            what = f"says {error.name} to who is in epoch {said}, and is in epoch {now} itself"
+            what = (
+                f"answers {error.name} to a request of epoch {said}, and is in epoch {now} itself"
+            )
             self._fail(rule, what)
 
     def _quorum_told(self, told: DescribeQuorumResponse, heard: AskedWrite) -> None:
@@ -171,15 +175,15 @@ class ControllerAnswers:
         self._looked[rule] += 1
         roles = [each for each in (self._before, self._view.role) if isinstance(each, Leader)]
         if told.leader != self._node or told.epoch not in {each.epoch for each in roles}:
-            what = f"tells that n{told.leader} leads the quorum in epoch {told.epoch}"
+            what = f"answers that n{told.leader} leads the quorum in epoch {told.epoch}"
             self._fail(rule, f"{what}, and is {self._view.role}")
         if told.high_watermark > (self._view.committed or 0):
-            what = f"tells of a high watermark of {told.high_watermark}, and knows that all below "
+            what = f"answers with high watermark {told.high_watermark}, and knows that all below "
             self._fail(rule, f"{what}{self._view.committed} is committed")
 
 
 def _errors(response: object) -> Iterator[ErrorCode]:
-    """Of the whole, and of its parts."""
+    """The errors of the whole answer, and of its parts."""
     for name in ("top_error", "error"):
         error = getattr(response, name, None)
         if isinstance(error, ErrorCode):

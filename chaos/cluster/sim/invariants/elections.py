@@ -1,4 +1,4 @@
-"""Who leads and who voted for whom, by epoch, over all nodes and all their lives."""
+"""Leaders and votes by epoch, over all nodes and all their lives."""
 
 from collections.abc import Collection, Iterable
 
@@ -9,11 +9,11 @@ from node.ids import NO_NODE, Epoch, NodeId, ReplicaKey
 from node.raft.roles import Leader, Resigned, Role
 from node.records.control import LeaderChange
 
-Reign = tuple[ReplicaKey, int]  # a replica, and in which of its lives
+Reign = tuple[ReplicaKey, int]  # a replica, and the number of its life
 
 
 class Elections:
-    """What was ever claimed of an epoch; a second claim must repeat the first."""
+    """All claims about an epoch; each must repeat the first."""
 
     def __init__(self) -> None:
         self._leaders: dict[Epoch, NodeId] = {}
@@ -21,7 +21,7 @@ class Elections:
         self._reigns: dict[Epoch, Reign] = {}
 
     def leads(self, leader: NodeId, epoch: Epoch) -> None:
-        """Somebody takes `leader` (perhaps itself) for the leader of an epoch."""
+        """A node takes `leader` (perhaps itself) for the leader of an epoch."""
         if leader == NO_NODE:
             return
         known = self._leaders.setdefault(epoch, leader)
@@ -30,7 +30,7 @@ class Elections:
             raise Broken("Q2-one-leader-per-epoch", what)
 
     def votes(self, voter: ReplicaKey, candidate: ReplicaKey | None, epoch: Epoch) -> None:
-        """A real vote: on a disk, in a role or in an answer."""
+        """A vote (no pre-vote): on a disk, in a role or in an answer."""
         if candidate is None:
             return
         known = self._votes.setdefault((voter, epoch), candidate)
@@ -39,8 +39,8 @@ class Elections:
             raise Broken("Q3-one-vote-per-epoch", what)
 
     def remembers(self, voter: ReplicaKey, role: Role) -> None:
-        """A role holds the vote of its epoch, once there is one: what is not on the disk any more
-        could be cast again."""
+        """A role keeps the vote of its epoch: a vote that is no longer on the disk could be cast
+        again."""
         known = self._votes.get((voter, role.epoch))
         led = isinstance(role, Leader | Resigned)  # its vote was for itself, and is not kept
         if known is not None and vote_told(role) is None and not (led and known == voter):
@@ -48,8 +48,8 @@ class Elections:
             raise Broken("Q3-one-vote-per-epoch", f"{what}n{known.id}")
 
     def reigns(self, leader: ReplicaKey, life: int, role: Leader, voting: Keys) -> None:
-        """A process leads: no other ever led the epoch, and a majority of those who voted by its
-        log voted for it."""
+        """A process leads: no other ever led the epoch, and a majority of the voters by its log
+        voted for it."""
         known = self._reigns.get(role.epoch)
         if known is None:
             self._count_votes(leader, role, voting)
@@ -60,16 +60,19 @@ class Elections:
         self._reigns[role.epoch] = (leader, life)
 
     def names(self, leader: NodeId, change: LeaderChange, epoch: Epoch, voting: Keys) -> None:
-        """A leader begins its epoch: what it writes names the voters, and a majority of them."""
+        """A leader begins its epoch: its LeaderChange names the voters, and a majority of them."""
         majority = majority_of(voting)
         granting = sum(_is_among(key, change.granting_voters) for key in voting)
         if not _are_same(change.voters, voting) or granting < majority:
-            what = f"n{leader} names n{_list(change.granting_voters)} as those that elected it in "
+            what = (
+                f"n{leader} names n{_list(change.granting_voters)} as the voters that elected "
+                "it in "
+            )
             what += f"epoch {epoch}, of n{_list(change.voters)}, and {majority} of "
             raise Broken("Q4-elected-by-a-majority", f"{what}n{_list(voting)} are a majority")
 
     def _count_votes(self, leader: ReplicaKey, role: Leader, voting: Keys) -> None:
-        """By what the voters did, not by what the leader believes."""
+        """Judged by the votes themselves, not by what the leader believes."""
         majority = majority_of(voting)
         votes = sum(self._has_voted(voter, leader, role) for voter in voting)
         if votes < majority:
@@ -78,7 +81,7 @@ class Elections:
             raise Broken("Q4-elected-by-a-majority", what)
 
     def _has_voted(self, voter: ReplicaKey, leader: ReplicaKey, role: Leader) -> bool:
-        """Also as the leader has it. Where nobody knows its directory: with whichever it had."""
+        """The vote of a voter as the leader has it; with any directory where that is not known."""
         if voter.known_directory is not None:
             granted = voter in role.granting
             return granted and self._votes.get((voter, role.epoch)) == leader
@@ -97,7 +100,7 @@ def _are_same(told: Collection[ReplicaKey], voting: Keys) -> bool:
 
 
 def _is_among(one: ReplicaKey, keys: Iterable[ReplicaKey]) -> bool:
-    """By its directory, where both are known."""
+    """Compared by directory, where both are known."""
     return any(key == one or _is_of_any_disk(key, one) for key in keys)
 
 

@@ -1,4 +1,4 @@
-"""What may become of an ISR, an ELR and a leader (KIP-966): E1-E4, E7, E9 and E11."""
+"""How an ISR, an ELR and a leader may change (KIP-966): E1-E4, E7, E9 and E11."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ ELIGIBLE_RULES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedChange:
-    """`active`: those of the ISR before who could lead when the record was replayed."""
+    """`active`: members of the old ISR that could lead when the record was replayed."""
 
     key: Key
     before: Partition
@@ -34,7 +34,7 @@ class CommittedChange:
 
     @property
     def elected(self) -> int | None:
-        """Who leads since then, and did not before."""
+        """The new leader, if it changed."""
         after = self.after
         return after.leader if after.has_leader and after.leader != self.before.leader else None
 
@@ -53,15 +53,15 @@ class CommittedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedBatch:
-    """Records that were committed together, and how things stand behind the last of them."""
+    """Records that were committed together, and the state behind the last of them."""
 
     changes: Sequence[CommittedChange]
-    partitions: Mapping[Key, Partition]  # those changed; all, where it sets a min ISR
+    partitions: Mapping[Key, Partition]  # the changed ones; all, where it sets a min ISR
     min_isr: Mapping[Key, int]  # of those, the effective one
     is_active: Callable[[int], bool]
-    excused: frozenset[int]  # brokers that registered anew, or are not registered any more
+    excused: frozenset[int]  # brokers that registered again, or are no longer registered
     has_elr: bool
-    cleared: bool  # ELRs, by a record of its own
+    cleared: bool  # ELRs were cleared by a ClearElrRecord
 
 
 def check_all(batch: CommittedBatch) -> None:
@@ -119,7 +119,7 @@ def _check_election(batch: CommittedBatch, change: CommittedChange) -> None:
     before, after, elected = change.before, change.after, change.elected
     if change.elected_outside:
         if after.recovery != RECOVERING or after.isr != (elected,) or after.elr:
-            what = f"n{elected} leads {change.name}, elected from outside, with the ISR "
+            what = f"n{elected} leads {change.name} after an unclean election, with the ISR "
             what += f"{sorted(after.isr)} and the ELR {sorted(after.elr)}"
             raise Broken("E9-unclean-leader-recovers", what)
     elif elected in before.elr and elected not in before.isr and not change.is_reassigned:
@@ -131,11 +131,11 @@ def _check_election(batch: CommittedBatch, change: CommittedChange) -> None:
 
 
 def _check_kept(batch: CommittedBatch, change: CommittedChange) -> None:
-    """Nobody leaves ISR and ELR for no reason while they are fewer than min ISR."""
+    """No replica leaves ISR and ELR without a reason while they have fewer than min ISR members."""
     before, after = change.before, change.after
     left = {*after.isr, *after.elr}
     gone = {*before.isr, *before.elr} - left - batch.excused
     is_excused = batch.cleared or change.is_reassigned or change.elected_outside
     if gone and len(left) < batch.min_isr.get(change.key, 0) and not is_excused:
         what = f"{sorted(gone)} are neither in the ISR {sorted(after.isr)} of {change.name} nor in "
-        raise Broken("E3-eligible-are-kept", f"{what}its ELR {sorted(after.elr)}, for no reason")
+        raise Broken("E3-eligible-are-kept", f"{what}its ELR {sorted(after.elr)}, without a reason")

@@ -1,12 +1,12 @@
-"""Where epochs come from: nobody is in an epoch that nobody began."""
+"""The origin of epochs: no node is in an epoch that no node began."""
 
 from chaos.cluster.sim.invariants.broken import Broken
 from node.ids import Epoch, ReplicaKey
 
 
 class Origins:
-    """An epoch begins with a candidate, or with a leader that resigned from the one before: it goes
-    on by itself, since it cannot become a follower of itself."""
+    """An epoch begins with a candidate, or with a leader that resigned from the one before: that
+    one moves on by itself, since it cannot become a follower of itself."""
 
     def __init__(self) -> None:
         self._begun: set[Epoch] = {Epoch(0)}
@@ -17,11 +17,11 @@ class Origins:
         self._begun.add(epoch)
 
     def resigns(self, replica: ReplicaKey, epoch: Epoch) -> None:
-        """A replica led this epoch and does no longer, or found on its disk that it had."""
+        """A replica no longer leads this epoch, or found on its disk that it had led it."""
         self._resigned.add((replica, epoch))
 
     def enters(self, replica: ReplicaKey, epoch: Epoch) -> None:
-        """A replica is in an epoch. Raises Broken where that epoch came from nowhere."""
+        """A replica is in an epoch. Raises Broken where that epoch has no origin."""
         if (replica, Epoch(epoch - 1)) in self._resigned:
             self._begun.add(epoch)
         if epoch not in self._begun:
@@ -35,10 +35,11 @@ FOUND = "found on its disk"
 
 
 def check_asked(replica: ReplicaKey, before: TakenState, candidate: Epoch) -> None:
-    """Who stands has asked for pre-votes right before, in the epoch below (KIP-996), or finds as it
-    starts that it stood."""
+    """A candidate was prospective right before, in the epoch below (KIP-996), or finds at its start
+    that it was one."""
     if before not in (("prospective", Epoch(candidate - 1)), (FOUND, candidate)):
         what = (
-            f"n{replica.id} stands in epoch {candidate}, and was {before[0]} in epoch {before[1]}"
+            f"n{replica.id} is a candidate in epoch {candidate}, and was {before[0]} in epoch "
+            f"{before[1]}"
         )
         raise Broken("asked-before-standing", what)

@@ -1,4 +1,4 @@
-"""What controllers' images held at each offset: the same on all, from log and snapshot alike."""
+"""Controllers' images at each offset: the same on all nodes, from log and snapshot alike."""
 
 from chaos.cluster.sim.invariants.broken import Broken
 from node.ids import NodeId, Offset
@@ -9,8 +9,8 @@ class EqualImages:
         self._first: dict[Offset, tuple[NodeId, int]] = {}
 
     def compare(self, node: NodeId, applied: Offset, digest: int) -> None:
-        """All below `applied` is in that node's image, whose digest this is. Raises Broken."""
+        """All below `applied` is in that node's image, with this digest. Raises Broken."""
         first, known = self._first.setdefault(applied, (node, digest))
         if known != digest:
-            what = f"of all below {applied} n{node} has another image than n{first} had"
+            what = f"at offset {applied} n{node} has another image than n{first} had"
             raise Broken("M2-equal-images", what)

@@ -1,4 +1,4 @@
-"""What groups have committed, as it was written to partitions of `__consumer_offsets`."""
+"""Committed offsets of groups, as written to partitions of `__consumer_offsets`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class CommitPlace(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class WrittenCommit:
-    """`offset` None: what was committed is forgotten."""
+    """`offset` None: the committed offset was deleted."""
 
     batch: KnownBatch
     offset: int | None = None
@@ -37,14 +37,14 @@ class WrittenCommit:
 
 
 class GroupCommits:
-    """Of one run, over all logs."""
+    """All commits of one run, over all logs."""
 
     def __init__(self) -> None:
         self._written: dict[CommitPlace, list[WrittenCommit]] = {}
         self._noted: set[tuple[Key, int, int]] = set()
 
     def note(self, key: Key, batch: KnownBatch, data: bytes) -> None:
-        """Some log of that partition has this batch now, whose bytes these are."""
+        """A log of that partition has this batch now; `data` are its bytes."""
         place = key, batch.epoch, batch.base
         if place in self._noted:
             return

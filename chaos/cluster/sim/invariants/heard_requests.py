@@ -1,10 +1,10 @@
-"""What nodes were asked, until they answer."""
+"""Requests that nodes received and have not answered."""
 
 from typing import NamedTuple
 
 
 class Heard(NamedTuple):
-    """By which step of this life it was there, and when by the node's clock."""
+    """The step of this life in which it arrived, and the time by the node's clock."""
 
     request: object
     step: int

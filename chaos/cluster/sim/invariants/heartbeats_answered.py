@@ -1,4 +1,4 @@
-"""P18, of who is fenced: a broker that has caught up is unfenced when it asks for that."""
+"""P18, for fenced brokers: one that has caught up is unfenced when it asks for that."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,16 +10,17 @@ from node.ids import ConnectionId, NodeId
 from node.outbox import Output, ResponseTo
 from node.wire.broker_lifecycle import BrokerHeartbeatResponse
 
-# Told once that it has caught up, it asks for more with the next heartbeat over the connection.
+# Once it is answered that it has caught up, its next heartbeat on the connection asks to be
+# unfenced.
 _ONCE_MORE = 2
 
 
 @dataclass(eq=False, slots=True)
 class LetIn:
-    """Of one life of a controller: what it answered to heartbeats last, and how often in a row."""
+    """One life of a controller: its last answers to heartbeats, and how often in a row."""
 
     node: NodeId
-    life: int  # which one of its
+    life: int  # number
     looked: Looked = field(default_factory=Counter)
     _steps: int = 0
     _left: dict[ConnectionId, int] = field(default_factory=dict)
@@ -47,5 +48,7 @@ class LetIn:
             return
         times = self._left[answer.connection] = self._left.get(answer.connection, 0) + 1
         if times > _ONCE_MORE:
-            what = f"n{self.node} told a broker {times} times in a row that it has caught up, and "
+            what = (
+                f"n{self.node} answered a broker {times} times in a row that it has caught up, and "
+            )
             raise Broken("P18-brokers-are-let-in", f"{what}left it fenced")

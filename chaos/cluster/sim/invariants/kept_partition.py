@@ -1,4 +1,4 @@
-"""One partition, as all brokers together keep it: what was shown of it, and who may lead it."""
+"""One partition on all its brokers: what was shown to consumers, and which replica may lead."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from node.controller.image.partition import RECOVERING, Partition
 from node.ids import NodeId, Offset
 
 Logs = dict[NodeId, KnownBatch]  # of brokers that are in the broker epoch that is committed
-BrokerLife = tuple[NodeId, int]  # which one of a broker's
+BrokerLife = tuple[NodeId, int]  # a broker, and the number of its life
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Promised:
 
     state: Partition
     min_isr: int  # the effective one
-    elr: bool  # are there eligible leader replicas (KIP-966)?
+    elr: bool  # whether eligible leader replicas are on (KIP-966)
 
 
 @dataclass(eq=False, slots=True)
@@ -31,12 +31,13 @@ class KeptPartition:
     )
     shown: KnownBatch = NOTHING
     _leaders: dict[int, BrokerLife] = field(default_factory=dict)  # by leader epoch
-    _forgot: set[NodeId] = field(default_factory=set)  # since all replicas had all, in the ISR
-    _began: int = 0  # the leader epoch in which loss was allowed last
+    _forgot: set[NodeId] = field(default_factory=set)  # since all in the ISR had everything
+    _began: int = 0  # the last leader epoch in which loss was allowed
 
     def lead(self, life: BrokerLife, epoch: int, log: KnownBatch, promised: Promised) -> None:
-        """A replica begins to lead: nobody else did in that epoch, nor another life of its own, and
-        it has all that was shown. Whoever hears late that it led once is not asked for that."""
+        """A replica begins to lead: no other did in that epoch, nor another life of its own, and it
+        has all that was shown. A replica that hears late of its past leadership need not have
+        that."""
         known = self._leaders.setdefault(epoch, life)
         if known != life:
             what = f"n{life[0]} leads {self.name} in leader epoch {epoch}, as "
@@ -50,7 +51,7 @@ class KeptPartition:
         self.shown, self._began = shared(log, self.shown), epoch
 
     def show(self, node: NodeId, epoch: int, log: KnownBatch, mark: Offset) -> None:
-        """A leader publishes a high watermark; one that was deposed may do so late."""
+        """A leader publishes a high watermark; a deposed one may do so late."""
         if epoch < self._began:
             return
         batch = cut(log, mark)
@@ -61,8 +62,7 @@ class KeptPartition:
         self.shown = higher
 
     def before(self, start: Offset) -> KnownBatch:
-        """What a log that begins at `start` has had deleted: of what was shown, as nothing else
-        is."""
+        """The deleted part of a log that begins at `start`: only what was shown can be deleted."""
         return cut(self.shown, start)
 
     def check_isr(self, leader: KnownBatch, mark: Offset, logs: Logs, promised: Promised) -> None:
@@ -75,28 +75,28 @@ class KeptPartition:
                 raise Broken("P7-maximal-isr-holds-all", f"{what}the ISR, lacks {batch}")
 
     def check_kept_up(self, node: NodeId, mark: Offset, ends: Mapping[NodeId, Offset]) -> None:
-        """`ends`: of the logs of all who may be waited for, as the leader knows them."""
+        """`ends`: log ends of all replicas that may be waited for, as the leader knows them."""
         bound = min(ends.values())
         if mark < bound:
-            what = f"n{node} leaves the high watermark of {self.name} at {mark}, and all whom it "
+            what = f"n{node} leaves the high watermark of {self.name} at {mark}, and all that it "
             what += f"may wait for, {sorted(ends)}, have what is below {bound}"
             raise Broken("P18-high-watermark-keeps-up", what)
 
     def truncate(self, node: NodeId, log: KnownBatch, end: Offset, promised: Promised) -> None:
-        """A follower cuts its log, but nothing that was shown."""
+        """A follower truncates its log, but nothing that was shown."""
         common = shared(log, self.shown)
         if end < common.end and not self._may_forget(promised):
-            what = f"n{node} cuts its log of {self.name} at {end}, and had {common}"
+            what = f"n{node} truncates its log of {self.name} to {end}, and had {common}"
             raise Broken("P16-no-committed-record-cut", f"{what}, which was shown to consumers")
 
     def check_cut(
         self, node: NodeId, log: KnownBatch, end: int, mark: int, promised: Promised
     ) -> None:
-        """A follower cuts its log at `end`, and goes by a high watermark of `mark` above it. Where
-        loss was allowed when a leader was elected, so it is to a log that ends before that epoch,
+        """A follower truncates its log to `end`, below its high watermark `mark`. Loss that was
+        allowed when a leader was elected is allowed to each log that ends before that epoch,
         however late its broker comes back."""
         if log.epoch >= self._began and not self._may_forget(promised):
-            what = f"n{node} cuts its log of {self.name} at {end}, and goes by a high watermark "
+            what = f"n{node} truncates its log of {self.name} to {end}, and has a high watermark "
             raise Broken("P16-no-committed-record-cut", f"{what}of {mark}")
 
     def come_back(self, node: NodeId, before: KnownBatch, log: KnownBatch) -> None:
@@ -105,29 +105,29 @@ class KeptPartition:
             self._forgot.add(node)
 
     def forgot(self, node: NodeId) -> bool:
-        """Has it come back without what was shown, since all replicas had all?"""
+        """Whether it came back without what was shown, since all replicas had everything."""
         return node in self._forgot
 
     def was_forgotten_since(self, epoch: int) -> bool:
-        """Was loss allowed in a later leader epoch than that?"""
+        """Whether loss was allowed in a later leader epoch than that."""
         return epoch < self._began
 
     def recover(self, logs: Logs, promised: Promised) -> None:
-        """What all replicas have, in the ISR, counts as never lost."""
+        """Once all in the ISR have everything, earlier losses no longer count."""
         if set(promised.state.isr) == set(promised.state.replicas) and all(
             holds(logs.get(NodeId(broker), NOTHING), self.shown) for broker in promised.state.isr
         ):
             self._forgot.clear()
 
     def _may_forget(self, promised: Promised) -> bool:
-        """Data survives min ISR - 1 unclean shutdowns where there are eligible leader replicas, and
-        no leader is elected from outside (KIP-966)."""
+        """Data survives min ISR - 1 unclean shutdowns with eligible leader replicas and without
+        unclean elections (KIP-966)."""
         is_unclean = promised.state.recovery == RECOVERING
         return is_unclean or not promised.elr or len(self._forgot) >= promised.min_isr
 
 
 def shared(one: KnownBatch, other: KnownBatch) -> KnownBatch:
-    """The last batch that both logs hold."""
+    """The last batch in both logs."""
     while one is not other:
         longer, shorter = (one, other) if one.end >= other.end else (other, one)
         assert longer.prefix is not None, "all logs begin alike"

@@ -17,7 +17,7 @@ Keys = frozenset[ReplicaKey]
 
 
 class Sent(NamedTuple):
-    """What an idempotent producer numbers its batches by (KIP-98)."""
+    """The producer id, epoch and sequence of a batch of an idempotent producer (KIP-98)."""
 
     producer: int
     epoch: int
@@ -34,16 +34,16 @@ class KnownBatch:
     end: Offset  # the offset after its last record
     crc: int
     prefix: "KnownBatch | None"
-    names: Keys | None = None  # who votes from here on, if it says so
-    naming: "KnownBatch | None" = None  # the newest one that says so, itself or before it
-    has_metadata: bool = False  # itself or before it; else there are but control records
-    sent: Sent | None = None  # None: by no idempotent producer
+    names: Keys | None = None  # the voters from here on, if it names them
+    naming: "KnownBatch | None" = None  # the newest one that names them, itself or before it
+    has_metadata: bool = False  # itself or before it; else there are only control records
+    sent: Sent | None = None  # None: not by an idempotent producer
 
     def __str__(self) -> str:
         return f"the batch at {self.base} of epoch {self.epoch}"
 
 
-SEQUENCES = 2**31  # after the last of them a producer begins anew
+SEQUENCES = 2**31  # after the last of them a producer wraps around
 NOTHING = KnownBatch(epoch=Epoch(0), base=Offset(0), end=Offset(0), crc=0, prefix=None)
 
 
@@ -60,17 +60,17 @@ def holds(log: KnownBatch, batch: KnownBatch) -> bool:
 
 
 def are_by_id(voting: Keys) -> bool:
-    """Does no record name them yet, and nobody know their directories (KIP-856)?"""
+    """Whether no record names them yet, so that their directories are unknown (KIP-856)."""
     return any(key.known_directory is None for key in voting)
 
 
 def majority_of(voting: Keys) -> int:
-    """Of voters that are known by id alone, all: a majority of them may have been wiped."""
+    """All, for voters that are known by id only: a majority of them may have been wiped."""
     return len(voting) if are_by_id(voting) else len(voting) // 2 + 1
 
 
 def sent_by(header: BatchHeader) -> Sent | None:
-    """None: it is of no idempotent producer."""
+    """None: not by an idempotent producer."""
     if header.producer_id < 0:
         return None
     first = header.base_sequence
@@ -79,7 +79,8 @@ def sent_by(header: BatchHeader) -> Sent | None:
 
 
 class KnownBatches:
-    """All batches of all logs of one name in a run; `first` vote until a batch says who does."""
+    """All batches of all logs of one name in a run; `first` are the voters until a batch names
+    them."""
 
     def __init__(self, first: Keys, rule: str = "Q5-log-matching") -> None:
         self.first = first
@@ -89,7 +90,7 @@ class KnownBatches:
         self._starts: dict[Epoch, Offset] = {}
 
     def find(self, epoch: Epoch, base: Offset) -> KnownBatch | None:
-        """Whichever logs hold it."""
+        """The batch, in whichever logs."""
         return self._known.get((epoch, base))
 
     def start_of(self, epoch: Epoch) -> Offset | None:
@@ -97,12 +98,12 @@ class KnownBatches:
         return self._starts.get(epoch)
 
     def voting(self, log: KnownBatch) -> Keys:
-        """Who votes behind this log's end, whether or not that is committed."""
+        """The voters behind this log's end, whether or not that is committed."""
         naming = log.naming
         return self.first if naming is None or naming.names is None else naming.names
 
     def append(self, log: KnownBatch, header: BatchHeader, names: Keys | None = None) -> KnownBatch:
-        """The log with one batch more. Raises Broken where no log may hold that there."""
+        """The log with one more batch. Raises Broken where no log may have it there."""
         epoch, base = header.leader_epoch, header.base_offset
         known = self._known.get((epoch, base))
         if known is None:
@@ -117,7 +118,7 @@ class KnownBatches:
         return known
 
     def _begin(self, log: KnownBatch, header: BatchHeader, names: Keys | None) -> KnownBatch:
-        """A batch nobody had: its leader adds it to all that it wrote in its epoch so far."""
+        """A new batch: its leader adds it to all that it wrote in its epoch so far."""
         epoch, base = header.leader_epoch, header.base_offset
         newest = self._newest.get(epoch)
         if newest is not None and newest is not log:
@@ -144,7 +145,7 @@ class KnownBatches:
         return batch
 
     def _check_change(self, log: KnownBatch, batch: KnownBatch, names: Keys) -> None:
-        """Majorities of two sets meet for sure only where they differ by one voter."""
+        """Majorities of two sets surely overlap only where the sets differ by one voter."""
         before = self.voting(log)
         if are_by_id(before):
             self._check_first(batch, names)
@@ -156,7 +157,7 @@ class KnownBatches:
             raise Broken("V1-one-voter-at-a-time", what)
 
     def _check_first(self, batch: KnownBatch, names: Keys) -> None:
-        """The first records name a disk of each listed node, and nobody else."""
+        """The first records name a disk of each listed node, and no other node."""
         named = sorted(key.id for key in names)
         if named != sorted(key.id for key in self.first) or are_by_id(names):
             what = f"{batch} is the first that names voters, and names {_list(named)}"

@@ -1,4 +1,4 @@
-"""What the lives of all nodes share: who they are, and what is known of the run so far."""
+"""What the lives of all nodes share: their replicas, and what is known of the run so far."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,4 +36,4 @@ class Ledgers:
     commits: Commits
     images: EqualImages
     looked: Looked
-    least_silent_ns: int  # a leader that was heard later than this is not given up
+    least_silent_ns: int  # a leader heard more recently than this is not given up

@@ -1,4 +1,4 @@
-"""What a controller refuses to brokers, by what it has decided: who they are, and other ISRs."""
+"""A controller's refusals to brokers, judged by its decisions: registrations and ISR changes."""
 
 from typing import NoReturn
 
@@ -21,8 +21,8 @@ _STRANGE = (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED)
 
 
 class RefusedBrokers:
-    """Of one life of a controller. A refusal is judged in the step in which it was asked for; what
-    was decided before may not be committed yet."""
+    """Refusals of one life of a controller. One is judged in the step in which its request arrived;
+    earlier decisions may not be committed yet."""
 
     def __init__(self, node: NodeId, view: ControllerView, looked: Looked) -> None:
         self._node = node
@@ -30,7 +30,7 @@ class RefusedBrokers:
         self._looked = looked
 
     def judge(self, response: object, request: object) -> None:
-        """It was active before, and is so still. Raises Broken."""
+        """The controller was active before, and still is. Raises Broken."""
         match request, response:
             case BrokerHeartbeatRequest(), BrokerHeartbeatResponse(error=error):
                 self._check_stranger(request, error)
@@ -55,7 +55,9 @@ class RefusedBrokers:
         self._looked[rule] += error in _STRANGE
         is_unknown = error is ErrorCode.BROKER_ID_NOT_REGISTERED
         if error in _STRANGE and (epoch is not None if is_unknown else epoch == request.epoch):
-            what = f"says {error.name} to n{request.broker} in broker epoch {request.epoch}, and "
+            what = (
+                f"answers {error.name} to n{request.broker} in broker epoch {request.epoch}, and "
+            )
             self._fail(rule, f"{what}it is registered in {epoch}")
 
     def _check_proposal(self, broker: int, proposed: AlteredPartition, error: ErrorCode) -> None:
@@ -69,15 +71,15 @@ class RefusedBrokers:
         else:
             is_so = _is_wrong(image, state, broker, proposed, error)
         if not is_so:
-            what = f"says {error.name} to n{broker}, which asks for {proposed}, and has {state}"
+            what = f"answers {error.name} to n{broker}, which proposes {proposed}, and has {state}"
             self._fail(rule, what)
 
 
 def _is_wrong(
     image: Image, state: Partition, broker: int, proposed: AlteredPartition, error: ErrorCode
 ) -> bool:
-    """In just the way that is said of it. Another leader may have been elected by this very
-    change."""
+    """Whether the proposal has the fault that the error names. This very change may have elected
+    another leader."""
     epochs = (proposed.leader_epoch, proposed.partition_epoch)
     match error:
         case ErrorCode.FENCED_LEADER_EPOCH:
@@ -105,8 +107,8 @@ def _may_be_in_sync(image: Image, member: IsrMember) -> bool:
 
 
 def _is_well_formed(state: Partition, broker: int, proposed: AlteredPartition) -> bool:
-    """Its leader asks, for itself and some of the other replicas, each once; who recovers is alone
-    in its ISR, and begins that as it is elected."""
+    """The leader proposes itself and some of the other replicas, each once; a recovering leader is
+    alone in its ISR, from its election on."""
     isr = [int(member.broker) for member in proposed.isr]
     return (
         broker == state.leader

@@ -1,5 +1,5 @@
-"""What a role says of epoch, leader and vote. Kept apart from the node's own functions for it: a
-node that forgets a vote there would be asked about its vote by what forgot it."""
+"""Epoch, leader and vote in a role. It does not use the node's own functions for this: if those
+forgot a vote, this would not see it."""
 
 from node.effects import ElectionState
 from node.ids import NO_NODE, NodeId, ReplicaKey
@@ -15,7 +15,7 @@ def leader_told(role: Role) -> NodeId:
 
 
 def vote_told(role: Role) -> ReplicaKey | None:
-    """The real vote of the role's epoch. One that leads or led it voted for itself, unsaid."""
+    """The vote of the role's epoch. A leader, also a resigned one, implicitly voted for itself."""
     match role:
         case Unattached() | Prospective() | Candidate() | Follower():
             return role.voted

@@ -1,4 +1,4 @@
-"""Where epochs end, and where logs begin: what OffsetForLeaderEpoch and DeleteRecords are answered,
+"""Where epochs end, and where logs begin: answers to OffsetForLeaderEpoch and DeleteRecords,
 compared with the logs of all brokers."""
 
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ from node.wire.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
 )
 
-_ANY_EPOCH = -1  # of an answer: of a log that holds nothing, no epoch is known for sure
+_ANY_EPOCH = -1  # in an answer: of an empty log no epoch is certain
 
 
 class ToldBounds:
-    """Of one life of a broker. Raises Broken."""
+    """Answers of one life of a broker. Raises Broken."""
 
     def __init__(
         self, watch: BrokerWatch, held: KeptReplicas, leaders: TruthOfLeaders, looked: Looked
@@ -65,7 +65,7 @@ class ToldBounds:
                 self._refused(key, result.error, sought.epoch, asked)
 
     def _check_end(self, key: Key, sought: int, result: EpochEnd, asked: Heard) -> None:
-        """Of an epoch that is newer than the leader's nothing is known (KIP-101)."""
+        """An epoch newer than the leader's has no end (KIP-101)."""
         rule, held = "told-epochs-end-there", self._held
         if held.has_moved(key, asked.step) or not held.begun[key].leads:
             return
@@ -86,8 +86,8 @@ class ToldBounds:
             self._fail(rule, key, f"{what}it has {right[-1][0]}, which ends at {right[-1][1]}")
 
     def _end_in(self, log: KnownBatch, start: Offset, sought: int, led: int) -> tuple[int, int]:
-        """The largest epoch up to `sought`, and where it ends. That in which a leader leads begins
-        with its reign; one that is older than the whole log has ended before it."""
+        """The largest epoch up to `sought`, and where it ends. The leader's own epoch begins with
+        its leadership; one that is older than the whole log ended before it."""
         if sought == led:
             return led, log.end
         end, batch = log.end, log
@@ -120,17 +120,17 @@ class ToldBounds:
                     self._refused(key, error, -1, asked)
 
     def _check_deleted(self, key: Key, wanted: int, result: DeletedRecords, asked: Heard) -> None:
-        """From all replicas whose brokers are up, as far as this one has heard."""
+        """Deleted from all replicas on brokers that are up, as far as this one knows."""
         rule, held = "acknowledged-deletions-are-done", self._held
         if held.has_moved(key, asked.step) or not held.begun[key].leads:
             return
         self._looked[rule] += 1
         low, mark = result.low_watermark, held.marks[key]
         if not wanted <= low <= max(mark, held.log_starts.get(key, 0)):
-            what = f"that all below {wanted} is deleted, and that the low watermark is {low}; its "
+            what = f"that all below {wanted} is deleted, with low watermark {low}; its "
             self._fail(rule, key, f"{what}high watermark is {mark}")
         if held.has_news:
-            return  # it may have heard in this step who is up
+            return  # it may have learnt in this step which brokers are up
         for node, start in self._starts(key):
             if start < max(wanted, low):
                 what = f"that no replica has anything below {max(wanted, low)}, and the log of "
@@ -160,5 +160,5 @@ class ToldBounds:
         rule = "timed-out-was-waited-for"
         self._looked[rule] += 1
         if now_ns - asked.at_ns < timeout_ms * MS:
-            what = f"that time is over after {(now_ns - asked.at_ns) / MS:.3f} ms of {timeout_ms}"
+            what = f"REQUEST_TIMED_OUT after {(now_ns - asked.at_ns) / MS:.3f} ms of {timeout_ms}"
             self._fail(rule, key, what)

@@ -1,4 +1,4 @@
-"""What members of groups are answered by one life of a broker, which coordinates some of them."""
+"""Answers to members of groups by one life of a broker, which coordinates some of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,18 +35,18 @@ _DISOWNING = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)
 
 @dataclass(eq=False, slots=True)
 class _Member:
-    """`heard_ns`: when it was answered last that it belongs to a generation that is shared out, by
-    the broker's clock. It is not left out before `kept_ns` have passed since."""
+    """`heard_ns`: the last answer, by the broker's clock, that it is a member of a stable
+    generation. It is not removed before `kept_ns` have passed since."""
 
     kept_ns: int
-    synced: int = -1  # the generation of which it was told its share
+    synced: int = -1  # the generation of its last assignment
     synced_step: int = -1
     heard_ns: int | None = None
 
 
 class _Joined(NamedTuple):
-    """The last generation that a member was let into, when it was heard of since, and how long it
-    may be silent."""
+    """The last generation that a member was let into, when it was heard since, and how long it may
+    be silent."""
 
     generation: int
     heard_ns: int
@@ -55,13 +55,13 @@ class _Joined(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _Group:
-    """As one coordinator told of it. `first_told`: by which step a generation was, and `told` what
-    its members were told alike."""
+    """A group as one coordinator described it. `first_told`: the step by which a generation
+    existed; `told`: what all its members were answered."""
 
     members: dict[str, _Member] = field(default_factory=dict)
     joined: dict[str, _Joined] = field(default_factory=dict)
-    stirred: int = -1  # the last step in which somebody came or went
-    # Until when one may be a member that was never told so, as it waits no more.
+    stirred: int = -1  # the last step in which a member joined or left
+    # Until when a client may be a member without knowing it, as it no longer waits.
     unheard_until_ns: int = -1
     first_told: dict[int, int] = field(default_factory=dict)
     told: dict[int, tuple[object, ...]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class _Group:
 
 @dataclass(eq=False, slots=True)
 class _Reign:
-    """Over one partition of the offsets' topic, in one leader epoch."""
+    """Leadership of one partition of the offsets topic, in one leader epoch."""
 
     begun: Begun
     has_answered: bool = False
@@ -89,7 +89,7 @@ class ToldGroups:
         self._reigns: dict[Key, _Reign] = {}
 
     def hear(self, asked: Heard) -> None:
-        """Who joins or leaves may be out of the generation that it was in."""
+        """A member that joins or leaves may be out of the generation that it was in."""
         match asked.request:
             case JoinGroupRequest(group=group, member=member):
                 self._unsettle(group, [member], asked.step)
@@ -99,7 +99,7 @@ class ToldGroups:
                 pass
 
     def forget(self, asked: Heard) -> None:
-        """Who joined and waits no more may be let in, and is then missed."""
+        """A client that joined and no longer waits may be let in, and is then missed."""
         request = asked.request
         if isinstance(request, JoinGroupRequest):
             key = self._key(request.group)
@@ -117,14 +117,14 @@ class ToldGroups:
                 group.members.pop(member, None)
 
     def _known(self, name: str) -> list[_Group]:
-        """By each reign that has heard of it."""
+        """Noted by each leadership that knows the group."""
         return [reign.groups[name] for reign in self._reigns.values() if name in reign.groups]
 
     def _fail(self, rule: str, what: str) -> NoReturn:
         raise Broken(rule, f"n{self._held.node} {what}")
 
     def _key(self, group: str) -> Key | None:
-        """None: there are no offsets to be kept yet."""
+        """None: the offsets topic does not exist yet."""
         topic = self._held.image.topics.named(OFFSETS_TOPIC)
         return None if topic is None else (topic.id, partition_of(group, topic.partitions))
 
@@ -137,7 +137,7 @@ class ToldGroups:
             known = self._reigns[key] = _Reign(begun)
         return known
 
-    # --- who coordinates ---
+    # --- coordinators ---
 
     def found(self, told: FindCoordinatorResponse, asked: Heard) -> None:
         rule, held, request = "told-coordinators-lead", self._held, asked.request
@@ -151,12 +151,13 @@ class ToldGroups:
             self._looked[rule] += 1
             if each.node != state.leader:
                 what = (
-                    f"says that n{each.node} coordinates {each.key!r}, and n{state.leader} leads "
+                    f"answers that n{each.node} coordinates {each.key!r}, and n{state.leader} "
+                    "leads "
                 )
                 self._fail(rule, f"{what}partition {key and key[1]} of {OFFSETS_TOPIC}")
 
     def _check_denied(self, group: str, error: ErrorCode, asked: Heard) -> bool:
-        """Was it answered by who coordinates that group, since before it was asked?"""
+        """Whether the group's coordinator answered it, and was that before the request arrived."""
         rule, held, key = "coordinators-do-not-deny-it", self._held, self._key(group)
         if key is None or held.has_news or held.is_damaged:
             return False
@@ -170,7 +171,7 @@ class ToldGroups:
         self._looked[rule] += 1
         is_loading = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         if error is ErrorCode.NOT_COORDINATOR or (is_loading and reign.has_answered):
-            what = f"says {error.name} of {group!r}, and leads partition {key[1]} of "
+            what = f"answers {error.name} for {group!r}, and leads partition {key[1]} of "
             self._fail(rule, f"{what}{OFFSETS_TOPIC} in leader epoch {reign.begun.epoch}")
         reign.has_answered = reign.has_answered or error is ErrorCode.NONE
         return True
@@ -193,7 +194,7 @@ class ToldGroups:
         alike = told.leader, told.protocol, told.protocol_type
         if told.generation < newest or group.told.setdefault(told.generation, alike) != alike:
             what = f"lets {told.member!r} join generation {told.generation} of {request.group!r} "
-            what += f"with {alike}; others were told of generation {newest}, and of the same "
+            what += f"with {alike}; others got generation {newest}, and for the same "
             self._fail(rule, f"{what}{group.told.get(told.generation)}")
         group.first_told.setdefault(told.generation, asked.step)
         kept_ns = min(request.session_timeout_ms, request.rebalance_timeout_ms) * MS
@@ -216,7 +217,7 @@ class ToldGroups:
                 member.heard_ns = asked.at_ns
 
     def _answered(self, request: _OfMember, error: ErrorCode, asked: Heard) -> _Member | None:
-        """The member that belongs to the generation that it speaks of, as it is told now."""
+        """The member that is answered now as one of the generation in its request."""
         if not self._check_denied(request.group, error, asked):
             return None
         key = self._key(request.group)
@@ -245,14 +246,16 @@ class ToldGroups:
             if generation > request.generation and step < asked.step
         ]
         if later:
-            what = f"takes {request.member!r} for a member of generation {request.generation} of "
-            self._fail(rule, f"{what}{request.group!r}, and has told of generation {max(later)}")
+            what = f"answers {request.member!r} as a member of generation {request.generation} of "
+            self._fail(
+                rule, f"{what}{request.group!r}, and has answered with generation {max(later)}"
+            )
 
     def _check_disowned(
         self, group: _Group, request: _OfMember, error: ErrorCode, asked: Heard
     ) -> None:
-        """Who was told its share, and was heard of less than its time-outs ago, and has neither
-        joined nor left since, is a member: a rebalance waits for it as long."""
+        """A client that got its assignment, was heard within its time-outs, and has neither joined
+        nor left since, is a member: a rebalance waits for it that long."""
         member = group.members.get(request.member)
         if member is None or member.heard_ns is None or member.synced != request.generation:
             return
@@ -260,12 +263,14 @@ class ToldGroups:
         self._looked[rule] += 1
         silent_ns = asked.at_ns - member.heard_ns
         if 0 <= silent_ns < member.kept_ns:
-            what = f"says {error.name} to {request.member!r} of generation {request.generation} of "
+            what = (
+                f"answers {error.name} to {request.member!r} of generation {request.generation} of "
+            )
             what += f"{request.group!r}, which it heard {silent_ns / MS:.3f} ms ago, and waits for "
             self._fail(rule, f"{what}{member.kept_ns / MS:.0f} ms")
 
     def _check_cause(self, group: _Group, request: _OfMember, asked: Heard) -> None:
-        """Of a generation all of whose members were told so by this coordinator."""
+        """For a generation in which this coordinator answered every member so."""
         member, at_ns = group.members.get(request.member), asked.at_ns
         if member is None or member.synced != request.generation:
             return
@@ -278,9 +283,9 @@ class ToldGroups:
         )
         has_moved = group.stirred >= member.synced_step or at_ns <= group.unheard_until_ns
         if not has_moved and not is_one_silent:
-            what = f"says REBALANCE_IN_PROGRESS to {request.member!r} of generation "
-            what += f"{request.generation} of {request.group!r}, which was told its share, and "
-            self._fail(rule, f"{what}nobody has joined or left since, or was silent")
+            what = f"answers REBALANCE_IN_PROGRESS to {request.member!r} of generation "
+            what += f"{request.generation} of {request.group!r}, which has its assignment, and "
+            self._fail(rule, f"{what}no member has joined, left or been silent since")
 
     # --- what they commit ---
 
@@ -301,7 +306,7 @@ class ToldGroups:
                 self._check_committed(request.group, each)
 
     def _check_committed(self, group: str, sent: CommittedOffset) -> None:
-        """It is on the ISR, whoever leads by now."""
+        """The commit is on the ISR, whichever broker leads by now."""
         key, at = self._key(group), sent.partition
         if key is None:
             return
@@ -316,7 +321,7 @@ class ToldGroups:
                 written.is_acknowledged = True
                 return
         what = f"acknowledges that {group!r} committed {sent.offset} of {at.name}-{at.index}, and "
-        self._fail(rule, f"{what}no record that is committed says so")
+        self._fail(rule, f"{what}no committed record has that")
 
     def looked_up(self, told: OffsetFetchResponse, asked: Heard) -> None:
         if not isinstance(asked.request, OffsetFetchRequest):
@@ -345,19 +350,21 @@ class ToldGroups:
         else:
             offsets.append(None)  # nothing was committed before
         if (None if told.offset < 0 else told.offset) not in offsets:
-            what = f"tells that {group!r} has committed {told.offset} of {at.name}-{at.index}, and "
+            what = (
+                f"answers that {group!r} has committed {told.offset} of {at.name}-{at.index}, and "
+            )
             self._fail(rule, f"{what}since the last that was acknowledged it did {offsets[::-1]}")
 
     def _replayed(
         self, place: CommitPlace, log: KnownBatch, mark: Offset
     ) -> Iterator[WrittenCommit]:
-        """Of what this coordinator's log has below its high watermark, the newest first."""
+        """Commits in this coordinator's log below its high watermark, the newest first."""
         for written in self._watch.commits.newest_first(place):
             if written.batch.end <= mark and holds(log, written.batch):
                 yield written
 
     def _as_told(self, written: WrittenCommit, name: str) -> int | None:
-        """None: nothing, also of a topic that is no more, or has another id by now."""
+        """None: nothing, also for a topic that is deleted, or has another id by now."""
         topic = self._held.image.topics.named(name)
         if topic is None or written.topic_id not in (ZERO_UUID, topic.id):
             return None

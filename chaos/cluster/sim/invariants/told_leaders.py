@@ -1,4 +1,4 @@
-"""Who leads a partition: what a broker says of itself and of others, compared with the metadata."""
+"""Leaders of partitions: a broker's answers about itself and others, compared with the metadata."""
 
 from chaos.cluster.sim.invariants.answer_rules import Looked
 from chaos.cluster.sim.invariants.broken import Broken
@@ -13,8 +13,8 @@ _NOBODY = -1
 
 
 class TruthOfLeaders:
-    """Of one life of a broker. Raises Broken. What changed by the very step of an answer is not
-    judged: it may have been given before or after that."""
+    """Answers of one life of a broker. Raises Broken. What changed in the very step of an answer is
+    not judged: the answer may be from before or after that."""
 
     def __init__(self, watch: BrokerWatch, held: KeptReplicas, looked: Looked) -> None:
         self._watch = watch
@@ -27,7 +27,7 @@ class TruthOfLeaders:
         return replica < 0 or (state is not None and replica in state.replicas)
 
     def check_denied(self, key: Key, asked: Heard) -> None:
-        """It says that it does not lead, to who asked when it had begun to, or later."""
+        """It answers that it does not lead, to a request that arrived after it had begun to."""
         rule, held = "leaders-do-not-deny-it", self._held
         begun, state = held.begun.get(key), held.image.topics.partition(*key)
         if begun is None or state is None or held.has_news:
@@ -36,12 +36,14 @@ class TruthOfLeaders:
         leads = state.leader == held.node and begun.epoch == state.leader_epoch and begun.leads
         if leads and begun.step < asked.step:
             name = self._watch.partition(key).name
-            what = f"n{held.node} says that it does not lead {name}, and does so in leader epoch "
+            what = (
+                f"n{held.node} answers that it does not lead {name}, and leads it in leader epoch "
+            )
             raise Broken(rule, f"{what}{begun.epoch}")
 
     def check_refused_epoch(self, key: Key, said: int, error: ErrorCode) -> None:
-        """Epochs rise: it is older than the one that is known after the step, or newer than the one
-        before."""
+        """Epochs rise: the refused one is older than the one known after the step, or newer than
+        the one before."""
         rule, held = "refused-epochs-are-others", self._held
         begun = held.begun.get(key)
         before = held.epoch_before(key)
@@ -52,8 +54,11 @@ class TruthOfLeaders:
         if not (0 <= said < begun.epoch if is_older else said > before):
             known = begun.epoch if is_older else before
             name = self._watch.partition(key).name
-            what = f"n{held.node} says {error.name} of {name} to who knows of leader epoch {said}, "
-            raise Broken(rule, f"{what}and knows of {known} itself")
+            what = (
+                f"n{held.node} answers {error.name} for {name} to a request with leader epoch "
+                f"{said}, "
+            )
+            raise Broken(rule, f"{what}and knows {known} itself")
 
     def check_unknown(self, key: Key) -> None:
         """`key` was found in the newest image of the broker."""
@@ -63,11 +68,13 @@ class TruthOfLeaders:
         self._looked[rule] += 1
         if held.image.topics.partition(*key) is not None:
             name = self._watch.partition(key).name
-            what = f"n{held.node} says that it knows no {name}, and its metadata has it below "
+            what = (
+                f"n{held.node} answers that it does not know {name}, and its metadata has it below "
+            )
             raise Broken(rule, f"{what}{held.applied}")
 
     def check_told(self, key: Key, leader: int, epoch: int) -> None:
-        """Of a partition, by whoever is asked for what only its leader does."""
+        """The leader of a partition, named by a replica that does not lead it."""
         if leader == _NOBODY or epoch < 0:
             return
         rule = "told-leaders-led"
@@ -77,7 +84,9 @@ class TruthOfLeaders:
         self._looked[rule] += 1
         if known != leader:
             name = self._watch.partition(key).name
-            what = f"n{self._held.node} tells that n{leader} leads {name} in leader epoch {epoch}, "
+            what = (
+                f"n{self._held.node} answers that n{leader} leads {name} in leader epoch {epoch}, "
+            )
             raise Broken(rule, f"{what}in which n{known} does")
 
     def described(self, told: MetadataResponse) -> None:
@@ -92,7 +101,7 @@ class TruthOfLeaders:
                 self._check_described((topic.id, each.index), each)
 
     def _check_described(self, key: Key, told: DescribedPartition) -> None:
-        """A leader that is not up is not told."""
+        """A leader that is down is reported as none."""
         state = self._held.image.topics.partition(*key)
         is_so = state is not None and (
             (told.leader_epoch, told.replicas, told.isr)
@@ -101,5 +110,7 @@ class TruthOfLeaders:
         )
         if not is_so:
             name = self._watch.partition(key).name
-            what = f"n{self._held.node} tells of {name} that {told}, and its metadata has {state}"
+            what = (
+                f"n{self._held.node} answers for {name} with {told}, and its metadata has {state}"
+            )
             raise Broken("told-metadata-is-so", what)

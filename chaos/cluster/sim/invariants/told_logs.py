@@ -1,4 +1,4 @@
-"""What Produce, Fetch and ListOffsets are answered, compared with the logs of all brokers."""
+"""Answers to Produce, Fetch and ListOffsets, compared with the logs of all brokers."""
 
 from typing import NoReturn
 
@@ -24,14 +24,14 @@ from node.wire.partition_fetch import (
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse, ProduceResult
 
 _ALL = -1  # acks
-_CONSUMER = -1  # the replica id of who is none
-_LATEST, _EARLIEST, _EARLIEST_LOCAL = -1, -2, -4  # times that ListOffsets is asked for
+_CONSUMER = -1  # the replica id of consumers
+_LATEST, _EARLIEST, _EARLIEST_LOCAL = -1, -2, -4  # special timestamps of ListOffsets
 
 _AskedFor = dict[object, FetchedPartition]  # by partition
 
 
 class ToldLogs:
-    """Of one life of a broker. Raises Broken."""
+    """Answers of one life of a broker. Raises Broken."""
 
     def __init__(
         self, watch: BrokerWatch, held: KeptReplicas, leaders: TruthOfLeaders, looked: Looked
@@ -75,7 +75,7 @@ class ToldLogs:
         asked: Heard,
     ) -> None:
         if self._held.has_moved(key, asked.step):
-            return  # it leads no more, or anew, and answers of what was before
+            return  # it no longer leads, or leads again, and answers for an earlier leadership
         rule = "acknowledged-is-in-the-log"
         self._looked[rule] += 1
         header, log = read_header(sent.records), self._held.logs[key]
@@ -84,15 +84,13 @@ class ToldLogs:
         of_producer = sent_by(header)
         is_same = found.crc == header.crc if of_producer is None else found.sent == of_producer
         if (found.base, found.end) != (result.base_offset, end) or not is_same:
-            what = (
-                f"that a batch stands from {result.base_offset} to {end}, and its log has {found}"
-            )
+            what = f"that a batch is at {result.base_offset} to {end}, and its log has {found}"
             self._fail(rule, key, f"{what}, which is another")
         if acks == _ALL:
             self._check_isr(key, found)
 
     def _check_isr(self, key: Key, batch: KnownBatch) -> None:
-        """By the ISR that the leader goes by, and by the newest that any broker has heard of."""
+        """Judged by the leader's ISR, and by the newest that any broker knows."""
         rule, held, partition = "acknowledged-is-on-the-isr", self._held, self._watch.partition(key)
         isr, promised = held.isrs.get(key), self._watch.promised(key, held.image)
         if isr is None or promised is None or partition.was_forgotten_since(held.begun[key].epoch):
@@ -103,7 +101,7 @@ class ToldLogs:
             self._fail(rule, key, what)
         members, newest = set(isr.maximal), self._watch.newest(key)
         if newest is not None and newest.state.leader_epoch == held.begun[key].epoch:
-            # Its leader may have been told of a later one already, by who changed it.
+            # Its leader may know a later one already, from the controller that changed it.
             is_news = newest.state.partition_epoch >= isr.partition_epoch
             members |= set(newest.state.isr) if is_news else set()
         logs = self._watch.logs(key)
@@ -158,7 +156,7 @@ class ToldLogs:
         rule, held = "out-of-order-does-not-follow", self._held
         log, of_producer = held.logs.get(key), sent_by(read_header(sent.records))
         if log is None or of_producer is None or held.log_starts.get(key, 0) > 0:
-            return  # what was deleted of a log may be remembered of its producers, or not
+            return  # producer state of deleted records may be kept, or not
         self._looked[rule] += 1
         is_there = is_repeated(of_producer, log)
         if is_there or not why_not_next(of_producer, log):
@@ -180,12 +178,12 @@ class ToldLogs:
             return
         self._looked[rule] += 1
         if now_ns - asked.at_ns < timeout_ms * MS:
-            what = f"that time is over after {(now_ns - asked.at_ns) / MS:.3f} ms of {timeout_ms}"
+            what = f"REQUEST_TIMED_OUT after {(now_ns - asked.at_ns) / MS:.3f} ms of {timeout_ms}"
             self._fail(rule, key, what)
         end = result.base_offset + read_header(sent.records).last_offset_delta + 1
         mark = held.mark_before(key)
         if result.base_offset >= 0 and mark >= end:
-            what = f"that the ISR was waited for up to {end}, and its high watermark was {mark}"
+            what = f"REQUEST_TIMED_OUT for records up to {end}, and its high watermark was {mark}"
             self._fail(rule, key, what)
 
     # --- Fetch ---
@@ -219,9 +217,9 @@ class ToldLogs:
     def _answered(
         self, request: PartitionsFetchRequest, told: PartitionsFetchResponse
     ) -> list[tuple[FetchedPartition, FetchedRecords]]:
-        """What was told of each, and how it was asked for, by this request or an earlier one."""
+        """Each partition's answer, and its request: this one, or an earlier one of the session."""
         named: _AskedFor = {each.partition: each for each in request.partitions}
-        if request.session_epoch <= 0:  # of who names all that it asks for
+        if request.session_epoch <= 0:  # a full request, which names all partitions
             if told.session != NO_SESSION:
                 self._sessions[told.session] = named
             return list(zip(request.partitions, told.partitions, strict=True))
@@ -270,7 +268,7 @@ class ToldLogs:
             self._fail(rule, key, what)
 
     def _check_followers_mark(self, key: Key, log: KnownBatch, told: Offset) -> None:
-        """A follower knows of no more than was published, and of the same log."""
+        """A follower has no higher one than was published, and of the same log."""
         rule, shown = "told-offsets-are-the-logs", self._watch.partition(key).shown
         self._looked[rule] += 1
         if told > log.end or not holds(shown, cut(log, told)):
@@ -294,8 +292,10 @@ class ToldLogs:
                 )
                 self._fail(rule, key, f"{what}is not in its log; that ends with {log}")
             if header.next_offset > limit:
-                what = f"with what lies below {header.next_offset}, and tells that below {limit} "
-                self._fail(rule, key, f"{what}all is committed")
+                what = (
+                    f"with records below {header.next_offset}, and answers that all below {limit} "
+                )
+                self._fail(rule, key, f"{what}is committed")
             follows = header.base_offset <= offset < header.next_offset
             if not follows if expected is None else header.base_offset != expected:
                 what = f"with a batch at {header.base_offset}, where {expected or offset} was to "
@@ -303,7 +303,7 @@ class ToldLogs:
             expected, position = header.next_offset, position + header.size
 
     def _out_of_range(self, key: Key, sought: FetchedPartition, asked: Heard) -> None:
-        """But of who knows of a later epoch than this broker no offset is known."""
+        """Not judged where the client knows a later epoch than this broker."""
         rule, held = "out-of-range-is-outside", self._held
         log, begun = held.logs.get(key), held.begun.get(key)
         if log is None or begun is None or held.has_moved(key, asked.step):
@@ -355,9 +355,7 @@ class ToldLogs:
         else:
             lowest, highest = starts[0], marks[1] - 1
         if not lowest <= result.offset <= highest:
-            what = (
-                f"{result.offset} to who asks for time {time_ms}; its log begins at {starts[1]}, "
-            )
+            what = f"offset {result.offset} for time {time_ms}; its log begins at {starts[1]}, "
             self._fail(rule, key, f"{what}and its high watermark is {marks[1]}")
 
     def _not_available(self, key: Key, asked: Heard) -> None:

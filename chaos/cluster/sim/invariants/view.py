@@ -1,4 +1,4 @@
-"""What the invariants look at: a node in one life, and what its disk would keep."""
+"""What the invariants see: a node in one life, and what its disk would keep."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -14,10 +14,10 @@ from node.storage.view import LogView
 
 
 class Durable(Protocol):
-    """What the machine's disk is sure to hold after a power cut at this moment.
+    """What the machine's disk surely holds after a power cut at this moment.
 
-    The disk itself must say so, not the node: what was written and not flushed does not count, and
-    what a lying fsync left in the page cache does not either. Heard often, so kept at hand.
+    Taken from the disk, not from the node: data that was written and not flushed does not count,
+    nor what a lying fsync left in the page cache. Cached, since it is read often.
     """
 
     @property
@@ -33,7 +33,7 @@ class View(Protocol):
 
     @property
     def cluster_id(self) -> str:
-        """As it tells others, and asks of them."""
+        """The role as it tells it to other nodes."""
 
     @property
     def role(self) -> Role: ...
@@ -44,19 +44,19 @@ class View(Protocol):
 
     @property
     def applied(self) -> Offset:
-        """Below this the controller's image is made, and the writes in it were acknowledged."""
+        """The controller's image holds all below this, and those writes were acknowledged."""
 
     @property
     def digest(self) -> int:
-        """Of the controller's image."""
+        """The digest of the controller's image."""
 
     @property
     def reads(self) -> int:
-        """How many reads it took as the active controller, in this life."""
+        """How many reads it accepted as the active controller, in this life."""
 
     @property
     def voters(self) -> Iterable[ReplicaKey]:
-        """Who votes, as it takes it; another object once that changes."""
+        """The voters as the node has them; another object once they change."""
 
     @property
     def polled_ns(self) -> int:
@@ -64,8 +64,7 @@ class View(Protocol):
 
     @property
     def change_due_ns(self) -> int:
-        """By when the first of those who asked for a change of the voters, and wait, is to be
-        answered; by the same clock."""
+        """By when the first pending change of the voters must be answered; by the same clock."""
 
     @property
     def log(self) -> LogView:
@@ -76,7 +75,7 @@ class View(Protocol):
 
 
 class ControllerView:
-    """What answers of a controller are compared with."""
+    """What a controller's answers are compared with."""
 
     def __init__(self, core: Core[ControllerRole] | Core[CombinedRole], log: LogView) -> None:
         self.log = log
@@ -87,7 +86,7 @@ class ControllerView:
     committed = property(attrgetter("_quorum.committed"))
     applied = property(attrgetter("_controller.applied"))
     image = property(attrgetter("_controller.image"))
-    # With what it has decided and is not committed yet; only who is active has that.
+    # With its decisions that are not committed yet; only the active controller has those.
     decided = property(attrgetter("_controller._claim.image"))
 
     @property
@@ -96,7 +95,7 @@ class ControllerView:
 
 
 class CoreView:
-    """The real thing, as a `View`."""
+    """A real node, as a `View`."""
 
     def __init__(
         self, core: Core[ControllerRole] | Core[CombinedRole], log: LogView, disk: Durable
@@ -110,7 +109,7 @@ class CoreView:
         self._changes = core.raft.changes
         self._controller = core.role.controller
 
-    # By C, and by few steps: they are asked for after every step of the node.
+    # In C, and in few steps: they are read after every step of the node.
     role = property(attrgetter("_quorum.role"))
     committed = property(attrgetter("_quorum.committed"))
     voters = property(attrgetter("_quorum.voters.rows"))

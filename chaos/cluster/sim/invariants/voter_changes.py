@@ -1,4 +1,4 @@
-"""Who votes: by the logs, and not by what a node makes of them."""
+"""The voters by the logs, not by what a node makes of them."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -17,7 +17,7 @@ from node.records.control import AddVoter, RemoveVoter, Voters, decode_control
 
 
 def named_in(control: Batch, before: KnownBatch) -> Keys | None:
-    """Whom a control batch after `before` makes voters; None: it says nothing of them."""
+    """The voters that a control batch after `before` names; None: it names none."""
     naming, names = before.naming, None
     known = naming.names if naming is not None and naming.names is not None else frozenset()
     for record in control.records():
@@ -34,18 +34,20 @@ def named_in(control: Batch, before: KnownBatch) -> Keys | None:
 
 
 def check_belief(node: ReplicaKey, voters: Iterable[ReplicaKey], voting: Keys) -> None:
-    """A node takes those for voters whom the last record of its log names."""
+    """A node's voters are those that the last such record of its log names."""
     if frozenset(voters) != voting:
-        what = f"n{node.id} takes {_nodes(voters)} for voters, and by its log {_nodes(voting)} are"
+        what = (
+            f"n{node.id} has the voters {_nodes(voters)}, and by its log they are {_nodes(voting)}"
+        )
         raise Broken("V4-voters-of-the-log", what)
 
 
 def check_stands(
     node: ReplicaKey, state: str, log: KnownBatch, batches: KnownBatches, committed: Offset
 ) -> None:
-    """Who asks for votes votes by its own log, with the disk that it has; before a log names any
-    disk, by its id. Or it did before a record that is not `committed`, as far as it knows: without
-    it nobody might be elected (Raft thesis 4.2.2). Who leads may remove itself."""
+    """A node that asks for votes is a voter by its own log, with its disk; before a log names any
+    disk, by its id. Or it was one before a record that is not `committed`, as far as it knows:
+    without it no node might be elected (Raft thesis 4.2.2). A leader may remove itself."""
     if state not in ("prospective", "candidate"):
         return
     voting, last = batches.voting(log), log.naming
@@ -64,9 +66,9 @@ def check_change(
     batches: KnownBatches,
     durable_of: Callable[[ReplicaKey], KnownBatch],
 ) -> None:
-    """A leader writes who votes, and not as the first batch of its epoch: it has committed in this
-    epoch, and the change before; and who is added has, durably, all that was written. But the first
-    leader of listed nodes (KIP-856) names them as soon as it knows them."""
+    """A leader writes the voters, and not as the first batch of its epoch: it has committed in this
+    epoch, and the change before is committed; an added voter has, durably, all that was written.
+    Only the first leader of listed nodes (KIP-856) names them as soon as it knows them."""
     epoch, start = written.epoch, batches.start_of(written.epoch)
     if written.names is None or start is None or written.base == start:
         return
@@ -91,8 +93,8 @@ def check_first_write(
     batches: KnownBatches,
     durable_of: Callable[[ReplicaKey], KnownBatch],
 ) -> None:
-    """The first that a leader of listed nodes (KIP-856) writes besides its LeaderChange and what
-    names its voters: all of these have that, durably."""
+    """The first batch that a leader of listed nodes (KIP-856) writes besides its LeaderChange and
+    the records of its voters: all voters have those, durably."""
     is_more = written.has_metadata or (written.names is not None and before.naming is not None)
     if before.has_metadata or not is_more or not are_by_id(batches.first):
         return
@@ -108,14 +110,16 @@ def check_first_write(
 
 
 def check_removed(node: ReplicaKey, role: Leader, log: KnownBatch) -> None:
-    """A leader that votes no more leads until that is committed, and no longer: also where it wrote
-    another change behind it."""
+    """A leader that is no longer a voter leads until that is committed, and no longer: also where
+    it wrote another change behind it."""
     known = role.high_watermark
     if known is None:
         return
     for naming in _in_force(log, role.epoch):
         if naming.names is not None and node not in naming.names and known >= naming.end:
-            what = f"n{node.id} leads on, and it is committed that it votes no more: {naming}"
+            what = (
+                f"n{node.id} still leads after its removal from the voters was committed: {naming}"
+            )
             raise Broken("V9-removed-leader-resigns", what)
 
 
@@ -127,25 +131,29 @@ def check_acknowledged(
     committed: Offset,
     batches: KnownBatches,
 ) -> None:
-    """A leader says of no more changes that they are done than it made, in its epoch, and are
-    committed. (Nobody in the simulator asks to be told before that.)"""
+    """A leader acknowledges no more changes than it made in its epoch and committed. (No client in
+    the simulator asks for an answer before that.)"""
     done = sum(
         naming.epoch == role.epoch and naming.end <= committed and _is_change(naming, batches)
         for naming in _in_force(log, role.epoch)
     )
     if acknowledged > done:
-        what = f"n{node.id} says in epoch {role.epoch} that {acknowledged} changes of the voters "
-        raise Broken("V5-acknowledged-changes-stay", f"{what}are done, and {done} are committed")
+        what = (
+            f"n{node.id} acknowledged in epoch {role.epoch} {acknowledged} changes of the voters "
+        )
+        raise Broken("V5-acknowledged-changes-stay", f"{what}and {done} are committed")
 
 
 def _is_change(naming: KnownBatch, batches: KnownBatches) -> bool:
-    """Of who votes; not of where they listen, nor the first record that names who is listed."""
+    """Changes of the voters; not of their listeners, nor the first record that names listed
+    ones."""
     before = batches.first if naming.prefix is None else batches.voting(naming.prefix)
     return not are_by_id(before) and naming.names != before
 
 
 def _in_force(log: KnownBatch, epoch: Epoch) -> Iterator[KnownBatch]:
-    """What named the voters since that epoch began, and last before it; the newest first."""
+    """Batches that named the voters since that epoch began, and the last before it; newest
+    first."""
     naming = log.naming
     while naming is not None:
         yield naming

@@ -22,15 +22,15 @@ from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.watched_life import WatchedLife
 from node.ids import NodeId, ReplicaKey
 
-# Of a fetch time-out: nobody gives a leader up that was heard more lately. Less than one, for what
-# a node may round.
+# Share of a fetch time-out: no node gives up a leader that it heard more recently. Less than one,
+# for a node may round.
 _LEAST_SILENT = 0.9
 
 
 class Watch:
-    """One run whose disks were formatted with `voters`, or whose configuration lists them, by ids
-    alone; by the records of a log others may vote later. Its nodes wait `fetch_timeout_ms` for
-    their leader."""
+    """One run with disks that were formatted with `voters`, or a configuration that lists them, by
+    ids only; by the records of a log others may be voters later. Its nodes wait `fetch_timeout_ms`
+    for their leader."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Watch:
         self.first = frozenset(voters)
         self._replicas = {key: Replica(key) for key in sorted(self.first)}
         self._owners: dict[str, NodeId] = {}
-        self._cluster_id = ""  # nobody began yet
+        self._cluster_id = ""  # no node has started yet
         batches = KnownBatches(self.first)
         self._ledgers = Ledgers(
             durable_of=self._durable_of,
@@ -59,8 +59,8 @@ class Watch:
     def begin(self, key: ReplicaKey, view: View, at_ns: int) -> WatchedLife:
         """A process of `key` has opened its log; what it found on its disk is judged at once.
 
-        A key that is no voter's (a disk that was wiped is another replica) is watched as well, and
-        counts for no majority until it is one. Raises InvariantViolated.
+        A key that is not a voter's (a wiped disk is another replica) is watched as well, and counts
+        for no majority until it is one. Raises InvariantViolated.
         """
         replica = self._replicas.setdefault(key, Replica(key))
         replica.lives += 1
@@ -82,7 +82,7 @@ class Watch:
             raise Broken("Q20-one-cluster", what)
 
     def _own(self, key: ReplicaKey) -> None:
-        """A directory id is one node's, for ever."""
+        """A directory id belongs to one node, for ever."""
         owner = self._owners.setdefault(str(key.directory), key.id)
         if owner != key.id:
             what = f"n{key.id} has the directory {key.directory}, which is that of n{owner}"

@@ -40,7 +40,7 @@ _LOOKED_AT = frozenset(
     (AppendBatches, CreateLog, RaiseLogStarts, RemoveLog, RestartLog, Trace, TruncateLog)
 )
 
-# Of each high watermark that rises.
+# The trace of each high watermark that rises.
 _MOVED = ("P8-moved-with-min-isr", "P11-replicas-agree", "P12-high-watermark-rises")
 
 
@@ -52,7 +52,7 @@ class WatchedBroker:
         names: Mapping[LogId, UUID],
         read_clock: ReadClock,
     ) -> None:
-        """`names`: the logs that there are, and of which topic."""
+        """`names`: the existing logs, with their topics."""
         self._watch = watch
         self._held = held
         self._looked = watch.looked
@@ -83,7 +83,7 @@ class WatchedBroker:
         return life
 
     def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
-        """All that the step asked for was done. Raises InvariantViolated."""
+        """All effects of the step were performed. Raises InvariantViolated."""
         self._steps += 1
         held, answers = self._held, []
         held.begin_step()
@@ -101,11 +101,11 @@ class WatchedBroker:
             self._blame(broken, at_ns)
 
     def hear(self, connection: ConnectionId, request: object, mono_ns: int) -> None:
-        """It is to be asked that in the next step, at that time by its own clock."""
+        """It gets that request in the next step, at that time by its own clock."""
         self._answers.hear(connection, Heard(request, self._steps + 1, mono_ns))
 
     def forget(self, connection: ConnectionId) -> None:
-        """Nobody waits there any more."""
+        """The client no longer waits there."""
         self._answers.forget(connection)
 
     def _blame(self, broken: Broken, at_ns: int) -> NoReturn:
@@ -172,8 +172,8 @@ class WatchedBroker:
         self._held.logs[key] = cut(log, end)
 
     def _restart(self, key: Key, start: Offset) -> None:
-        """What was deleted of all that was shown counts as held; a start below the own log's is a
-        cut like others."""
+        """Deleted records of those shown count as held; a start below the own log's is a
+        truncation."""
         log = self._held.logs[key]
         if start < log.end:
             self._truncate(key, start)
@@ -186,10 +186,11 @@ class WatchedBroker:
         held.starts_before.setdefault(key, held.log_starts[key])
         held.log_starts[key] = start
 
-    # --- what it tells ---
+    # --- what it traces ---
 
     def _cut(self, fields: Mapping[str, TraceValue]) -> None:
-        """About to be done. What lies below the high watermark that it goes by is committed."""
+        """A truncation is about to be done. All below the high watermark that it uses is
+        committed."""
         key, end, mark = _key(fields), _number(fields, "end"), _number(fields, "hwm")
         promised = self._watch.promised(key, self._held.image)
         if promised is not None and end < mark:
@@ -222,7 +223,7 @@ class WatchedBroker:
         held.isrs[key] = isr
 
     def _join(self, fields: Mapping[str, TraceValue]) -> None:
-        """By what the follower's log is, and not what its leader takes it for."""
+        """Judged by the follower's real log, not by what its leader believes of it."""
         key, broker = _key(fields), NodeId(_number(fields, "replica"))
         for rule in ("P4-joined-by-this-life", "P5-joined-with-all"):
             self._looked[rule] += 1
@@ -253,7 +254,8 @@ class WatchedBroker:
             self._watch.changes.claim(held.node, epoch, claim)
 
     def _move(self, fields: Mapping[str, TraceValue]) -> None:
-        """A leader's high watermark: P8 and P12 by itself, the others by those of all brokers."""
+        """A leader's high watermark: P8 and P12 by its own log, the others by those of all
+        brokers."""
         key, mark = _key(fields), Offset(_number(fields, "hwm"))
         held = self._held
         log, before, isr = held.logs[key], held.marks[key], held.isrs[key]
@@ -274,7 +276,7 @@ class WatchedBroker:
         self._compare_with_newest(key, epoch, isr, where)
 
     def _keep_up(self) -> None:
-        """P18, of all that it leads: by its image of now, and what followers have told it."""
+        """P18, for all that it leads: by its current image, and what followers have sent it."""
         for held in self._held.broker.replicas.all():
             replica, leading = held.replica, held.replica.leading
             if leading is not None and replica.high_watermark < replica.end:
@@ -300,7 +302,7 @@ class WatchedBroker:
             partition.check_kept_up(self._held.node, replica.high_watermark, ends)
 
     def _compare_with_newest(self, key: Key, epoch: int, isr: LedByIsr, where: str) -> None:
-        """Where some broker knows as much of the ISR as this leader, and it leads still."""
+        """Judged where some broker knows as much of the ISR as this leader, which still leads."""
         newest, partition = self._watch.newest(key), self._watch.partition(key)
         if newest is None or newest.state.leader_epoch != epoch:
             return
@@ -320,8 +322,8 @@ class WatchedBroker:
 
 
 def _waits_for_one(isr: LedByIsr, leading: Leading, mark: Offset) -> bool:
-    """Does one of the ISR have no more than is shown already? In most steps: no more is to be
-    looked at then."""
+    """Whether one of the ISR has no more than is already shown. So it is in most steps: then
+    nothing else is judged."""
     for broker, follower in leading.followers.items():
         if broker in isr.maximal and (follower.end is None or follower.end <= mark):
             return True

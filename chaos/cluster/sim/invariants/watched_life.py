@@ -30,7 +30,7 @@ from node.wire.fetch import FetchRequest
 from node.wire.vote import VoteRequest
 
 _READ_BYTES = 1024 * 1024
-# By type, and by event, since most outputs are neither.
+# By type, and by trace event, since most outputs are neither.
 _WRITES = frozenset((AppendBatches, TruncateLog, ReplaceLog, DeleteBeforeSnapshot))
 _CLAIMS = frozenset((RequestTo, ResponseTo, FinishSnapshot))
 _COMMITTED = ("Q8-node-high-watermark", "Q9-committed-by-majority", "Q12-committed-agree")
@@ -38,8 +38,8 @@ _CLAIMING = frozenset(("q.vote", "c.active", "c.read"))
 
 
 class WatchedLife:
-    """From the moment a process has opened its log. What breaks an invariant raises Broken there,
-    and InvariantViolated from the methods that the simulator calls."""
+    """Follows a process from the moment it has opened its log. A broken invariant raises Broken
+    inside, and InvariantViolated from the methods that the simulator calls."""
 
     def __init__(self, ledgers: Ledgers, replica: Replica, view: View) -> None:
         self.number = replica.lives
@@ -50,13 +50,13 @@ class WatchedLife:
         self._looked = ledgers.looked
         self._committed: Offset | None = None
         self._applied = view.applied
-        self._durable_end = Offset(-1)  # not known
+        self._durable_end = Offset(-1)  # unknown
         self._arrivals = Arrivals()
         self._role = WatchedRole(ledgers, replica, view)
         self._voters = WatchedVoters(ledgers, replica, view)
 
     def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
-        """The node took a step, and all that it asked for was done, but for frames.
+        """The node took a step, and all its effects were performed, but for frames.
 
         None of those has left yet. Raises InvariantViolated.
         """
@@ -67,12 +67,13 @@ class WatchedLife:
             self.blame(broken, at_ns)
 
     def after_sync(self) -> None:
-        """Something became durable between two steps. What is written from now on is not, and in
-        the next look the disk could not tell the two apart."""
+        """Something became durable between two steps. What is written from now on is not durable,
+        and at the next look the disk could not tell the two apart."""
         self._follow_disk()
 
     def before_truncation(self, end: Offset) -> None:
-        """The log is being cut: should the node die of that, what lies above is there or not."""
+        """The log is being truncated: should the node die of that, what lies above is there or
+        not."""
         if end < self._replica.durable.end:
             self._replica.durable = cut(self._replica.durable, end)
         self._durable_end = Offset(-1)
@@ -96,7 +97,7 @@ class WatchedLife:
         replica = self._replica
         start = self._start()
         log = self._whole_log(start)
-        # A snapshot that is newer than what was durable stands for all that was committed of it.
+        # A snapshot newer than the durable log replaces the committed part of it.
         is_replaced = (start.epoch, start.end) > (replica.durable.epoch, replica.durable.end)
         if not (is_replaced or holds(log, replica.durable)):
             what = f"had {replica.durable} durably, and finds a log without it: {log} is its last"
@@ -140,7 +141,7 @@ class WatchedLife:
         view, now, reads = self._view, self._ledgers.fetches.next_step(), self._view.reads
         if reads > self._arrivals.newest:
             self._arrivals.note(reads, now)
-        told: list[Output] = []  # to others, or to its account, or kept as committed
+        told: list[Output] = []  # sent to others, traced, or kept as committed
         for output in outputs:
             if type(output) is Trace:
                 if output.event == "q.state":
@@ -189,7 +190,7 @@ class WatchedLife:
                 self._start()
 
     def _heed(self, output: Output) -> None:
-        """What the node tells others, or its account, or keeps as committed."""
+        """What the node sends to others, traces, or keeps as committed."""
         match output:
             case RequestTo():
                 self._ask(output.request)
@@ -223,9 +224,9 @@ class WatchedLife:
         self._looked["Q6-leader-appends-only"] += 1
         self._looked["Q10-no-cut-below-high-watermark"] += 1
         if isinstance(self._view.role, Leader):
-            raise Broken("Q6-leader-appends-only", f"n{node} leads, and cuts its log at {end}")
+            raise Broken("Q6-leader-appends-only", f"n{node} leads, and truncates its log to {end}")
         if self._committed is not None and end < self._committed:
-            what = f"cuts its log at {end}, below its high watermark {self._committed}"
+            what = f"truncates its log to {end}, below its high watermark {self._committed}"
             raise Broken("Q10-no-cut-below-high-watermark", f"n{node} {what}")
         self.before_truncation(end)
         self._replica.log = cut(self._replica.log, end)
@@ -247,7 +248,7 @@ class WatchedLife:
     def _fetch(self, offset: int) -> None:
         self._looked["Q18-durable-before-counted"] += 1
         if offset > self._durable_end:
-            what = f"fetches from {offset}, and its disk is sure to hold what is below "
+            what = f"fetches from {offset}, and its disk surely holds only what is below "
             what += f"{self._durable_end}"
             raise Broken("Q18-durable-before-counted", f"n{self._replica.key.id} {what}")
 
@@ -255,7 +256,7 @@ class WatchedLife:
         self._looked["durable-before-asked"] += 1
         if log_end > self._durable_end:
             what = (
-                f"asks for votes with a log that ends at {log_end}, and its disk is sure to hold "
+                f"asks for votes with a log that ends at {log_end}, and its disk surely holds only "
             )
             what += f"what is below {self._durable_end}"
             raise Broken("durable-before-asked", f"n{self._replica.key.id} {what}")
@@ -300,11 +301,12 @@ class WatchedLife:
         self._ledgers.images.compare(self._replica.key.id, applied, self._view.digest)
 
     def _activate(self, claim: Mapping[str, TraceValue]) -> None:
-        """The controller decides from its image, which holds all that its log held before it."""
+        """The controller decides from its image, which holds all that its log had before it became
+        active."""
         offset, epoch = number(claim, "offset"), Epoch(number(claim, "epoch"))
         self._looked["M2-active-after-replay"] += 1
         start = self._ledgers.batches.start_of(epoch)
         if start is None or offset <= start:
-            what = f"is active in epoch {epoch}, whose LeaderChange is at {start}, with an image "
+            what = f"is active in epoch {epoch}, with its LeaderChange at {start}, and an image "
             what += f"of what lies below {offset}"
             raise Broken("M2-active-after-replay", f"n{self._replica.key.id} {what}")

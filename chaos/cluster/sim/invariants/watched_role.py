@@ -1,4 +1,4 @@
-"""Epoch, leader, vote and high watermark in one life: what a node says, and what its disk holds."""
+"""Epoch, leader, vote and high watermark in one life: in a node's messages and on its disk."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from node.effects import TraceValue
 from node.ids import Epoch, NodeId, Offset, ReplicaKey, parse_uuid
 from node.raft.roles import Leader, Role
 
-# Of whatever a role says, and of whoever begins to lead.
+# Judged for every role, and for every new leader.
 _SPOKEN = (
     "Q1-monotonic-epoch",
     "Q2-one-leader-per-epoch",
@@ -28,7 +28,7 @@ class WatchedRole:
     """Raises Broken."""
 
     def __init__(self, ledgers: Ledgers, replica: Replica, view: View) -> None:
-        self.role: Role | None = None  # as it was when one looked last
+        self.role: Role | None = None  # at the last look
         self._ledgers = ledgers
         self._replica = replica
         self._view = view
@@ -37,7 +37,7 @@ class WatchedRole:
         self._moved: TakenState = (FOUND, Epoch(0))
 
     def find(self) -> None:
-        """What this life begins with, compared to what was known of its disk."""
+        """The state at the start of this life, compared to what was known of its disk."""
         replica, stored = self._replica, self._view.disk.election
         if stored.epoch < replica.epoch:
             what = f"was in epoch {replica.epoch}, and its disk holds {stored.epoch}"
@@ -48,19 +48,20 @@ class WatchedRole:
             origins.stands(stored.epoch)
         if stored.leader == replica.key.id:
             if self._votes_alone():
-                # It stands and leads within one step: a fault that struck in it left this alone.
+                # It became candidate and leader within one step: a fault in that step left only
+                # this.
                 origins.stands(stored.epoch)
             origins.resigns(replica.key, stored.epoch)
         origins.enters(replica.key, stored.epoch)
         self._claim(stored.epoch, stored.leader, stored.voted)
 
     def _votes_alone(self) -> bool:
-        """By the log as it was looked at last."""
+        """Judged by the log at the last look."""
         voting = self._ledgers.batches.voting(self._replica.log)
         return {voter.id for voter in voting} == {self._replica.key.id}
 
     def move(self, state: Mapping[str, TraceValue]) -> None:
-        """One of the transitions of a step, in which there may be several."""
+        """One transition of a step, which may have several."""
         key, origins = self._replica.key, self._ledgers.origins
         epoch, silent_ns = Epoch(number(state, "epoch")), number(state, "silent_ns")
         before, self._moved = self._moved, (str(state["state"]), epoch)
@@ -94,7 +95,7 @@ class WatchedRole:
             self._speak(role)
 
     def _speak(self, role: Role) -> None:
-        """It is in an epoch, knows a leader, has voted: every answer says so from now on."""
+        """It is in an epoch, knows a leader, has voted: every answer shows that from now on."""
         node, stored, said = self._replica.key.id, self._view.disk.election, told_by(role)
         for rule in _SPOKEN:
             self._looked[rule] += 1
@@ -105,7 +106,7 @@ class WatchedRole:
         self._ledgers.elections.remembers(self._replica.key, role)
         self._claim(role.epoch, said.leader, said.voted)
         if stored != said:
-            what = f"n{node} speaks of {in_words(said)}, and its disk is sure to hold "
+            what = f"n{node} shows {in_words(said)}, and its disk surely holds only "
             raise Broken("durable-before-visible", what + in_words(stored))
 
     def _lead(self, role: Leader) -> None:
@@ -125,7 +126,8 @@ class WatchedRole:
         self._ledgers.elections.votes(self._replica.key, voted, epoch)
 
     def answer_vote(self, vote: Mapping[str, TraceValue]) -> None:
-        """A granted vote is in an answer: it is the one on the disk, unless that is further on."""
+        """A granted vote is in an answer: it is the one on the disk, unless the disk is in a later
+        epoch."""
         directory = parse_uuid(str(vote["candidate_dir"]))
         candidate = ReplicaKey(NodeId(number(vote, "candidate")), directory)
         epoch, stored = Epoch(number(vote, "epoch")), self._view.disk.election
@@ -133,15 +135,18 @@ class WatchedRole:
         self._looked["votes-for-newer-logs"] += 1
         self._ledgers.elections.votes(key, candidate, epoch)
         if stored.epoch < epoch or (stored.epoch == epoch and stored.voted != candidate):
-            what = f"n{key.id} grants n{candidate.id} its vote in epoch {epoch}, and its disk is "
-            raise Broken("durable-before-visible", f"{what}sure to hold {in_words(stored)}")
+            what = f"n{key.id} grants n{candidate.id} its vote in epoch {epoch}, and its disk "
+            raise Broken("durable-before-visible", f"{what}surely holds only {in_words(stored)}")
         self._compare_with_own(candidate, (number(vote, "log_epoch"), number(vote, "log_end")))
 
     def _compare_with_own(self, candidate: ReplicaKey, log: tuple[int, int]) -> None:
-        """Also where the vote is repeated: no candidate is excused for what it had once."""
+        """Also where the vote is repeated: an earlier log of the candidate does not count."""
         own = self._replica.durable
         if log < (own.epoch, own.end):
-            what = f"n{self._replica.key.id} grants n{candidate.id} its vote, whose log ends at "
+            what = (
+                f"n{self._replica.key.id} grants its vote to n{candidate.id} with a log that "
+                "ends at "
+            )
             what += f"{log[1]} in epoch {log[0]}, and holds {own} durably"
             raise Broken("votes-for-newer-logs", what)
 
@@ -156,5 +161,5 @@ class WatchedRole:
             raise Broken("Q8-node-high-watermark", f"{what}{before} to {published}")
         start = self._ledgers.batches.start_of(role.epoch)
         if start is None or published <= start:
-            what = f"n{node} publishes {published} in epoch {role.epoch}, whose LeaderChange is at "
+            what = f"n{node} publishes {published} in epoch {role.epoch}, with its LeaderChange at "
             raise Broken("Q13-high-watermark-above-leader-change", f"{what}{start}")

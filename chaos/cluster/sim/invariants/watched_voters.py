@@ -1,4 +1,4 @@
-"""Who votes, in one life of one node: what it believes, writes and acknowledges of it."""
+"""The voters in one life of one node: what it believes, writes and acknowledges of them."""
 
 from collections.abc import Iterable
 from typing import NoReturn
@@ -20,7 +20,7 @@ from node.raft.roles import Leader, Role
 from node.wire.describe_quorum import DescribeQuorumResponse
 from node.wire.raft_voters import VoterChangeResponse
 
-# Of each control batch that a leader writes: what may be one of the voters.
+# Judged for each control batch of a leader: it may name voters.
 _CHANGED = (
     "V2-one-change-uncommitted",
     "V3-epoch-committed-before-change",
@@ -45,8 +45,8 @@ class WatchedVoters:
         self._acknowledged = (Epoch(0), 0)  # how many changes, as the leader of an epoch
 
     def after_step(self) -> None:
-        """Its log or its belief may be another one now, and who asked for a change may have waited
-        for too long."""
+        """Its log or its belief may have changed, and a request for a change may have waited too
+        long."""
         log, view = self._replica.log, self._view
         self._before, self._log = self._log, log
         voters = view.voters
@@ -73,7 +73,8 @@ class WatchedVoters:
         )
 
     def acknowledge(self, answer: ResponseTo, leads: Role | None) -> None:
-        """It answers somebody, perhaps about the voters, in a step in which it led, or began to."""
+        """It answers a request, perhaps about the voters, in a step in which it led, or began
+        to."""
         response = answer.response
         if isinstance(response, DescribeQuorumResponse):
             self._describe(response)
@@ -84,7 +85,7 @@ class WatchedVoters:
             return
         self._ledgers.looked["V5-acknowledged-changes-stay"] += 1
         if not isinstance(leads, Leader):
-            what = f"n{self._replica.key.id} says that the voters are changed, and leads nobody"
+            what = f"n{self._replica.key.id} acknowledges a change of the voters, and does not lead"
             raise Broken("V5-acknowledged-changes-stay", what)
         known, count = self._acknowledged
         count = count + 1 if known == leads.epoch else 1
@@ -93,7 +94,7 @@ class WatchedVoters:
         check_acknowledged(self._replica.key, leads, count, log, self._committed, batches)
 
     def _describe(self, told: DescribeQuorumResponse) -> None:
-        """As a leader, by its log as this step found it, or leaves it."""
+        """As a leader, by its log as before or after this step."""
         is_known = self._replica.log.naming is not None
         if told.top_error or told.error or not (is_known or self._is_first):
             return
@@ -101,12 +102,14 @@ class WatchedVoters:
         self._ledgers.looked[rule] += 1
         voters = frozenset(each.key for each in told.voters)
         if voters not in (batches.voting(self._before), batches.voting(self._replica.log)):
-            what = f"n{self._replica.key.id} tells that {_nodes(voters)} vote, and by its log "
-            raise Broken(rule, f"{what}{_nodes(batches.voting(self._replica.log))} do")
+            what = (
+                f"n{self._replica.key.id} answers with the voters {_nodes(voters)}, and by its log "
+            )
+            raise Broken(rule, f"{what}they are {_nodes(batches.voting(self._replica.log))}")
 
     @property
     def _is_first(self) -> bool:
-        """Of those who vote before any record says who does."""
+        """The voters before any record names them."""
         return self._replica.key in self._ledgers.batches.first
 
     def _believe(self, log: KnownBatch, voters: Iterable[ReplicaKey]) -> None:
@@ -115,10 +118,10 @@ class WatchedVoters:
             check_belief(self._replica.key, voters, self._ledgers.batches.voting(log))
 
     def _answer_late(self) -> NoReturn:
-        """Who asked for a change of the voters, and waits, was to be answered."""
+        """A pending request for a change of the voters had to be answered."""
         late_ns = self._view.polled_ns - self._view.change_due_ns
-        what = f"n{self._replica.key.id} does not answer who asked for a change of the voters, "
-        what += f"{late_ns / 1e9:.3f} s after the time that it was given"
+        what = f"n{self._replica.key.id} does not answer a request for a change of the voters, "
+        what += f"{late_ns / 1e9:.3f} s after its time-out"
         raise Broken("V11-changes-come-to-an-end", what)
 
     @property

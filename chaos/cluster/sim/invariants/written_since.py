@@ -1,4 +1,4 @@
-"""Records of the metadata log, read from the log itself: what was written since somebody asked."""
+"""Records of the metadata log, read from the log itself: those written since a request arrived."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _READ_BYTES = 1 << 20
 def written_between(
     log: LogView, start: Offset, end: Offset
 ) -> Iterator[MetadataRecord | UnknownRecord]:
-    """Of whole batches, from where the log begins at the earliest."""
+    """Records of whole batches, from the log's start at the earliest."""
     offset = max(start, log.start())
     while offset < end:
         for batch in split_batches(log.read(offset, _READ_BYTES)):
