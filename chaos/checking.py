@@ -1,4 +1,4 @@
-"""Runs and files judged again, one after the other, and the gathering of runs."""
+"""Judges runs and files again, one after the other, and gathers runs."""
 
 import json
 import sys
@@ -31,20 +31,20 @@ def list_checks(*, as_json: bool) -> int:
 def check(paths: Sequence[Path], declared: Declared, *, as_json: bool, reseal: bool = False) -> int:
     """Judge runs again from their files, and histories of others; the worst is the exit code.
 
-    With `reseal` the tables of runs are made anew from what was recorded, damaged or not.
+    With `reseal` the tables of runs are made again from the recorded events, damaged or not.
 
-    What cannot be read is said, the rest is judged, and the exit code is 254. Where the judge
-    itself fails on one of several that is said too, and it is an error. Raises UsageError.
+    Unreadable paths are reported, the rest is judged, and the exit code is 254. A failure of the
+    judge itself on one of several is reported too, and is an error. Raises UsageError.
     """
     named = list(dict.fromkeys(each for path in paths for each in _each(path)))
     if declared != Declared() and (runs := [path for path in named if is_run(path)]):
         raise UsageError(
-            f"--model and what files leave open are not for runs, such as {runs[0]}\n"
+            f"--model and the options for histories do not apply to runs, such as {runs[0]}\n"
             f"  try: kraft-chaos check {runs[0]}"
         )
     if reseal and (files := [path for path in named if not is_run(path)]):
         raise UsageError(
-            f"--reseal is for runs, not for histories such as {files[0]}\n"
+            f"--reseal applies to runs, not to histories such as {files[0]}\n"
             f"  try: kraft-chaos check {files[0]}"
         )
     judge = _check if len(named) == 1 else _check_one_of_several
@@ -56,7 +56,7 @@ def check(paths: Sequence[Path], declared: Declared, *, as_json: bool, reseal: b
 def _check_one_of_several(
     path: Path, declared: Declared, *, as_json: bool, reseal: bool
 ) -> Verdict | None:
-    """The same; a failure of ours ends this one, and not those after it."""
+    """The same; a failure of ours ends this one, not the next ones."""
     try:
         return _check(path, declared, as_json=as_json, reseal=reseal)
     except BrokenPipeError:
@@ -68,8 +68,8 @@ def _check_one_of_several(
 
 
 def _check(path: Path, declared: Declared, *, as_json: bool, reseal: bool) -> Verdict | None:
-    """The verdict, printed; None if nothing can be made of what lies there. Whatever the system
-    says of one file, the next has its turn."""
+    """Print the verdict; None if there is nothing to judge. After an OS error on one file the next
+    is judged."""
     try:
         if is_run(path):
             return _check_run(path, as_json=as_json, reseal=reseal)
@@ -78,14 +78,14 @@ def _check(path: Path, declared: Declared, *, as_json: bool, reseal: bool) -> Ve
             return _check_disks(path, declared, as_json=as_json)
         return check_file(history, declared, as_json=as_json)
     except BrokenPipeError:
-        raise  # nobody reads the verdicts any more
+        raise  # the reader of the verdicts is gone
     except OSError as error:
         refuse(path, f"{path}: {explained(error)}", as_json=as_json)
         return None
 
 
 def _check_disks(directory: Path, declared: Declared, *, as_json: bool) -> Verdict | None:
-    """Judge what lies on disks of nodes; None where there are none, or of several clusters."""
+    """Judge the disks of nodes; None where there are none, or those of several clusters."""
     try:
         found = find_disks(directory)
     except MixedDisksError as error:
@@ -97,7 +97,9 @@ def _check_disks(directory: Path, declared: Declared, *, as_json: bool) -> Verdi
         refuse(directory, message, as_json=as_json)
         return None
     if declared != Declared():
-        message = f"{directory}: --model and what files leave open are not for disks of nodes"
+        message = (
+            f"{directory}: --model and the options for histories do not apply to disks of nodes"
+        )
         refuse(directory, message, as_json=as_json)
         return None
     judged = judge_disks(directory, found)
@@ -106,12 +108,12 @@ def _check_disks(directory: Path, declared: Declared, *, as_json: bool) -> Verdi
 
 
 def _each(path: Path) -> list[Path]:
-    """The runs that lie there, or whatever else was named."""
+    """The runs in these paths, or the paths themselves."""
     return find_runs([path]) if is_run(path) or _runs_inside(path) else [path]
 
 
 def _check_run(directory: Path, *, as_json: bool, reseal: bool) -> Verdict | None:
-    """Judge one run and print its verdict; None if nothing can be made of its files."""
+    """Judge one run and print its verdict; None if its files cannot be judged."""
     try:
         judgement = judge_directory(directory, reseal=reseal)
     except (UnsealableError, UnreadableRunError) as error:
@@ -143,4 +145,4 @@ def _runs_inside(directory: Path) -> list[Path]:
     try:
         return sorted(child for child in directory.glob("*") if is_run(child))
     except OSError:
-        return []  # whoever reads it says why it cannot be read
+        return []  # reading it will report the reason

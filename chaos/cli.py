@@ -1,10 +1,10 @@
-"""`kraft-chaos`: lists the commands, and turns errors into what an operator can use.
+"""`kraft-chaos`: lists the commands, and turns errors into messages for operators.
 
 Exit codes: 0 valid, 1 invalid, 2 unknown, 3 void (a fault left no evidence), 254 bad arguments,
 255 our own failure.
 
-What a command needs is imported when it is asked for: `--help` is quick, and the moment in which
-Python itself answers Ctrl-C is short.
+A command's modules are imported only when it runs: so `--help` is quick, and the time in which
+Python itself handles Ctrl-C is short.
 """
 
 import os
@@ -40,7 +40,7 @@ from chaos.operator_errors import UNREADABLE, OperatorError, UsageError
 from chaos.os_errors import explained
 
 OWN_FAILURE = 255
-_NOBODY_READS = 128 + signal.SIGPIPE  # as a shell sees of whoever dies of it
+_NOBODY_READS = 128 + signal.SIGPIPE  # as a shell reports a process that dies of SIGPIPE
 
 COMMANDS = (
     doctor_command,
@@ -65,8 +65,8 @@ COMMANDS = (
 
 _EXAMPLES = """\
 examples:
-  kraft-chaos doctor                             what is there, what is missing, how to mend it
-  kraft-chaos run partition-leader               30 s of split leaders, a verdict, a page
+  kraft-chaos doctor                             what is installed, what is missing, how to fix it
+  kraft-chaos run partition-leader               30 s of leaders being cut off, a verdict, a page
   kraft-chaos run power-off --seed 7 --nodes 5   the same schedule every time
   kraft-chaos up && kraft-chaos inject kill-leader && kraft-chaos heal && kraft-chaos down
   kraft-chaos check runs/latest                  judge a run again from its files
@@ -83,7 +83,8 @@ def parser() -> Parser:
     """Leaves by SystemExit(254) when a line makes no sense."""
     top = Parser(
         prog="kraft-chaos",
-        description="Hurts a KRaft quorum in ways that are proved to have hurt, and judges it.",
+        description="Injects faults into a KRaft quorum, proves that they took effect, and judges "
+        "the quorum.",
         epilog=_EXAMPLES,
         formatter_class=Formatter,
     )
@@ -100,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parsed = parser().parse_args(argv)
     try:
         code: int = parsed.run(parsed)
-        sys.stdout.flush()  # here, where it is told what a broken pipe means
+        sys.stdout.flush()  # here, where a broken pipe is handled
         return code
     except KeyboardInterrupt:
         _complain("interrupted")
@@ -144,7 +145,7 @@ def _expected() -> tuple[type[Exception], ...]:
 
 
 def _nobody_reads() -> bool:
-    """Whether the pipe that broke is our own output, and not the one of something else."""
+    """Whether the broken pipe is our own output, and not another one."""
     with suppress(OSError, ValueError):  # not a file that can be polled: a test's
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)
@@ -153,7 +154,7 @@ def _nobody_reads() -> bool:
 
 
 def _leave_quietly() -> int:
-    """As tools do, whose output is cut by `head`; what is left in the buffer goes nowhere."""
+    """As tools do whose output is cut by `head`: drop what is left in the buffer."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _NOBODY_READS
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the harness asks for the time. Waiting is asyncio's business."""
+    """The time source of the harness. Waiting is left to asyncio."""
 
     @property
     def started_mono_ns(self) -> int:

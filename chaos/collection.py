@@ -1,7 +1,7 @@
-"""What a cluster leaves is collected, and what that has to be is written down meanwhile.
+"""Collects what a cluster leaves, and records what has to be there.
 
-Nodes that trace are stopped in good order first: the last line of a trace then says that it is the
-last, and an engine has given out what it held of their output. A cluster that is kept goes on.
+Nodes that trace are shut down cleanly first: the last line of a trace then says that it is the
+last, and the engine has delivered all buffered output. A kept cluster goes on.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ STOPPED, KILLED, RUNS, OFF = "stopped", "killed", "runs", "off"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """By node in the words of `RunInfo`."""
+    """By node, as in `RunInfo`."""
 
     endings: dict[str, str] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=dict)

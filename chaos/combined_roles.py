@@ -1,8 +1,8 @@
-"""Which scripts can be told of a cluster whose brokers are its controllers as well.
+"""Which scripts a cluster with combined nodes can run.
 
-What befalls such a broker befalls the quorum too. So a script that cuts brokers off from the
-controllers, or from the brokers alone, cuts them off from both; and one that waits for what an
-active controller has to do needs a majority meanwhile, which controllers beside the brokers are.
+A fault of such a broker is one of the quorum too. So a script cannot cut brokers off from the
+controllers only, or from the brokers only; and one that waits for an active controller needs a
+majority meanwhile, for which there may be controllers beside the brokers.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from chaos.nemesis.victims import OneNode
 
 
 def why_not_combined(script: Script, voters: int) -> str:
-    """What the script does that such a cluster cannot have, and what to do; "" where it can."""
+    """Why such a cluster cannot run the script, and what to do; "" where it can."""
     parts = [fault for fault in script.faults if isinstance(fault, NetworkPartition)]
     if any(fault.peers is not OtherSide.ALL for fault in parts):
         return (
@@ -26,8 +26,8 @@ def why_not_combined(script: Script, voters: int) -> str:
     if voters - gone < voters // 2 + 1:
         return (
             f"it waits for the controllers while {gone} of {voters} of them are cut off or down:"
-            f" no majority is left\n  try: --set controllers={2 * gone + 1}, of which those beside"
-            " the brokers are controllers only"
+            f" no majority is left\n  try: --set controllers={2 * gone + 1}, which adds"
+            " controllers beside the brokers"
         )
     return ""
 

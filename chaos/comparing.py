@@ -1,4 +1,4 @@
-"""`kraft-chaos compare`: the sides of scenarios, run and shown beside each other."""
+"""`kraft-chaos compare`: runs the sides of scenarios and shows them beside each other."""
 
 import json
 import os
@@ -48,13 +48,13 @@ class CompareArguments:
     """The command line of `compare`, checked."""
 
     scenarios: Sequence[str]  # none: all that have sides
-    runtime: str  # "": whichever there is
+    runtime: str  # "": the available one
     # Without one: our own node, but in containers Apache Kafka for scenarios of brokers. Two are
     # shown beside each other.
     targets: Sequence[str]
     settings: Mapping[str, str]  # of every side
     times: int
-    least: int | None  # of TIMES on a side that is to be accused; None: every run of every side
+    least: int | None  # of TIMES on a side expected to be invalid; None: every run of every side
     seed: int
     out: Path
     as_json: bool
@@ -94,8 +94,8 @@ def _with_sides(names: Sequence[str]) -> list[Scenario]:
 
 
 def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
-    """All runs of one scenario; the page shows what there is after each of them. Where a bar is to
-    be kept, another run takes the place of each that was set aside, as often as that may be."""
+    """All runs of one scenario; the page is updated after each. With a bar, each run that was set
+    aside is repeated, within the limit."""
     progress = ConsoleProgress()
     columns = _columns(scenario, arguments)
     runs: list[list[SideRun]] = [[] for _ in columns]
@@ -120,7 +120,7 @@ def _tell(scenario: Scenario, arguments: CompareArguments) -> Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """A side, as it is on that target."""
+    """A side on that target."""
 
     side: Side
     target: str
@@ -144,8 +144,7 @@ def _targets(scenario: Scenario, side: Side, arguments: CompareArguments) -> Seq
 
 
 def _require_possible(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:
-    """What the target cannot do is said before the first run, which takes its time. Raises
-    UsageError."""
+    """Refuse what the target cannot do before the first, long run. Raises UsageError."""
     for scenario in scenarios:
         for column in _columns(scenario, arguments):
             choices = _choices(scenario, arguments, 0, column)
@@ -155,8 +154,8 @@ def _require_possible(scenarios: Sequence[Scenario], arguments: CompareArguments
 
 
 def _have_images(scenarios: Sequence[Scenario], arguments: CompareArguments) -> None:
-    """Of every release that the sides name; what is there already is left alone. Raises SetupError,
-    and UsageError for a release that was asked for where the sides name theirs."""
+    """Set up every release that the sides name; what is there is left alone. Raises SetupError, and
+    UsageError for a requested release where the sides name theirs."""
     named = [(each, side.release) for each in scenarios for side in each.sides if side.release]
     asked = ",".join(arguments.targets)
     other = f"--target {asked}" if asked not in ("", KAFKA) else ""
@@ -196,7 +195,7 @@ def _compared(
     arguments: CompareArguments,
     runs: Iterable[tuple[_Column, Sequence[SideRun]]],
 ) -> Compared:
-    """Of the sides that have run, as the page shows them."""
+    """The sides that have run, as the page shows them."""
     sides = [
         ComparedSide(
             name=column.side.name,
@@ -232,12 +231,12 @@ def _side_run(side: Side, ran: Ran, arguments: CompareArguments, took_s: float) 
 def _changes(directory: Path) -> Changes:
     try:
         return partition_changes(Evidence(read_run(directory)))
-    except UnreadableRunError:  # its judgement says why
+    except UnreadableRunError:  # its judgement has the reason
         return {}
 
 
 def doubt_of(expected: Expectation, judgement: Judgement, info: RunInfo) -> str:
-    """Why a run counts neither for its side nor against it: it accuses nobody and is not as
+    """Why a run counts neither for its side nor against it: it accuses no node and is not as
     expected, and a fault left no evidence, or the machine was starved. "" where it counts."""
     if expected.holds(judgement) or judgement.verdict is Verdict.INVALID:
         return ""
@@ -278,7 +277,7 @@ def _as_text(found: Compared, out: Path) -> str:
 
 
 def _gaps(side: ComparedSide) -> Iterator[tuple[str, Gap]]:
-    """For how long no operation of some kind succeeded, over all runs, by the statistic's name."""
+    """How long no operation of a kind succeeded, over all runs, by the statistic's name."""
     for name in sorted({name for run in side.runs for name in run.judgement.statistics}):
         gap = gaps(side, name) if name.startswith(GAPS) else None
         if gap is not None:

@@ -1,5 +1,4 @@
-"""Files copied off the engine as it gives them: a tar archive in pieces, read as it comes. And one
-written the other way.
+"""Files copied from containers, as a stream of a tar archive, and written to them.
 
 The engine mounts a container's volumes for a copy, whether it runs or not.
 """
@@ -39,13 +38,13 @@ class _Pieces(io.RawIOBase):
 
 
 def copy_out(container: Container, path: str, into: Path) -> None:
-    """Copy what a directory of a container holds; docker.errors.NotFound where it is not there."""
+    """Copy the contents of a container's directory; docker.errors.NotFound without one."""
     pieces, _ = container.get_archive(path)
     unpack(io.BufferedReader(_Pieces(pieces)), into)
 
 
 def read_file(container: Container, path: str) -> bytes:
-    """What a file of a container holds; docker.errors.NotFound where it is not there."""
+    """The contents of a container's file; docker.errors.NotFound without one."""
     pieces, _ = container.get_archive(path)
     with tarfile.open(fileobj=io.BufferedReader(_Pieces(pieces)), mode="r|") as tar:
         for member in tar:
@@ -66,7 +65,7 @@ def write_file(container: Container, path: str, content: str) -> None:
 
 
 def unpack(archive: IO[bytes], into: Path) -> None:
-    """Write an archive's files, without the name of the directory that it was made of.
+    """Write an archive's files, without the name of their directory.
 
     Names come from a node's disk: none may lead out of `into`, and only plain files are taken.
     """
@@ -81,7 +80,7 @@ def unpack(archive: IO[bytes], into: Path) -> None:
 
 
 def _write(content: IO[bytes], target: Path) -> None:
-    """With holes for zeros: Kafka's indexes are megabytes that mostly hold nothing yet."""
+    """With holes for zeros: Kafka's indexes are megabytes, mostly empty."""
     with target.open("wb") as file:
         size = 0
         while block := content.read(BLOCK):

@@ -1,4 +1,4 @@
-"""`examine` looks at everything that the harness needs, and changes nothing that lasts."""
+"""`examine` looks at everything that the harness needs, and leaves no change behind."""
 
 import ipaddress
 import os
@@ -25,7 +25,7 @@ SETUP = "kraft-chaos setup"
 OLDEST_JAVA = 17
 DISK_GIB = 3
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-PARTITIONS_ONLY = "baseline, partition-leader, kill-leader; a power cut is refused, never faked"
+PARTITIONS_ONLY = "baseline, partition-leader, kill-leader; power cuts are refused, never faked"
 
 
 def examine() -> list[Need]:
@@ -89,7 +89,7 @@ def _image(client: docker.DockerClient, need: str, name_of: Callable[[], str]) -
 
 
 def _loop_disks(client: docker.DockerClient) -> Need:
-    """Tried out: a scratch disk is made, mounted, and must forget what was not synced."""
+    """Tested: a scratch disk is made, mounted, and must lose what was not synced."""
     name = "loop disks"
     try:
         agent = images.agent_recipe(images.base_id(client)).name
@@ -101,7 +101,7 @@ def _loop_disks(client: docker.DockerClient) -> Need:
     except (SetupError, DockerException) as error:
         why = str(error).splitlines()[0]
     if not why:
-        seen = "a scratch disk forgot what was not synced"
+        seen = "a scratch disk lost what was not synced"
         return Need(name=name, found=Found.FOUND, seen=seen)
     return Need(
         name=name,
@@ -113,7 +113,7 @@ def _loop_disks(client: docker.DockerClient) -> Need:
 
 
 def _java() -> Need:
-    """Spark wants one; a wheel with a Java of its own serves as well."""
+    """Spark needs one; a wheel that brings its own Java will do."""
     name, without = "Java", "everything but report"
     program = shutil.which("java")
     version = _java_version(program) if program else 0
@@ -131,7 +131,7 @@ def _java() -> Need:
 
 
 def _java_version(program: str) -> int:
-    """The major version, from `17.0.1` or `1.8.0`; 0 when it does not say."""
+    """The major version, from `17.0.1` or `1.8.0`; 0 if unknown."""
     done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     return int(found.group(1)) if found else 0
@@ -155,7 +155,7 @@ def _subnet() -> Need:
         name="subnet",
         found=Found.BROKEN if foreign else Found.FOUND,
         seen=f"{POOL} is routed to {', '.join(foreign)}" if foreign else f"{POOL} is free",
-        mend="leave the VPN that claims it while clusters are up",
+        mend="disconnect the VPN that claims it while clusters are up",
         without=docker_engine.WITHOUT,
     )
 
@@ -178,7 +178,7 @@ def _space(where: Path) -> Need:
     return Need(
         name="disk space",
         found=Found.FOUND if free >= DISK_GIB else Found.MISSING,
-        seen=f"{free:.0f} GiB free, {DISK_GIB} GiB wanted",
+        seen=f"{free:.0f} GiB free, {DISK_GIB} GiB needed",
         mend="docker system prune, or clean up runs/",
         without="whatever still fits",
     )

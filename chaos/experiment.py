@@ -1,6 +1,6 @@
-"""What a run does to a cluster that stands.
+"""The experiment: load and faults on a running cluster.
 
-coming up - first acknowledged write - load and hurt - heal - whole again - final reads by fresh
+coming up - first acknowledged write - load and faults - heal - recovery - final reads by fresh
 clients
 """
 
@@ -38,21 +38,21 @@ class RunFailedError(Exception):
 
 
 class StuckError(RunFailedError):
-    """All is healed, and something does not come about that has to."""
+    """All faults are healed, and the cluster does not recover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long each may take."""
+    """How long each step may take."""
 
     write_s: float = 30.0
-    clients_s: float = 300.0  # to end what they do, when they are told to
+    clients_s: float = 300.0  # to finish after `stop`
     whole_s: float = WHOLE_S
     final_reads_s: float = 20.0
 
 
 class Experiment:
-    """Of one run; run once."""
+    """The experiment of one run; used once."""
 
     def __init__(
         self,
@@ -87,18 +87,18 @@ class Experiment:
 
     @property
     def counted(self) -> dict[str, int]:
-        """What clients, and the operator, counted of their operations."""
+        """The counts that clients, and the operator, kept of their own operations."""
         return self._workload.tally.as_json()
 
     @property
     def looks(self) -> dict[str, dict[str, int]]:
-        """How often the harness looked, by the kind of evidence that it gave."""
+        """How often the harness probed, by kind of evidence."""
         watches = {Kind.QUORUM_PROBES: self._quorum_watch, Kind.PARTITION_PROBES: self._watch}
         looked = {kind: watch.looks for kind, watch in watches.items() if watch is not None}
         return {kind.value: looks.as_json() for kind, looks in looked.items()}
 
     async def run(self) -> None:
-        """From the first write to the last read. Raises what kept it from its end."""
+        """Runs from the first write to the last read. Raises whatever stops it."""
         try:
             async with asyncio.TaskGroup() as group:
                 beside = [group.create_task(self._tick())]
@@ -124,7 +124,7 @@ class Experiment:
                 await self._quorum_watch.close()
 
     async def _load(self) -> None:
-        """Raises MachineryError where a client of ours, or the record of them, is no more."""
+        """Raises MachineryError where a client of ours, or the recorder, has failed."""
         try:
             await self._workload.run()
         except* ClientError as died:
@@ -135,11 +135,11 @@ class Experiment:
             raise self._failed("the recorder", f"broke off: {_first_of(unwritten)}") from None
 
     async def _ended(self, load: "asyncio.Task[None]") -> None:
-        """A client that hangs is not waited for without end."""
+        """Do not wait for a hanging client without limit."""
         await asyncio.wait({load}, timeout=self._timeouts.clients_s)
         if not load.done():
             seconds = f"{self._timeouts.clients_s:g} s"
-            raise self._failed("the load", f"does not end within {seconds} of being told to")
+            raise self._failed("the load", f"did not end within {seconds} after it was stopped")
         await load
 
     def _failed(self, part: str, what: str) -> MachineryError:
@@ -149,17 +149,18 @@ class Experiment:
         return MachineryError(FailedPart(part=part, what=what, since_ns=since_ns, mend=mend))
 
     async def _come_up(self) -> None:
-        """Hurt on its way, where the scenario says so. Raises NeverBackError, StuckError."""
+        """With faults during start-up, if the scenario has them. Raises NeverBackError,
+        StuckError."""
         script = self._plan.coming_up
         if script is None:
             return
-        with self._phases.timed("coming_up", "hurting it while it comes up"):
+        with self._phases.timed("coming_up", "injecting faults while it comes up"):
             await self._nemesis.follow(script, name="coming_up")
         with self._phases.timed("ready", "waiting until it is ready"):
             await self._until_ready()
 
     async def _until_ready(self) -> None:
-        """Nobody waits for a cluster of which a node has ended."""
+        """Do not wait for a cluster with a node that has exited."""
         ready = asyncio.create_task(self._cluster.until_ready())
         try:
             while not ready.done():
@@ -180,7 +181,7 @@ class Experiment:
             if not await self._another_write():
                 within = f"{self._timeouts.write_s:g} s"
                 await self._stuck(f"no write was acknowledged within {within}")
-        with self._phases.timed("hurt", "hurting it"):
+        with self._phases.timed("hurt", "injecting faults"):
             if script is not None:
                 self._phases.tell(f"load runs; faults to come: {len(script.faults)}")
                 await self._nemesis.follow(script)
@@ -189,7 +190,7 @@ class Experiment:
                 lasts = f"{self._plan.duration_s:g} s"
                 self._phases.tell(f"load runs for {lasts}; faults to come: {faults}")
                 await self._nemesis.run(self._schedule)
-        with self._phases.timed("whole", "waiting until it is whole again"):
+        with self._phases.timed("whole", "waiting for recovery"):
             await self._become_whole()
 
     async def _become_whole(self) -> None:
@@ -198,25 +199,25 @@ class Experiment:
         if not await self._probe.wait_until_whole(seconds):
             lacks = await self._probe.lacking()
             await self._stuck(
-                f"the quorum was not whole {seconds:g} s after the last cure: {lacks}"
+                f"the quorum had not recovered {seconds:g} s after the last heal: {lacks}"
             )
         await self._replicas_become_whole()
         if not await self._another_write():
             within = f"{self._timeouts.write_s:g} s"
-            await self._stuck(f"no write was acknowledged within {within} of being whole")
-        # While there was no active controller no ISR shrank, and all could seem in sync. A write
-        # that waits for the ISR ends that: all of it has the write, or it is another ISR by now.
+            await self._stuck(f"no write was acknowledged within {within} after recovery")
+        # Without an active controller no ISR shrank, and all could seem in sync. A write that waits
+        # for the ISR settles that: the whole ISR has the write, or the ISR has changed by now.
         await self._replicas_become_whole()
 
     async def _replicas_become_whole(self) -> None:
         seconds = self._timeouts.whole_s
         if self._watch is not None and (lacks := await self._watch.wait_until_whole(seconds)):
-            what = f"not every replica was in sync {seconds:g} s after the last cure: {lacks}"
+            what = f"replicas were still out of sync {seconds:g} s after the last heal: {lacks}"
             await self._stuck(what)
 
     async def _stuck(self, what: str) -> NoReturn:
-        """Whose fault it is depends on whether all processes run; raises NeverBackError for one
-        that ended by itself."""
+        """The blame depends on whether all processes run; raises NeverBackError for one that exited
+        by itself."""
         await refuse_dead(self._cluster)
         for node in self._cluster.nodes:
             if (status := await self._cluster.status(node)) is not NodeStatus.RUNNING:
@@ -224,8 +225,7 @@ class Experiment:
         raise StuckError(what)
 
     async def _another_write(self) -> bool:
-        """Whether one is acknowledged within the time; nobody waits for a load that has come to its
-        end."""
+        """Whether one is acknowledged within the time; does not wait for a load that has ended."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._timeouts.write_s
         before = self._workload.acknowledged_writes
@@ -244,7 +244,7 @@ class Experiment:
             )
 
     async def _tick(self) -> None:
-        """Once a second: close frames, show how things stand."""
+        """Once a second: close frames, show the status."""
         before = 0
         while True:
             await asyncio.sleep(1)
@@ -308,7 +308,7 @@ def _reached(cluster: Cluster) -> dict[int, ClientEntry]:
 
 
 def _quorum_watch(cluster: Cluster, recorder: Recorder, phases: Phases) -> QuorumWatch | None:
-    """None where nodes tell in their traces what they do."""
+    """None where nodes write traces."""
     if cluster.traces:
         return None
     driver = driver_for(cluster, controllers_of(cluster), recorder.malformed)
@@ -318,7 +318,7 @@ def _quorum_watch(cluster: Cluster, recorder: Recorder, phases: Phases) -> Quoru
 def _watch(
     plan: RunPlan, cluster: Cluster, workload: Workload, recorder: Recorder, phases: Phases
 ) -> PartitionWatch | None:
-    """None where no clients use partitions, and so there are none to look at."""
+    """None where no clients use partitions."""
     brokers, topics = brokers_of(cluster), plan.workload.topics(plan.load)
     if not brokers or not topics:
         return None

@@ -1,8 +1,8 @@
-"""Disks of nodes that nobody here ran: judged by what lies on them, and by nothing else.
+"""Disks of foreign nodes, judged by their contents only.
 
-What clients were told, what nodes did, and which faults they met is not there. So checks of the
-quorum and of partitions run on what they can: those that found nothing to look at are left out, and
-what an accusation would rest on and is missing makes it a suspicion.
+There is no record of clients' answers, of nodes' actions, or of faults. So checks of the quorum and
+of partitions use what is there: those with nothing to judge are left out, and an accusation that
+rests on missing evidence is only a suspicion.
 """
 
 import json
@@ -30,7 +30,7 @@ from checkers.verdict import CheckResult, Verdict, worst
 
 _QUORUM, _PARTITIONS = "checkers.quorum.", "checkers.partitions."
 _UNCOMPACTED = ("partition-contiguous", "P11-replicas-agree")  # compaction leaves gaps
-# What others follow from, which may be told to nodes by their own files.
+# Checks whose premises nodes may have from files of their own.
 _CONFIGURED = {
     "E2-elr-below-min-isr": "min.insync.replicas",
     "E3-eligible-are-kept": "min.insync.replicas",
@@ -39,11 +39,11 @@ _CONFIGURED = {
     "E9-unclean-leader-recovers": "unclean.leader.election.enable",
 }
 _ABSENT = {
-    Kind.OPERATIONS: "what clients did and were told",
-    Kind.FAULTS: "which faults the nodes met",
-    Kind.TRACES: "what the nodes did meanwhile",
+    Kind.OPERATIONS: "the operations of clients, and their answers",
+    Kind.FAULTS: "the faults",
+    Kind.TRACES: "the traces of the nodes",
 }
-# Of what clients asked for there is nothing to compare with.
+# There is no record of clients' requests to compare with.
 _CHECKS = tuple(
     check
     for check in CHECKS
@@ -54,7 +54,7 @@ _CHECKS = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisksJudged:
-    """`results` are of checks that found something to look at; `missing` is what was not there."""
+    """`results` are of checks that found something to judge; `missing` is the missing evidence."""
 
     directory: Path
     verdict: Verdict
@@ -66,7 +66,7 @@ class DisksJudged:
 
 
 def judge_disks(directory: Path, found: FoundDisks) -> DisksJudged:
-    """What the disks below a directory contradict, if anything."""
+    """Judge the disks below a directory."""
     tables: dict[str, pa.Table] = {name: each.empty_table() for name, each in TABLES.items()}
     tables |= read_nodes(found.by_node)
     compacted = _without_compacted(tables)
@@ -90,7 +90,7 @@ def judge_disks(directory: Path, found: FoundDisks) -> DisksJudged:
 
 
 def _problems(tables: Mapping[str, pa.Table]) -> list[str]:
-    """What could not be read, or contradicts itself within one log: damage, or a node's fault."""
+    """Unreadable or contradictory logs: damage, or a node's fault."""
     return [
         f"node {row['node']}{', ' + str(row['key']) if 'key' in row else ''}: {row['problem']}"
         for name in ("disks", "replicas")
@@ -99,11 +99,11 @@ def _problems(tables: Mapping[str, pa.Table]) -> list[str]:
     ]
 
 
-_NO_METADATA_LOG = "no __cluster_metadata-0"  # brokers have one, too; said where it is missing
+_NO_METADATA_LOG = "no __cluster_metadata-0"  # brokers have one, too; reported where it is missing
 
 
 def _info(directory: Path, found: FoundDisks, tables: Mapping[str, pa.Table]) -> RunInfo:
-    """As if it were a run that was planned to leave its disks and nothing else."""
+    """As a run that left only its disks."""
     with_log = set(tables["log_batches"]["node"].to_pylist())
     with_partitions = set(tables["replicas"]["node"].to_pylist())
     gives = [Kind.METADATA_LOGS] if with_log else []
@@ -125,7 +125,7 @@ def _info(directory: Path, found: FoundDisks, tables: Mapping[str, pa.Table]) ->
 
 
 def _voters(tables: Mapping[str, pa.Table]) -> set[int]:
-    """As the first leader named them; what changes them are records of their own."""
+    """The voters as the first leader named them; other records change them."""
     records = tables["log_records"]
     changes = records.filter(pc.equal(records["type"], "LeaderChange")).to_pylist()
     if not changes:
@@ -140,18 +140,18 @@ def _tells_voters(tables: Mapping[str, pa.Table]) -> bool:
 
 
 def _untold(check: Check, tables: Mapping[str, pa.Table]) -> str:
-    """What an accusation by this check follows from, and no record tells, because nodes may have it
-    from files of their own. "": nothing."""
+    """The premise of this check that no record has, because nodes may have it from files of their
+    own. "": none."""
     if check.id in _UNCOMPACTED and not tables["log_records"].num_rows:
         return "cleanup.policy"
     if check.judges.__module__.startswith(_QUORUM) and not _tells_voters(tables):
-        return "who votes"
+        return "the voters"
     config = _CONFIGURED.get(check.id, "")
     return "" if config in _told_of_all(tables) else config
 
 
 def _told_of_all(tables: Mapping[str, pa.Table]) -> set[str]:
-    """The configs that the whole cluster is told; "" among them."""
+    """The cluster-wide configs; "" among them."""
     of_all = tables["log_records"].filter(
         pc.and_kleene(
             pc.equal(tables["log_records"]["type"], "Config"),
@@ -164,12 +164,12 @@ def _told_of_all(tables: Mapping[str, pa.Table]) -> set[str]:
 def _suspicion(result: CheckResult, untold: str) -> CheckResult:
     if result.verdict is not Verdict.INVALID or not untold:
         return result
-    message = f"a suspicion only, for no record tells {untold}: {result.message}"
+    message = f"only a suspicion, since no record has {untold}: {result.message}"
     return replace(result, verdict=Verdict.UNKNOWN, count=0, message=message)
 
 
 def _verdict(results: Sequence[CheckResult], problems: Sequence[str]) -> Verdict:
-    """Nothing looked at, or not all that is there read: not valid."""
+    """Nothing judged, or not everything read: not valid."""
     found = worst(one.verdict for one in results)
     return worst([found, Verdict.UNKNOWN]) if problems else found
 
@@ -182,19 +182,19 @@ def _message(results: Sequence[CheckResult], problems: Sequence[str]) -> str:
         return f"{bad[0].check}: {bad[0].message}{more}"
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        return f"not all could be read, or belongs together: {problems[0]}{more}"
+        return f"some of it is unreadable, or of another cluster: {problems[0]}{more}"
     if not results:
-        return "nothing on these disks could be looked at"
+        return "nothing on these disks could be judged"
     return (
         f"{counted(len(results), 'check', 'checks')} of disks alone "
-        f"{'holds' if len(results) == 1 else 'hold'}; nothing is said of what clients were told"
+        f"{'holds' if len(results) == 1 else 'hold'}; clients' answers were not judged"
     )
 
 
 def _without_compacted(tables: dict[str, pa.Table]) -> int:
-    """Leave out replicas of compacted topics: each drops records for itself. How many there were.
+    """Leave out replicas of compacted topics: each drops records on its own. Returns their number.
 
-    Of which topics are, metadata records tell; without any, those that always are.
+    Metadata records say which topics are compacted; without any, those that always are.
     """
     records = tables["log_records"]
     policies = records.filter(
@@ -216,14 +216,16 @@ def _missing(
 ) -> list[str]:
     said = list(_ABSENT.values())
     if compacted:
-        said.append(f"what {counted(compacted, 'replica')} of compacted topics held: left out")
+        said.append(
+            f"the contents of {counted(compacted, 'replica')} of compacted topics: left out"
+        )
     without = [node for node in found.by_node if node not in evidence.metadata_logs]
     if without:
         said.append(f"the metadata log of {_of_nodes(without)}")
     if not _tells_voters(tables):
-        said.append("who votes: taken to be each node with a metadata log")
+        said.append("the voters: assumed to be each node with a metadata log")
     elif absent := sorted(set(evidence.voters.newest.nodes) - set(found.by_node)):
-        said.append(f"the disks of {_of_nodes(absent)}, voters as well")
+        said.append(f"the disks of {_of_nodes(absent)}, which are voters as well")
     return said
 
 

@@ -1,4 +1,4 @@
-"""Histories that were recorded by others, judged and explained."""
+"""Foreign histories, judged and explained."""
 
 import json
 import sys
@@ -27,14 +27,14 @@ from checkers.verdict import Verdict
 
 _NIL_READS = {
     NilReads.VALUE: "nothing had been written",
-    NilReads.ANY: "nothing, it fits whatever is there",
+    NilReads.ANY: "nothing, it fits any value",
 }
 _ISOLATIONS = {
-    Isolation.JEPSEN: "nothing of each other, as Jepsen's Kafka workload has it",
-    Isolation.KAFKA: "what transactions send interleaves, and is seen once they are committed",
-    Isolation.PL_2: "what they send is in one order",
-    Isolation.SERIALIZABLE: "all that they do is in one order",
-    Isolation.STRICT_SERIALIZABLE: "all that they do is in one order, that of real time",
+    Isolation.JEPSEN: "transactions may interleave freely, as in Jepsen's Kafka workload",
+    Isolation.KAFKA: "sends of transactions interleave, and are visible once committed",
+    Isolation.PL_2: "their sends are in one order",
+    Isolation.SERIALIZABLE: "all their operations are in one order",
+    Isolation.STRICT_SERIALIZABLE: "all their operations are in one order, that of real time",
 }
 _CAS_FAILURES = {
     CasFailures.OBSERVED: "it saw another value",
@@ -50,7 +50,7 @@ def declared(
     initial: str | None,
     isolation: str | None,
 ) -> Declared:
-    """What the user says of the files. Raises UsageError."""
+    """The user's options for the files. Raises UsageError."""
     try:
         there = None if initial is None else read_one(initial)
     except ValueError as error:
@@ -65,9 +65,9 @@ def declared(
 
 
 def check_file(path: Path, declared: Declared, *, as_json: bool) -> Verdict | None:
-    """Judge one file and print what comes of it; None if there is nothing to judge in it.
+    """Judge one file and print the result; None if there is nothing to judge in it.
 
-    What is no file is not opened: a pipe into which nobody writes would never end.
+    Anything but a regular file is not opened: a pipe without a writer would never end.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         what = "a pipe, a socket or a device"
@@ -95,13 +95,13 @@ def refuse(path: Path, message: str, *, as_json: bool) -> None:
 
 
 def quoted(path: Path) -> str:
-    """The name of a file, on one line whatever is in it."""
+    """The name of a file, on one line whatever characters it has."""
     name = str(path)
     return name if name.isprintable() else repr(name)
 
 
 def printable(text: str) -> str:
-    """Safe on a terminal: files hold what strangers wrote."""
+    """Safe on a terminal: the contents of files are untrusted."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -164,7 +164,7 @@ def _left_out(history: ForeignHistory) -> list[str]:
 
 
 def _policies(history: ForeignHistory) -> list[str]:
-    """What was assumed, where it can have mattered."""
+    """The assumptions that may have mattered."""
     calls, policies = history.calls, history.policies
     if isinstance(calls, Log | Lists):
         return [f"  isolation   {policies.isolation}: {_ISOLATIONS[policies.isolation]}"]

@@ -1,6 +1,6 @@
-"""What is injected into a cluster that is up: `inject` and `heal` are processes of their own.
+"""The faults that are injected into a running cluster: `inject` and `heal` are separate processes.
 
-Kept per user and cluster, wherever the commands are typed; see `chaos.setup.places`.
+Kept per user and cluster, independent of the working directory; see `chaos.setup.places`.
 """
 
 import json
@@ -16,7 +16,7 @@ from chaos.setup.places import cache_dir
 
 
 class Injected:
-    """The faults of one cluster that were not healed yet, the oldest first."""
+    """The faults of one cluster that are not healed yet, the oldest first."""
 
     def __init__(self, cluster: str) -> None:
         self._path = cache_dir() / "injected" / f"{cluster}.json"
@@ -25,7 +25,7 @@ class Injected:
         return [_hit(entry) for entry in self._entries()]
 
     def add(self, hit: Hit) -> None:
-        """Remember a fault; in one step, lest half of it is read."""
+        """Record a fault, atomically, lest half of it is read."""
         entry = {
             "fault": fault_as_json(hit.fault),
             "nodes": list(hit.nodes),
@@ -35,11 +35,11 @@ class Injected:
         self._write([*self._entries(), entry])
 
     def require_writable(self) -> None:
-        """Raises OperatorError: what cannot be remembered could not be healed."""
+        """Raises OperatorError: a fault that is not recorded could not be healed."""
         try:
             self._write(self._entries())
         except OSError as error:
-            raise OperatorError(f"cannot remember faults in {self._path}: {error}") from error
+            raise OperatorError(f"cannot record faults in {self._path}: {error}") from error
 
     def forget(self) -> None:
         self._path.unlink(missing_ok=True)

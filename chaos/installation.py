@@ -1,4 +1,4 @@
-"""`prepare` brings up what is missing. The second time it only looks, in well under a second."""
+"""`prepare` installs what is missing. The second time it only looks, in well under a second."""
 
 import fcntl
 import hashlib
@@ -25,9 +25,10 @@ from chaos.setup.places import cache_dir, repository, runtime_dir
 
 
 def prepare(progress: Tell, release: str = "", *, of_both: bool = False) -> None:
-    """Engine, images, warm caches. Safe when two run at once; SetupError says what is amiss.
+    """Engine, images, warm caches. Safe when two run at once; SetupError says what failed.
 
-    With a `release` of Apache Kafka, its image as well; `of_both`: and one with it and our node.
+    With a `release` of Apache Kafka, its image as well; `of_both`: and one with both it and our
+    node.
     """
     with _alone("setup", progress):
         docker_engine.ensure(progress)
@@ -66,18 +67,18 @@ def _ensure(client: docker.DockerClient, recipe: images.Recipe, progress: Tell) 
 
 
 def _power(client: docker.DockerClient, progress: Tell) -> None:
-    """Tried anew each time: loop devices go as well, with a module or a container's rights."""
+    """Tested each time: loop devices can disappear, with a module or a container's rights."""
     agent = images.agent_recipe(images.base_id(client)).name
     why = why_no_loop_disks(client, agent, again=True)
     if why:
-        progress(f"no power can be cut here, power-off will be refused: {why}")
+        progress(f"power cuts are not possible here, power-off will be refused: {why}")
         progress("  try: kraft-chaos doctor")
         progress("  without it: baseline, partition-leader, kill-leader")
 
 
 def _warm(progress: Tell) -> None:
     """Compile the checkers' kernels once, so that the first verdict is as quick as the next. That
-    takes minutes on a busy machine, in which other checkouts get their images."""
+    takes minutes on a busy machine; other checkouts get their images meanwhile."""
     name = f"warm-{_digest(repository() / 'checkers' / 'linearizability')}"
     stamp = cache_dir() / name
     with _alone(name, progress):
@@ -104,7 +105,7 @@ def _alone(name: str, progress: Tell) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress("another set-up is running: waiting for it")
+            progress("waiting for another set-up that is running")
             fcntl.flock(lock, fcntl.LOCK_EX)
         lock.write(str(os.getpid()))
         yield

@@ -1,6 +1,6 @@
-"""INT, TERM and HUP end a run in good order, at any moment, however the shell set them up.
+"""INT, TERM and HUP end a run cleanly, at any moment, however the shell set them up.
 
-A shell may hand SIGINT down ignored, and Python then never sees it: the handlers are installed
+A shell may pass SIGINT on as ignored, and Python then never sees it: the handlers are installed
 explicitly. Only the first signal counts; later ones do not shorten the removal of containers.
 """
 
@@ -13,7 +13,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupt:
-    """Whether somebody asked us to stop, and how."""
+    """Whether a signal asked to stop, and which."""
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
@@ -37,7 +37,7 @@ class Interrupt:
 
 @contextmanager
 def signals_to(interrupt: Interrupt, tell: Callable[[str], None]) -> Iterator[None]:
-    """Let the signals ask, while the block lasts; call inside a running loop."""
+    """Handle the signals within the block; call inside a running loop."""
     loop = asyncio.get_running_loop()
 
     def asked(number: signal.Signals) -> None:

@@ -1,7 +1,7 @@
-"""What a run's files were when they were collected, so that what goes missing later is found.
+"""A run's files as they were collected, so that later losses are found.
 
-`inventory.json` names every file that evidence is read from, with its bytes and its CRC, and
-`run.json` names the inventory's own. Sealing reads all of them back and compares.
+`inventory.json` names every file of evidence, with its size and CRC, and `run.json` has the
+inventory's own CRC. Sealing reads all of them back and compares.
 """
 
 import json
@@ -17,7 +17,7 @@ from checkers.history.store import replace_file
 
 INVENTORY = "inventory.json"
 _TRACE = re.compile(r"logs/node-(\d+)\.log")
-# Made by a broker from its segments, which are here: megabytes that nothing is read from.
+# A broker makes them from its segments, which are here: megabytes that are never read.
 _DERIVED = (".index", ".timeindex", ".txnindex")
 _BLOCK = 1 << 20
 
@@ -25,11 +25,11 @@ _Entries = Mapping[str, Mapping[str, int]]
 
 
 class InventoryError(Exception):
-    """The inventory itself is not what was written."""
+    """The inventory itself was changed."""
 
 
 def take(directory: Path, *, syncs: bool = True) -> int:
-    """Write a run's inventory; its own CRC."""
+    """Write a run's inventory; returns its own CRC."""
     entries = {name: _entry(directory / name) for name in _evidence(directory)}
     data = laid_out(entries, sort_keys=True)
     replace_file(directory / INVENTORY, data, syncs=syncs)
@@ -37,7 +37,7 @@ def take(directory: Path, *, syncs: bool = True) -> int:
 
 
 def trace_lines(directory: Path) -> dict[str, int]:
-    """By node: the lines of its log that begin as trace lines do."""
+    """By node: the number of lines of its log that begin as trace lines do."""
     found = {}
     for name in _evidence(directory):
         if match := _TRACE.fullmatch(name):
@@ -47,9 +47,9 @@ def trace_lines(directory: Path) -> dict[str, int]:
 
 
 def differences(directory: Path, own_crc32c: int, *, read: bool) -> dict[str, str]:
-    """Files that are not what they were when they were collected, and in which way.
+    """Files that changed after they were collected, and how.
 
-    Without `read` their sizes are compared, and nothing is read.
+    Without `read` only their sizes are compared.
     """
     try:
         entries = _load(directory, own_crc32c)
@@ -63,7 +63,7 @@ def differences(directory: Path, own_crc32c: int, *, read: bool) -> dict[str, st
 
 
 def has_any_file(directory: Path, own_crc32c: int) -> bool:
-    """Whether anything that was collected lies here: of an archived run, only the seal may."""
+    """Whether any collected file is here: of an archived run there may be only the seal."""
     try:
         return any((directory / name).exists() for name in _load(directory, own_crc32c))
     except InventoryError:

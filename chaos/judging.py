@@ -1,7 +1,7 @@
-"""From what was recorded to a verdict: seal, judge, write `verdict.json`, the page and `repro.sh`.
+"""From recorded events to a verdict: seal, judge, write `verdict.json`, the page and `repro.sh`.
 
-Used at the end of a run and by `kraft-chaos check`. A checker that crashes makes an error, never a
-verdict of its own; a violation found in a run that broke off stays a violation.
+Used at the end of a run and by `kraft-chaos check`. A crashed checker is an error, never a verdict;
+a violation in a run that broke off stays a violation.
 """
 
 import time
@@ -30,7 +30,7 @@ _READ_BACK_EVERY = 16
 def judge_directory(directory: Path, *, page: bool = True, reseal: bool = False) -> Judgement:
     """Judge a run, sealing it first if need be, and leave all results in its directory.
 
-    A damaged seal makes the run unknown; only with `reseal` is another made in its place.
+    A damaged seal makes the run unknown; only `reseal` replaces it.
     Raises UnsealableError.
     """
     if reseal:
@@ -51,9 +51,9 @@ def judge_directory(directory: Path, *, page: bool = True, reseal: bool = False)
 
 
 def _sealed(directory: Path) -> Run:
-    """A seal that is missing or another version's is made from the events.
+    """Seal from the events if the seal is missing or of another version.
 
-    Raises DamagedSealError: what lies beside a damaged table may be whole, and may not.
+    Raises DamagedSealError: the files beside a damaged table may be damaged too.
     """
     try:
         return _compared(read_run(directory))
@@ -64,8 +64,8 @@ def _sealed(directory: Path) -> Run:
 
 
 def _as_read(sealed: Run) -> Run:
-    """What was just sealed, read back. Of simulated runs, which are many and short, most are judged
-    by the tables as they were made; one in so many shows that the directory holds the same."""
+    """The sealed run, read back. Most simulated runs, which are many and short, are judged by the
+    tables in memory; one in so many is read back to show that the directory has the same."""
     if sealed.info.is_simulated and sealed.info.seed % _READ_BACK_EVERY:
         return sealed
     run = read_run(sealed.directory)
@@ -80,7 +80,7 @@ def _reseal(directory: Path) -> None:
 
 
 def _damaged(directory: Path, error: DamagedSealError) -> Judgement:
-    """Unknown, whatever the run was before; an older page would say otherwise, and goes."""
+    """Unknown, whatever the run was before; an older page would contradict it, and is removed."""
     message = str(error).replace("\n  try:", "; try:")
     row = CheckResult(check="sealed-tables", verdict=Verdict.UNKNOWN, message=message)
     info = read_run_info(directory)
@@ -92,7 +92,7 @@ def _damaged(directory: Path, error: DamagedSealError) -> Judgement:
 
 
 def _compared(run: Run) -> Run:
-    """A sealed run, with those of its files that were cut since; an archive has none of them."""
+    """A sealed run, with its files that were cut since; an archive has none of these files."""
     own = run.info.inventory_crc32c
     if own is None or not has_any_file(run.directory, own):
         return run
@@ -100,7 +100,7 @@ def _compared(run: Run) -> Run:
 
 
 def broken(run_id: str, row: CheckResult) -> Judgement:
-    """The judgement of a run of which nothing can be judged."""
+    """The judgement of a run that cannot be judged."""
     return Judgement(run_id=run_id, verdict=row.verdict, sentence=row.message, results=(row,))
 
 
@@ -113,7 +113,7 @@ def with_row(judgement: Judgement, row: CheckResult) -> Judgement:
 
 
 def log_crash(directory: Path, error: BaseException) -> None:
-    """Keep a traceback for whoever mends the harness; operators get one sentence."""
+    """Keep a traceback for developers of the harness; operators get one sentence."""
     # On a full disk there is no room for it, and the sentence matters more.
     with suppress(OSError), (directory / HARNESS_LOG).open("a", encoding="utf-8") as log:
         log.writelines(traceback.format_exception(error))
@@ -129,7 +129,7 @@ def troubles(run: Run) -> list[CheckResult]:
 
 
 def broken_invariants(run: Run) -> list[CheckResult]:
-    """A row for what a look inside simulated nodes showed while they ran."""
+    """A row for a broken invariant inside simulated nodes."""
     broken = run.info.broken_invariant
     if broken is None:
         return []
@@ -160,7 +160,7 @@ def _judged(evidence: Evidence, directory: Path) -> Judgement:
 
 
 def _stopwatch(info: RunInfo) -> Callable[[], float]:
-    """A seed gives the same bytes on every machine: what judging took there is left out."""
+    """A seed gives the same bytes on every machine, so the duration of judging is left out."""
     return time.perf_counter if not info.is_simulated else lambda: 0.0
 
 
@@ -173,7 +173,7 @@ def _write_page(evidence: Evidence, judgement: Judgement, directory: Path) -> No
 
 
 def _write_repro(info: RunInfo, judgement: Judgement, directory: Path) -> None:
-    """Of every run that is not valid: whoever reads the verdict wants to see it again."""
+    """For every run that is not valid: the reader will want to repeat it."""
     path = directory / REPRO
     if judgement.verdict is Verdict.VALID or not info.command:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What each node said last, from the logs that were collected."""
+"""The last lines of each node's collected logs."""
 
 from collections import deque
 from pathlib import Path
@@ -8,7 +8,7 @@ _LONGEST = 300
 
 
 def last_words(directory: Path, nodes: int) -> dict[str, list[str]]:
-    """The last lines of each node's error output, and of its log where that said nothing."""
+    """The last lines of each node's error output, or of its log where that is empty."""
     return {str(node): _last_lines(directory / "logs", node) for node in range(1, nodes + 1)}
 
 

@@ -1,4 +1,4 @@
-"""From a plan to a verdict: a directory, a world, a cluster in it, and a runner."""
+"""From a plan to a verdict: makes a directory, a world, a cluster in it, and a runner."""
 
 import os
 from collections.abc import Sequence
@@ -27,16 +27,16 @@ from checkers.verdict import Judgement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What a run left."""
+    """The results of a run."""
 
     judgement: Judgement
     directory: Path
     interrupted: bool
-    duration_s: float  # as the run's own clock has it
+    duration_s: float  # by the run's own clock
 
 
 def perform(choices: Choices, out: Path, progress: ConsoleProgress) -> Ran:
-    """What somebody chose, on a fresh cluster, to its verdict. Raises what runtimes and set-up
+    """Run the user's choices on a fresh cluster, to a verdict. Raises what runtimes and set-up
     raise."""
     runtime = runtime_of(
         choices.runtime, progress.tell, choices.target, falls_back=choices.falls_back
@@ -47,7 +47,7 @@ def perform(choices: Choices, out: Path, progress: ConsoleProgress) -> Ran:
 
 
 def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
-    """A file system without links takes nothing away from the run."""
+    """On a file system without links the run goes on without it."""
     try:
         point_latest(directory)
     except OSError as error:
@@ -57,7 +57,7 @@ def _point_latest(directory: Path, progress: ConsoleProgress) -> None:
 def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = True) -> Ran:
     """Carry out a plan in a fresh directory under `out`. Raises what runtimes and set-up raise.
 
-    Without a `page`, nobody is going to look at it.
+    Without `page` no HTML page is written.
     """
     require_reachable(plan.runtime, plan.client, plan.topic_client)  # of a replay too
     world = world_of(
@@ -76,7 +76,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
     finally:
         progress.end()
         with suppress(OSError):
-            directory.rmdir()  # nothing was begun: it is still empty
+            directory.rmdir()  # nothing was started: it is still empty
     if account := world.account():
         progress.tell(account)
     return Ran(
@@ -88,7 +88,7 @@ def launch(plan: RunPlan, out: Path, progress: ConsoleProgress, *, page: bool = 
 
 
 def name_of(plan: RunPlan) -> str:
-    """What the directory of a simulated run is called, which follows from its seed."""
+    """The name of a simulated run's directory, which follows from its seed."""
     world = world_of(SIM, seed=plan.seed, mutation="")
     return run_name(plan.scenario.name, plan.seed, world.clock.wall_ns())
 
@@ -133,7 +133,7 @@ def _cluster(plan: RunPlan, directory: Path, world: World) -> Cluster:
             keep=plan.keep,
             directory=directory,
         )
-    except SettingError as error:  # a number that no node can have
+    except SettingError as error:  # a value that no node accepts
         raise UsageError(f"{error}\n  try: kraft-node start --help") from error
 
 
@@ -148,14 +148,14 @@ def _directory(out: Path, scenario: Scenario, seed: int, world: World) -> Path:
 
 
 def _possible(plan: RunPlan, cluster: Cluster, progress: ConsoleProgress) -> RunPlan:
-    """What a seed drew and this cluster cannot do is left out, as long as something is left: nobody
-    asked for it by name."""
+    """Drop drawn faults that this cluster cannot do, as long as some are left: the user did not ask
+    for them by name."""
     drawn = plan.drawn()
     able = tuple(it for it in drawn.windows if not lacking(cluster, needs_of([it.fault])))
     if plan.scenario.trial is None or not able or len(able) == len(drawn.windows):
         return plan
     missing = " and ".join(lacking(cluster, plan.needs))
-    progress.tell(f"  left out, since no cluster here can {missing}: {_counted(drawn, able)}")
+    progress.tell(f"  left out, since clusters here cannot {missing}: {_counted(drawn, able)}")
     return replace(plan, schedule=replace(drawn, windows=able))
 
 
@@ -165,12 +165,12 @@ def _counted(drawn: Schedule, able: Sequence[Window]) -> str:
 
 
 def _require_powers(plan: RunPlan, cluster: Cluster) -> None:
-    """A scenario that cannot be run here is refused, never run as something weaker."""
+    """Refuse a scenario that cannot run here; it is never run as a weaker one."""
     missing = lacking(cluster, plan.needs)
     if missing:
         tellable = [name for name, each in SCENARIOS.items() if not lacking(cluster, each.needs)]
         raise OperatorError(
-            f"{plan.scenario.name} is refused: it has to {' and '.join(missing)}\n"
+            f"{plan.scenario.name} is refused: it needs to {' and '.join(missing)}\n"
             f"  why not here: {why_lacking(cluster)}\n  try: kraft-chaos doctor\n"
             f"  without it: {', '.join(tellable)}"
         )

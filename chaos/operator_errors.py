@@ -1,6 +1,6 @@
 """Errors that an operator can do something about."""
 
-UNREADABLE = 254  # the exit code: the line makes no sense, or names what cannot be read
+UNREADABLE = 254  # exit code: invalid arguments, or an unreadable path
 
 
 class UsageError(Exception):
@@ -8,4 +8,4 @@ class UsageError(Exception):
 
 
 class OperatorError(Exception):
-    """What, where, and the next command, in the lines of one message. Exit code 255."""
+    """An error with what happened, where, and the next command, on its lines. Exit code 255."""

@@ -1,4 +1,4 @@
-"""What the operating system refused, told by its number: what to do about it differs."""
+"""Errors of the operating system, by number, each with its own next step."""
 
 import errno
 import os
@@ -12,7 +12,8 @@ _TRIES = {
     errno.ENOSPC: _MAKE_ROOM,
     errno.EDQUOT: _MAKE_ROOM,
     errno.EROFS: _ANOTHER_PLACE,
-    errno.EACCES: "\n  try: ls -l of it; it belongs to another user, or --out DIRECTORY elsewhere",
+    errno.EACCES: "\n  try: ls -l of it (it may belong to another user), or --out DIRECTORY "
+    "elsewhere",
     errno.EPERM: "\n  try: as another user, or kraft-chaos doctor",
     errno.ENOENT: "\n  try: ls of the directory that it should be in",
     errno.ENOTDIR: "\n  try: the name of a directory",
@@ -22,7 +23,7 @@ _TRIES = {
     errno.EMFILE: "\n  try: ulimit -n 8192",
     errno.ENFILE: "\n  try: fewer runs side by side (--jobs)",
     errno.ENOMEM: "\n  try: fewer runs side by side (--jobs)",
-    errno.EADDRINUSE: "\n  try: kraft-chaos down, or whoever else listens there",
+    errno.EADDRINUSE: "\n  try: kraft-chaos down, or stop the process that listens there",
     errno.ECONNREFUSED: _ENGINE,
     errno.ECONNRESET: _ENGINE,
     errno.ETIMEDOUT: _ENGINE,
@@ -33,13 +34,13 @@ _LONGEST_NAME = 80
 
 
 def explained(error: OSError) -> str:
-    """What was refused, of which file where the call knows that, and the next step."""
+    """What was refused, for which file if the call knows it, and the next step."""
     what = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
     return f"{what}{_where(error)}{_TRIES.get(error.errno or 0, _OTHERWISE)}"
 
 
 def _where(error: OSError) -> str:
-    """Not every call knows which file it was about. A name stays on its line."""
+    """Not every error has a file name. A name stays on its line."""
     if not error.filename:
         return ""
     name = str(error.filename)

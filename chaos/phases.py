@@ -1,4 +1,4 @@
-"""How far a run has come: what it does now, how long each step took, a word for who watches."""
+"""The progress of a run: its current phase, the duration of each, lines for the operator."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ class Phases:
         self.clock = clock
         self.progress = progress
         self.current = "starting"
-        self.timings_s: dict[str, float] = {}  # of what came to its end
+        self.timings_s: dict[str, float] = {}  # of completed phases
 
     @contextmanager
     def timed(self, name: str, phase: str) -> Iterator[None]:
@@ -25,5 +25,5 @@ class Phases:
         self.timings_s[name] = round((self.clock.now_ns() - began) / 1e9, 3)
 
     def tell(self, text: str) -> None:
-        """A line that stays, with the time."""
+        """Print a lasting line, with the time."""
         self.progress.tell(f"t={self.clock.now_ns() / 1e9:5.1f}s  {text}")

@@ -1,4 +1,4 @@
-"""What a run is to be, as one value; `chaos.plan_json` writes it down and reads it back."""
+"""The plan of a run as one value; `chaos.plan_json` writes and reads it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from workloads.workload_kinds import kind_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What to run, and how. Without a `schedule` the scenario draws one."""
+    """What to run, and how. Without a `schedule`, the scenario draws one."""
 
     scenario: Scenario
     seed: int
@@ -28,13 +28,13 @@ class RunPlan:
     load: Load = field(default_factory=RegisterOptions)
     conditions: Conditions = field(default_factory=Conditions)
     target: str = "node"
-    settings: Mapping[str, str] = field(default_factory=dict)  # as asked for
+    settings: Mapping[str, str] = field(default_factory=dict)  # as requested
     client: str = "raw"  # the library that sends and polls (`workloads.library_clients`)
-    topic_client: str = "raw"  # the one that creates and deletes topics meanwhile
-    side: str = ""  # of the scenario, where it is compared with others
+    topic_client: str = "raw"  # the library that creates and deletes topics
+    side: str = ""  # side of the scenario, in a comparison
     runtime: str = "docker"
     mutation: str = ""  # planted in every node
-    # What becomes of the cluster, which is not written down: nobody has to do that again.
+    # The fate of the cluster; not written down, since a replay need not repeat it.
     keep: bool = False
     cluster_name: str = ""  # run ids are unique in their directory only, clusters on the machine
 
@@ -49,22 +49,22 @@ class RunPlan:
 
     @property
     def expected(self) -> Expectation | None:
-        """What its side is to show; None where it is of none."""
+        """The expected outcome of its side; None without a side."""
         sides = [each for each in self.scenario.sides if each.name == self.side]
         return sides[0].on(self.target).expected if sides else None
 
     @property
     def script(self) -> Script | None:
-        """What the nemesis is going to follow, where nothing is drawn."""
+        """The script that the nemesis follows, where nothing is drawn."""
         return self.scenario.script_with(self.settings)
 
     @property
     def coming_up(self) -> Script | None:
-        """How the cluster is started, where something hurts it meanwhile."""
+        """The script of a start-up with faults."""
         return self.scenario.coming_up_with(self.settings)
 
     def drawn(self) -> Schedule:
-        """What the nemesis is going to do."""
+        """The steps of the nemesis."""
         if self.schedule is not None:
             return self.schedule
         return self.scenario.schedule(
@@ -76,7 +76,7 @@ class RunPlan:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """All that the nemesis is going to inject, or try to."""
+        """All faults that the nemesis will inject, or try to."""
         script = self.script
         windows = self.drawn().windows if script is None else ()
         later = script.faults if script is not None else tuple(each.fault for each in windows)
@@ -84,15 +84,15 @@ class RunPlan:
 
     @property
     def faults_before_load(self) -> tuple[Fault, ...]:
-        """Those that are over before there are clients."""
+        """The faults that are over before clients start."""
         return self.coming_up.faults if self.coming_up is not None else ()
 
     @property
     def needs(self) -> frozenset[Ability]:
-        """What a cluster must be able to do, so that the run can be told to its end."""
+        """The powers that a cluster needs for this run."""
         return needs_of(self.faults)
 
     def settled(self) -> "RunPlan":
-        """The same with its schedule, whatever a later version draws from the seed. A scenario with
-        a script has none."""
+        """The same plan with its schedule fixed, whatever a later version draws from the seed. A
+        scenario with a script has none."""
         return self if self.scenario.script is not None else replace(self, schedule=self.drawn())

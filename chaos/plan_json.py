@@ -1,4 +1,4 @@
-"""A plan as `run.json` has it, and back: how a run is replayed, shrunk and compared."""
+"""A plan to and from `run.json`, for replays, shrinking and comparisons."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from chaos.scenario import Scenario
 from chaos.scenarios import SCENARIOS
 from workloads.workload_kinds import load_as_json, load_from
 
-FORMAT = 1  # of what is written; a plan of another one is refused
+FORMAT = 1  # version of the format; others are refused
 
 _PLAIN = {
     "seed": int,
@@ -27,11 +27,11 @@ _PLAIN = {
 
 
 class NotAPlanError(ValueError):
-    """What was read is no plan of this version; the message says why."""
+    """The JSON is not a plan of this version; the message says why."""
 
 
 def plan_as_json(plan: RunPlan) -> dict[str, Any]:
-    """All of a plan but what becomes of its cluster afterwards."""
+    """All of a plan but the fate of its cluster."""
     return {
         "format": FORMAT,
         "scenario": plan.scenario.name,
@@ -44,7 +44,7 @@ def plan_as_json(plan: RunPlan) -> dict[str, Any]:
 
 
 def plan_from(content: Mapping[str, Any]) -> RunPlan:
-    """What `plan_as_json` gave. Raises NotAPlanError."""
+    """The inverse of `plan_as_json`. Raises NotAPlanError."""
     if not content:
         raise NotAPlanError("its run.json has no plan: it was recorded by an older version")
     if content.get("format") != FORMAT:

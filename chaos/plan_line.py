@@ -1,4 +1,4 @@
-"""From a plan to the line that asks for it: shown to people, read by nobody else."""
+"""From a plan to its command line, for people only."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -13,19 +13,19 @@ from workloads.library_clients import RAW
 
 
 def command_of(plan: RunPlan, run_id: str) -> str:
-    """The line that runs it again. `run` has no flag for some of what a plan can say, such as a
-    schedule that was shrunk; the line then names the run, which has it all in its run.json."""
+    """The command that runs it again. `run` has no option for some parts of a plan, such as a
+    shrunk schedule; the command then names the run, whose run.json has everything."""
     try:
         choices = _choices(plan)
         if _comparable(plan_of(choices)) == _comparable(plan):
             return _line(choices)
     except UsageError:
-        pass  # a cluster that nobody may ask for, such as one shrunk to a single node
+        pass  # a cluster that `run` does not accept, such as one shrunk to a single node
     return replay_line(run_id)
 
 
 def replay_line(run: str) -> str:
-    """What does a recorded run again, by the path of its directory."""
+    """The command that repeats a recorded run, by the path of its directory."""
     return f"kraft-chaos replay {shlex.quote(run)}"
 
 
@@ -34,8 +34,8 @@ def _comparable(plan: RunPlan) -> RunPlan:
 
 
 def _choices(plan: RunPlan) -> Choices:
-    """What has to be said so that `plan_of` gives this plan, if anything does. What a seed draws is
-    not said, and everything else is, but for rates that are as ever."""
+    """The arguments from which `plan_of` makes this plan, if there are any: everything but what the
+    seed draws, and unchanged rates."""
     bare = Choices(
         scenario=plan.scenario.name,
         seed=plan.seed,
@@ -61,7 +61,7 @@ def _choices(plan: RunPlan) -> Choices:
 
 
 def _settings_told(plan: RunPlan) -> Mapping[str, str]:
-    """None, where a seed draws them."""
+    """None where the seed draws them."""
     trial = plan.scenario.trial
     if trial is None:
         return plan.settings
@@ -99,6 +99,6 @@ def _flags(choices: Choices) -> Iterator[tuple[str, str]]:
 
 
 def _number(value: float) -> str:
-    """As short as it can be without being another number."""
+    """The shortest form of the same number."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)

@@ -1,4 +1,4 @@
-"""From what somebody chose of a run to its plan; `chaos.plan_line` is the way back."""
+"""From a user's choices to a plan; `chaos.plan_line` is the way back."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -33,15 +33,15 @@ from workloads.workload import Load
 from workloads.workload_kinds import kind_of
 
 _NODES = 3
-_OWN_NODES = (3, 5)  # in containers; what a failure was shrunk to may be replayed with any number
-# Clients without a limit are as quick as the cluster; a simulated one is quick in its own time,
-# and each of its operations costs ours.
+_OWN_NODES = (3, 5)  # in containers; a shrunk failure may be replayed with any number
+# Clients without a limit are as fast as the cluster; a simulated one is fast in virtual time, and
+# each of its operations costs real time.
 _UNASKED_RATES = {SIM: 100.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What somebody asks of a run. None, 0 or "": as the scenario has it, or its seed."""
+    """A user's choices. None, 0 or "": as in the scenario, or drawn by its seed."""
 
     scenario: str
     seed: int | None = None
@@ -52,7 +52,7 @@ class Choices:
     target: str = NODE
     settings: Mapping[str, str] = field(default_factory=dict)
     runtime: str = ""  # containers
-    falls_back: bool = False  # to virtual time, if there are no containers and no runtime is named
+    falls_back: bool = False  # to virtual time, without containers and without a named runtime
     mutation: str = ""
     client: str = RAW
     topic_client: str = RAW
@@ -62,7 +62,8 @@ class Choices:
 
 
 def plan_of(choices: Choices) -> RunPlan:
-    """What is chosen, the runtime decided; a swarm's seed decides the rest. Raises UsageError."""
+    """The plan of these choices on that runtime; a swarm's seed decides the rest. Raises
+    UsageError."""
     scenario = scenario_of(choices.scenario)
     _require_fitting(scenario, choices)
     seed = choices.seed if choices.seed is not None else random.SystemRandom().randrange(10**6)
@@ -98,22 +99,22 @@ def plan_of(choices: Choices) -> RunPlan:
 
 
 def _usual(scenario: Scenario, target: str) -> OnKafka:
-    """What of the target's own the scenario has unless told otherwise."""
+    """The scenario's defaults for the target's settings."""
     return scenario.on_kafka if is_kafka(target) else OnKafka()
 
 
 def _require_fitting(scenario: Scenario, choices: Choices) -> None:
-    """Raises UsageError for a setting that the scenario cannot have, and for a target or clients
-    that its load cannot."""
+    """Raises UsageError for settings that do not fit the scenario, and for a target or clients that
+    do not fit its load."""
     for name in sorted(SCENARIO_SETTINGS.keys() & choices.settings.keys()):
         _require_setting(scenario, name, choices.settings[name])
     kind = kind_of(scenario.load)
     settings = _settings(scenario, choices)
     if scenario.is_of_brokers and scenario.trial is not None:
-        settings = {BROKERS: str(_NODES), **settings}  # how many there are, the seed says
+        settings = {BROKERS: str(_NODES), **settings}  # the seed decides the number
     if scenario.of_both and not is_mixed(choices.target):
         raise UsageError(
-            f"{scenario.name} is a scenario of one quorum of our nodes and Apache Kafka's\n"
+            f"{scenario.name} needs a mixed quorum of our nodes and Apache Kafka's\n"
             f"  try: --target {MIXED}"
         )
     if scenario.is_of_brokers and not has_brokers(choices.target, settings):
@@ -123,12 +124,11 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
             else f"--target {KAFKA}, and --nodes for how many"
         )
         raise UsageError(
-            f"{scenario.name} is a scenario of brokers, and {choices.target} has none\n"
-            f"  try: {some}"
+            f"{scenario.name} needs brokers, and {choices.target} has none\n  try: {some}"
         )
     if scenario.trial is not None and is_mixed(choices.target):
         raise UsageError(
-            f"{scenario.name}: no seed draws a quorum of our nodes and Apache Kafka's\n"
+            f"{scenario.name} does not support a mixed quorum of our nodes and Apache Kafka's\n"
             f"  try: kraft-chaos run mixed-quorum --target {MIXED}"
         )
     if choices.target == NODE and has_brokers(NODE, settings):
@@ -147,8 +147,8 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
 
 
 def _settings(scenario: Scenario, choices: Choices) -> Mapping[str, str]:
-    """The scenario's own and those asked for; a scenario of brokers takes some, whose program has
-    none unless told so."""
+    """The scenario's settings and the requested ones; a scenario of brokers gets some where the
+    target has none by default."""
     ours = scenario.is_of_brokers and choices.target == NODE
     count = choices.nodes or (_NODES if scenario.trial is None else None)
     brokers = {BROKERS: str(count)} if ours and count is not None else {}
@@ -157,17 +157,16 @@ def _settings(scenario: Scenario, choices: Choices) -> Mapping[str, str]:
 
 
 def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
-    """Our own serve what a log takes; simulated ones, no library can reach."""
+    """Our own brokers serve logs; no library can reach simulated ones."""
     load, of_kafka = scenario.load, f"\n  try: --target {KAFKA}"
     if isinstance(load, AppendOptions) and load.transactional:
         raise UsageError(
-            f"{scenario.name}: its clients use transactions, which brokers of our own refuse"
-            f"{of_kafka}"
+            f"{scenario.name} uses transactions, which our own brokers refuse{of_kafka}"
         )
     if Ability.MOVE_REPLICAS in scenario.needs:
         raise UsageError(
-            f"{scenario.name}: it moves replicas between log directories, which brokers of our own"
-            f" do not{of_kafka}"
+            f"{scenario.name} moves replicas between log directories, which our own brokers do not"
+            f" support{of_kafka}"
         )
     require_reachable(choices.runtime, choices.client, choices.topic_client)
 
@@ -176,15 +175,15 @@ def _require_transactional(scenario: Scenario, client: str) -> None:
     load = scenario.load
     if isinstance(load, AppendOptions) and load.transactional and client != RAW:
         raise UsageError(
-            f"--client {client}: {scenario.name} is about transactions that nobody ends, and only "
-            f"our own clients leave such\n  try: without --client"
+            f"--client {client}: {scenario.name} needs transactions that are left open, and only "
+            f"our own clients leave some\n  try: without --client"
         )
 
 
 def _require_setting(scenario: Scenario, name: str, value: str) -> None:
     setting = SCENARIO_SETTINGS[name]
     if value not in list(setting.values):
-        raise UsageError(f"--set {name}={value}: it is {' or '.join(setting.values)}")
+        raise UsageError(f"--set {name}={value}: the value must be {' or '.join(setting.values)}")
     if not setting.fits(scenario):
         able = [each.name for each in SCENARIOS.values() if setting.fits(each)]
         raise UsageError(
@@ -204,7 +203,7 @@ def _with_clients(flag: str, client: str) -> list[str]:
 
 
 def _load(scenario: Scenario, choices: Choices) -> Load:
-    """The scenario's, or the user's instead of it."""
+    """The scenario's load, with the user's overrides."""
     unasked = 0.0 if scenario.load.rate else _UNASKED_RATES.get(choices.runtime, 0.0)
     load = scenario.load.adjusted(
         concurrency=choices.concurrency,
@@ -218,7 +217,7 @@ def _load(scenario: Scenario, choices: Choices) -> Load:
 
 
 def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:
-    """Whatever the seed says, or the user instead of it."""
+    """As the seed decides, or the user instead."""
     settings = {**trial.settings, **plan.settings}
     return replace(
         plan,
@@ -234,15 +233,14 @@ def _of_trial(plan: RunPlan, trial: Trial, choices: Choices) -> RunPlan:
 
 
 def require_layout(target: str, nodes: int, settings: Mapping[str, str]) -> None:
-    """Raises UsageError where no such cluster can be made of containers, or none that anybody would
-    ask for."""
+    """Raises UsageError for a number of nodes that containers do not support."""
     _require_quorum(target, nodes, settings)
     _require_made(target, nodes, settings)
 
 
 def _require_quorum(target: str, nodes: int, settings: Mapping[str, str]) -> None:
-    """Where there are brokers, the settings say how many controllers are beside them. In virtual
-    time a seed may draw any number."""
+    """With brokers, the settings have the number of controllers. In virtual time a seed may draw
+    any number."""
     if target == NODE and not has_brokers(target, settings) and nodes not in _OWN_NODES:
         raise UsageError(f"--nodes {nodes}: a quorum of our own nodes has 3 or 5\n  try: --nodes 3")
 
@@ -255,7 +253,7 @@ def _require_made(target: str, nodes: int, settings: Mapping[str, str], mutation
 
 
 def _require_taken(plan: RunPlan) -> None:
-    """Raises UsageError for a cluster of which the scenario tells nothing."""
+    """Raises UsageError for a cluster that does not fit the scenario."""
     made, count = layout(plan.target, plan.nodes, plan.target_settings)
     takes = plan.scenario.takes
     roles = [made.roles(NodeId(number)) for number in range(1, count + 1)]
@@ -273,7 +271,7 @@ def _require_taken(plan: RunPlan) -> None:
 
 
 def _require_apart(plan: RunPlan) -> None:
-    """Raises UsageError for a script that does not make sense where brokers are controllers."""
+    """Raises UsageError for a script that combined nodes cannot run."""
     script = plan.scenario.script_with(plan.target_settings)
     if script is None or plan.target_settings.get(ROLES) != COMBINED:
         return
@@ -287,8 +285,8 @@ def _require_apart(plan: RunPlan) -> None:
 def runtime_of(
     asked: str, tell: Callable[[str], None], target: str = NODE, *, falls_back: bool = False
 ) -> str:
-    """The runtime that was asked for; else containers. If there are none, and `falls_back`, virtual
-    time, of which it tells. Raises UsageError, and OperatorError without containers."""
+    """The requested runtime; else containers. Without them, and with `falls_back`, virtual time,
+    after a message. Raises UsageError, and OperatorError without containers."""
     if asked == SIM and target != NODE:
         raise UsageError(
             f"--runtime {SIM} --target {target}: only our own node can be simulated\n"
@@ -301,7 +299,7 @@ def runtime_of(
         return DOCKER
     if target != NODE:
         raise OperatorError(
-            f"no containers here ({why}), and {target} runs in nothing else\n"
+            f"no containers here ({why}), and {target} runs only in containers\n"
             "  try: kraft-chaos doctor\n  without it: --target node"
         )
     if not falls_back:
@@ -309,13 +307,13 @@ def runtime_of(
             f"no containers here ({why})\n"
             f"  try: kraft-chaos doctor\n  in virtual time: --runtime {SIM}"
         )
-    tell(f"no containers here ({why}): it runs in virtual time, as with --runtime {SIM}")
+    tell(f"no containers here ({why}): running in virtual time, as with --runtime {SIM}")
     return SIM
 
 
 def require_reachable(runtime: str, *clients: str) -> None:
-    """Raises UsageError for a library where the cluster is simulated: it has sockets and time of
-    its own."""
+    """Raises UsageError for a library with a simulated cluster: libraries use real sockets and
+    time."""
     for client in clients:
         if client != RAW and runtime == SIM:
             raise UsageError(
@@ -324,7 +322,7 @@ def require_reachable(runtime: str, *clients: str) -> None:
 
 
 def takes_kafka(scenario: Scenario) -> bool:
-    """Whether a scenario of brokers takes what those of our own node have not."""
+    """Whether a scenario of brokers needs what our own brokers do not have."""
     try:
         plan_of(Choices(scenario=scenario.name, seed=0, runtime=DOCKER))
     except UsageError:
@@ -333,19 +331,19 @@ def takes_kafka(scenario: Scenario) -> bool:
 
 
 def scenario_of(name: str) -> Scenario:
-    """Raises UsageError naming those that there are."""
-    if name in CONTROLS:  # not among the scenarios: most of them accuse whoever runs
+    """Raises UsageError, which names the known ones."""
+    if name in CONTROLS:  # not among the scenarios: most of them accuse any node
         return CONTROLS[name]
     if name not in SCENARIOS:
         raise UsageError(
-            f"no scenario {name!r}; there are {', '.join(SCENARIOS)}\n  try: kraft-chaos list"
+            f"unknown scenario {name!r}; known: {', '.join(SCENARIOS)}\n  try: kraft-chaos list"
         )
     return SCENARIOS[name]
 
 
 def sparing_load(scenario: str) -> tuple[int | None, float]:
-    """Clients and their rate in simulated runs of which there are many, where each operation costs
-    our time: enough to judge. (None, 0.0) where the seed draws the load, or the scenario needs all
-    of its own. Raises UsageError."""
+    """Clients and their rate in campaigns of simulated runs, where each operation costs real time:
+    just enough to judge. (None, 0.0) where the seed draws the load, or the scenario needs its own.
+    Raises UsageError."""
     asked = scenario_of(scenario)
     return (None, 0.0) if asked.needs_its_load or asked.trial is not None else (5, 50.0)

@@ -28,7 +28,7 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """Which cluster is played with."""
+    """The cluster of the playground."""
 
     name: str
     runtime: str
@@ -39,7 +39,7 @@ class Ground:
 
     @contextmanager
     def attached(self) -> Iterator[Cluster]:
-        """The cluster, while it is needed; it stays up."""
+        """The cluster, within the block; it stays up."""
         cluster = RUNTIMES[self.runtime].attach(self.name)
         try:
             yield cluster
@@ -48,7 +48,7 @@ class Ground:
 
 
 def up(ground: Ground, target: str, *, nodes: int, settings: Mapping[str, str]) -> int:
-    """Bring a cluster up and leave it; says how to reach it."""
+    """Bring a cluster up and leave it; print how to reach it."""
     require_layout(target, nodes, settings)
     name = ground.name
     progress = ConsoleProgress()
@@ -61,7 +61,7 @@ def up(ground: Ground, target: str, *, nodes: int, settings: Mapping[str, str]) 
     finally:
         progress.end()
         let_go(cluster)
-    ground.injected.forget()  # of a cluster of that name that is gone
+    ground.injected.forget()  # of an earlier cluster with that name
     sys.stdout.write(
         f"cluster {name} is up: {cluster.version}\n"
         f"{ways}"
@@ -73,7 +73,7 @@ def up(ground: Ground, target: str, *, nodes: int, settings: Mapping[str, str]) 
 
 
 def _ways_in(cluster: Cluster) -> str:
-    """Where clients enter, and a first question: the quorum answers at its controllers."""
+    """The bootstrap addresses, and a first command: the quorum answers at its controllers."""
     roles = cluster.roles if isinstance(cluster, Described) else {}
     brokers = [node for node, each in roles.items() if each.is_broker]
     controllers = [node for node in cluster.nodes if node not in roles or roles[node].is_controller]
@@ -90,16 +90,16 @@ def _entries(cluster: Cluster, nodes: Sequence[NodeId]) -> str:
 
 
 def down(ground: Ground) -> int:
-    """Remove a cluster that is up, and what was injected into it."""
+    """Remove a running cluster, with its injected faults."""
     with ground.attached() as cluster:
         asyncio.run(cluster.destroy())
     ground.injected.forget()
-    sys.stdout.write(f"cluster {ground.name} is gone\n")
+    sys.stdout.write(f"cluster {ground.name} was removed\n")
     return 0
 
 
 def inject_fault(ground: Ground, name: str, *, node: int | None) -> int:
-    """Let a fault begin on a cluster that is up; it lasts until `heal`."""
+    """Inject a fault into a running cluster; it lasts until `heal`."""
     fault = FAULTS[name] if node is None else aimed_at(FAULTS[name], NodeId(node))
     with ground.attached() as cluster:
         _require_up(ground, cluster)
@@ -109,22 +109,22 @@ def inject_fault(ground: Ground, name: str, *, node: int | None) -> int:
         ground.injected.add(hit)
     sys.stdout.write(f"{_title(hit)}\n")
     if not hit.evidence:
-        sys.stdout.write("  whether it bit is known when it is healed\n")
+        sys.stdout.write("  its evidence is printed when it is healed\n")
     for of_node, evidence in hit.evidence.items():
         sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
-    sys.stdout.write(f"  cure: kraft-chaos heal --name {ground.name}\n")
+    sys.stdout.write(f"  heal: kraft-chaos heal --name {ground.name}\n")
     return 0
 
 
 def heal(ground: Ground) -> int:
-    """Cure everything that was injected, the newest first. 3 if something did not bite."""
+    """Heal all injected faults, the newest first. 3 if one took no effect."""
     with ground.attached() as cluster:
         _require_up(ground, cluster)
         hits = ground.injected.hits()
         found = asyncio.run(_heal(cluster, list(reversed(hits))))
     ground.injected.forget()
     if not hits:
-        sys.stdout.write(f"nothing is injected into {ground.name}\n")
+        sys.stdout.write(f"no fault is injected into {ground.name}\n")
     for hit, evidence in found:
         sys.stdout.write(f"{_title(hit)}, healed: {_said(evidence)}\n")
         sys.stdout.writelines(f"  {line}\n" for line in _measured(evidence.facts))
@@ -138,11 +138,11 @@ def _title(hit: Hit) -> str:
 
 
 def _said(evidence: FaultEvidence) -> str:
-    return f"{'it bit' if evidence.bit else 'IT DID NOT BITE'}: {evidence.what}"
+    return f"{'took effect' if evidence.bit else 'TOOK NO EFFECT'}: {evidence.what}"
 
 
 def _measured(facts: Mapping[str, int | str | bool]) -> list[str]:
-    """A line for each subject (`1->3`, `node-2`) that the names of facts begin with."""
+    """A line for each subject (`1->3`, `node-2`) at the start of the facts' names."""
     lines: dict[str, list[str]] = {}
     for name, value in facts.items():
         subject, _, what = name.rpartition(" ")
@@ -152,7 +152,7 @@ def _measured(facts: Mapping[str, int | str | bool]) -> list[str]:
 
 
 async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:
-    """Create and wait for a leader; whoever interrupts that gets a clean machine back."""
+    """Create and wait for a leader; an interruption removes everything again."""
     interrupt = Interrupt()
     with signals_to(interrupt, progress.tell):
         progress.status("creating the cluster")
@@ -182,7 +182,8 @@ async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
         )
     except NoVictimError as error:
         raise OperatorError(
-            f"{error}: no node to hit\n  try: kraft-chaos heal, or inject with --node"
+            f"{error}: there is no node for the fault\n  try: kraft-chaos heal, or inject with "
+            "--node"
         ) from error
     await _require_whole(cluster, fault, nodes, cut)
     return await inject(cluster, fault, nodes)
@@ -191,8 +192,8 @@ async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
 async def _require_whole(
     cluster: Cluster, fault: Fault, nodes: Sequence[NodeId], cut: frozenset[Link]
 ) -> None:
-    """What is hurt already cannot be hurt again: nothing would show that each of both bit, and
-    lasted until its cure."""
+    """A second fault of the same kind on one node is refused: there would be no separate evidence
+    that each took effect, and lasted until its heal."""
     heal = "\n  try: kraft-chaos heal, or inject with --node"
     twice = [link for link in links_of(fault, tuple(nodes), cluster) if link in cut]
     if twice:
@@ -222,14 +223,14 @@ async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[_
 def _require_up(ground: Ground, cluster: Cluster) -> None:
     if not cluster.nodes:
         raise OperatorError(
-            f"only parts of cluster {ground.name} are left: its making was broken off, or "
+            f"only parts of cluster {ground.name} are left: its creation was interrupted, or "
             f"the engine was restarted\n  try: kraft-chaos down {ground.name}"
         )
 
 
 def _require(cluster: Cluster, fault: Fault, node: int | None) -> None:
     if node is not None and node not in cluster.nodes:
-        raise UsageError(f"no node {node}; there are {', '.join(map(str, cluster.nodes))}")
+        raise UsageError(f"unknown node {node}; known: {', '.join(map(str, cluster.nodes))}")
     missing = lacking(cluster, needs_of([fault]))
     if missing:
         raise OperatorError(

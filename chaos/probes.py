@@ -1,4 +1,4 @@
-"""What the harness asks nodes itself: who leads, and is everybody well."""
+"""Requests of the harness itself: which node leads, and is the quorum healthy?"""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ _SAMPLE_S = 0.5
 
 
 class NoLeaderError(Exception):
-    """Nobody led within the time."""
+    """No node led within the time."""
 
 
 def driver_for(
@@ -25,7 +25,7 @@ def driver_for(
 
 
 def advertised(cluster: Cluster, nodes: Sequence[NodeId]) -> dict[int, ClientEntry]:
-    """Where a client library reaches these nodes: it goes where they tell it to go."""
+    """The addresses by which a client library reaches these nodes: those that they advertise."""
     return _entries(cluster.bootstrap, nodes)
 
 
@@ -34,7 +34,7 @@ def _entries(where: Mapping[NodeId, Address], nodes: Sequence[NodeId]) -> dict[i
 
 
 async def committed_end(driver: Driver, within_s: float) -> int:
-    """The high watermark of the metadata log as the leader tells it, once it knows it.
+    """The high watermark of the metadata log, from the leader, once it knows it.
 
     Raises NoLeaderError.
     """
@@ -50,7 +50,7 @@ async def committed_end(driver: Driver, within_s: float) -> int:
             await asyncio.sleep(_PAUSE_S)
     finally:
         await finder.close()
-    raise NoLeaderError(f"no leader knew what is committed within {within_s:g} s")
+    raise NoLeaderError(f"no leader knew the high watermark within {within_s:g} s")
 
 
 class QuorumProbe:
@@ -68,7 +68,7 @@ class QuorumProbe:
         return NodeId(found.node)
 
     async def voters(self, within_s: float) -> tuple[NodeId, ...]:
-        """The nodes of all voters, as the leader tells it: one that votes by two disks is there
+        """The nodes of all voters, from the leader; one that is a voter with two disks is there
         twice. Raises NoLeaderError."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within_s
@@ -80,8 +80,8 @@ class QuorumProbe:
         raise NoLeaderError(f"no node led the quorum within {within_s:g} s")
 
     async def without(self, nodes: Collection[NodeId], within_s: float) -> None:
-        """Wait until the leader tells that none of them votes, by whatever disk. Raises
-        NoLeaderError, also where one leads and tells that they vote."""
+        """Wait until the leader lists none of them as a voter, with any disk. Raises NoLeaderError,
+        also where a leader still lists them."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within_s
         while (left := deadline - loop.time()) > 0:
@@ -92,7 +92,7 @@ class QuorumProbe:
         raise NoLeaderError(f"{told} is still a voter after {within_s:g} s")
 
     async def leader_after(self, epoch: int, within_s: float) -> Leader:
-        """Who leads in a later epoch than this one. Raises NoLeaderError."""
+        """The leader in a later epoch than this one. Raises NoLeaderError."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within_s
         while (left := deadline - loop.time()) > 0:
@@ -108,7 +108,7 @@ class QuorumProbe:
         return newest_leader(await self._finder.claims(), self._nodes)
 
     async def wait_until_whole(self, within_s: float) -> bool:
-        """Every node answers and one leads; whether that came true within the time."""
+        """Whether every node answered and one led within the time."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + within_s
         while loop.time() < deadline:
@@ -119,7 +119,7 @@ class QuorumProbe:
         return False
 
     async def lacking(self) -> str:
-        """What keeps the quorum from being whole, as it is asked once more."""
+        """What the quorum lacks, by another request."""
         claims = await self._finder.claims()
         silent = [f"node {node}" for node in self._nodes if node not in claims]
         if silent:

@@ -1,18 +1,18 @@
-"""What a person sees while a run goes on: one living line on a terminal, terse lines in a pipe."""
+"""Progress for people: one status line on a terminal, terse lines in a pipe."""
 
 import os
 import sys
 from typing import Protocol, TextIO
 
-_USUAL_COLUMNS = 80  # of a terminal that does not say
+_USUAL_COLUMNS = 80  # of a terminal of unknown width
 
 
 class Progress(Protocol):
     def tell(self, text: str) -> None:
-        """Something happened."""
+        """Report an event."""
 
     def status(self, text: str) -> None:
-        """How things stand now; replaces the last status, and is lost in a pipe."""
+        """Show the current status; it replaces the last one, and is not shown in a pipe."""
 
 
 class ConsoleProgress:
@@ -26,7 +26,7 @@ class ConsoleProgress:
 
     @property
     def is_watched(self) -> bool:
-        """Whether a person sits at a terminal and sees both what is told and the results."""
+        """Whether both progress and results go to a terminal."""
         return self._living and sys.stdout.isatty() and not os.environ.get("CI")
 
     def tell(self, text: str) -> None:
@@ -35,13 +35,13 @@ class ConsoleProgress:
 
     def status(self, text: str) -> None:
         if self._living:
-            # The last column stays free: a full line would wrap, and could not be taken away.
+            # The last column stays free: a full line would wrap, and could not be removed.
             line = text[: self._columns() - 1]
             self._write(f"{self._blank()}{line}")
             self._shown = len(line)
 
     def end(self) -> None:
-        """Take the living line away."""
+        """Remove the status line."""
         self._write(self._blank())
 
     def _columns(self) -> int:
@@ -52,7 +52,7 @@ class ConsoleProgress:
         return f"\r{' ' * shown}\r" if shown else ""
 
     def _write(self, text: str) -> None:
-        """A reader that went away (a closed pipe) must not end a run."""
+        """A closed pipe must not end a run."""
         try:
             self._stream.write(text)
             self._stream.flush()

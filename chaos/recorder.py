@@ -1,4 +1,4 @@
-"""Writes down what happens while it happens: `events-<writer>.jsonl.zst`.
+"""Records events as they happen: `events-<writer>.jsonl.zst`.
 
 One file for operations and one for faults and notes, each a row of zstd frames with a checksum,
 each frame a whole number of lines: a file cut anywhere loses its last frame only. A frame is closed
@@ -31,7 +31,7 @@ EventFields = dict[
 
 
 class RecordingError(HistoryError):
-    """The history cannot be written (a full disk, as a rule); what was written before is whole."""
+    """The history cannot be written (mostly a full disk); what was written before is intact."""
 
 
 class EventWriter:
@@ -76,7 +76,7 @@ class EventWriter:
             os.close(self._file)
 
     def _append(self, frame: bytes) -> None:
-        """All of the frame or nothing: half a frame would hide the ones after it."""
+        """Write all of the frame or nothing: half a frame would hide the later ones."""
         start = os.lseek(self._file, 0, os.SEEK_END)
         view = memoryview(frame)
         try:
@@ -90,9 +90,9 @@ class EventWriter:
 class Recorder:
     """The history of one run; implements `workloads.operation_history.LogHistory`.
 
-    `counts` is what was written, to be compared with what is found later: operations `invoked` and
-    their ends by outcome (`ok`, `fail`, `info`), runs of records `sent` and `polled`, `faults` that
-    started and `faults-passed-over`, and probes by their kind (`probes-quorum`).
+    `counts` are the numbers of written events, to be compared with what is found later: operations
+    `invoked` and their ends by outcome (`ok`, `fail`, `info`), runs of records `sent` and `polled`,
+    `faults` that started, and `faults-passed-over`, and probes by their kind (`probes-quorum`).
 
     Without `syncs` nothing waits for the machine's disk: a run that its seed repeats need not.
     """
@@ -226,19 +226,19 @@ class Recorder:
         self.counts[outcome] += 1
 
     def malformed(self, answer: MalformedResponse) -> None:
-        """An answer that cannot be read, whoever had asked: a row of `tables.MALFORMED`."""
+        """A malformed answer, to any client: a row of `tables.MALFORMED`."""
         now = self._clock.now_ns()
         told: EventFields = {"node": answer.node, "api": answer.api, "problem": answer.problem}
         head: EventFields = {"type": "malformed", "t": now, "head": answer.head.hex()}
         self._faults.write(head | told, now)
 
     def probe(self, row: EventFields) -> None:
-        """What a node said when the harness asked: a row of `tables.PROBES`."""
+        """A node's answer to the harness: a row of `tables.PROBES`."""
         self._faults.write({"type": "probe", **row}, self._clock.now_ns())
         self.counts[f"probes-{row['kind']}"] += 1
 
     def fault(self, fault_id: int, stage: FaultStage, event: EventFields) -> int:
-        """One stage of a fault, on the disk when this returns. Returns the time it was given."""
+        """One stage of a fault, on the disk when this returns. Returns its time."""
         now = self._clock.now_ns()
         head: EventFields = {"type": "fault", "id": fault_id, "stage": stage.value, "t": now}
         self._faults.write(head | event, now)
@@ -247,11 +247,11 @@ class Recorder:
         return now
 
     def pass_over(self) -> None:
-        """A fault that was planned is none: it found nothing to hit."""
+        """A planned fault was skipped: it had no victim."""
         self.counts["faults-passed-over"] += 1
 
     def note(self, text: str) -> None:
-        """A word on the progress of the run, for its reader."""
+        """A note on the progress of the run, for its reader."""
         now = self._clock.now_ns()
         self._faults.write({"type": "note", "t": now, "text": text}, now)
 

@@ -1,9 +1,9 @@
-"""The releases of Apache Kafka by the words of a command line."""
+"""The releases of Apache Kafka by their names on a command line."""
 
 KAFKA = "kafka"
 NEWEST = "4.3.1"
 
 
 def setup_command(release: str, target: str = KAFKA) -> str:
-    """What makes the image of a release, alone or together with our node."""
+    """The command that makes the image of a release, alone or together with our node."""
     return "kraft-chaos setup --target " + (target if release == NEWEST else f"{target}:{release}")

@@ -23,13 +23,13 @@ def new_run_directory(out: Path, scenario: str, seed: int, wall_ns: int) -> Path
 
 
 def run_name(scenario: str, seed: int, wall_ns: int) -> str:
-    """What the directory of a run that starts now is called, unless that is taken."""
+    """The name of the directory of a run that starts now, unless it is taken."""
     stamp = datetime.fromtimestamp(wall_ns // 1_000_000_000, UTC).strftime("%Y%m%d-%H%M%S")
     return f"{stamp}-{scenario}-{seed}"
 
 
 def point_latest(directory: Path) -> None:
-    """Let `latest` beside the run point at it; in one step, since runs go on side by side."""
+    """Point `latest` beside the run at it; atomically, since runs go on side by side."""
     part = directory.parent / f".{LATEST}.{os.getpid()}"
     part.unlink(missing_ok=True)
     part.symlink_to(directory.name)
@@ -37,7 +37,7 @@ def point_latest(directory: Path) -> None:
 
 
 def is_run(directory: Path) -> bool:
-    """Not what has a name that no directory can have, either."""
+    """False also for a name that no directory can have."""
     try:
         return (directory / "run.json").is_file()
     except OSError:

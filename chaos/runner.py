@@ -1,10 +1,10 @@
 """One run, from an empty machine to a verdict.
 
-    create - coming up - first acknowledged write - load and hurt - heal - whole again - final reads
+    create - coming up - first acknowledged write - load and faults - heal - recovery - final reads
     by fresh clients - collect - destroy - seal - judge
 
-Whatever goes wrong on the way, or whoever interrupts it: what was recorded is sealed and judged,
-the verdict says what happened, and nothing of the cluster stays on the machine.
+After any failure or interruption the recorded events are sealed and judged, the verdict says what
+happened, and nothing of the cluster stays on the machine.
 """
 
 import asyncio
@@ -41,7 +41,8 @@ from chaos.versions import made_of, made_of_images
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.verdict import Judgement
 
-# What does not come about though nodes run; whether a slow machine excuses it, the judge says.
+# The cluster does not recover though all nodes run; the judge decides whether a slow machine
+# excuses it.
 _STUCK = (LeaderlessError, NeverReadyError, SilentError, StuckError, VotersStuckError)
 _STOP_S = 15.0
 _COLLECT_S = 60.0
@@ -64,8 +65,8 @@ class Runner:
         page: bool = True,
         timeouts: Timeouts | None = None,
     ) -> None:
-        """`syncs`: what is recorded is put where a crash of this machine cannot take it. `page`:
-        somebody may look at it."""
+        """`syncs`: events are synced, and survive a crash of this machine. `page`: write the HTML
+        page."""
         self._plan = plan
         self._cluster = cluster
         self._directory = directory
@@ -83,12 +84,13 @@ class Runner:
         self._failed_part: FailedPart | None = None
 
     async def run(self) -> Judgement:
-        """The verdict; all files are in the directory. Raises OSError where they cannot be."""
+        """The verdict; all files are in the directory. Raises OSError where they cannot be
+        written."""
         write_run_info(self._directory, self._info)
         try:
             await self._recorded()
-        finally:  # also where the directory's disk is full: nothing stays behind on the machine
-            # Before judging, which holds this loop for as long as it takes.
+        finally:  # also with a full disk: nothing is left behind on the machine
+            # Before judging, which blocks this loop.
             await self._remove()
         return self._judge()
 
@@ -105,8 +107,8 @@ class Runner:
         self._write_info()
 
     async def _note_machinery(self) -> None:
-        """What broke the run off may have come of what had died beside the nodes: then that is
-        why, whatever was said first."""
+        """A part of the harness that died may have caused the failure: then it is the reason,
+        whatever was reported first."""
         failed = self._failed_part or self._held_up()
         if failed is None and isinstance(self._cluster, Guarded):
             failed = await self._cluster.failed_part()
@@ -114,13 +116,13 @@ class Runner:
             self._note_failed(failed)
 
     def _held_up(self) -> FailedPart | None:
-        """Clients and recorder live in this process: whether it was not let run for long."""
+        """Clients and recorder live in this process: whether it was stopped for long."""
         late_s, due_s = self._machine.longest_late()
         if late_s < HELD_UP_S:
             return None
         return FailedPart(
             part="the harness, with its clients and its recorder,",
-            what=f"was stopped, or not let run, for {late_s:.1f} s",
+            what=f"was stopped, or not scheduled, for {late_s:.1f} s",
             since_ns=int(due_s * 1e9),
             mend="run it again, on a machine that has time for it",
         )
@@ -134,7 +136,8 @@ class Runner:
         self._info = replace(self._info, machinery=told, stuck="", stuck_for_sure=False)
 
     def _note_machine(self) -> None:
-        """How it was while nothing came about, with what nodes said last; else all of the time."""
+        """Starvation while the cluster was stuck, with the last lines of nodes; else over the whole
+        run."""
         if self._info.stuck:
             words = last_words(self._directory, self._info.nodes)
             self._info = replace(self._info, last_words=words)
@@ -194,12 +197,12 @@ class Runner:
         )
 
     async def _record(self) -> bool:
-        """Run the experiment until it ends or something goes wrong; whether it ended well."""
+        """Run the experiment until it ends or fails; returns whether it ended well."""
         with Recorder(self._directory, self._clock, syncs=self._syncs) as recorder:
             task = asyncio.create_task(self._experiment(recorder))
             asked = asyncio.create_task(self._interrupt.wait())
             machine = None
-            if self._plan.runtime != SIM:  # there time is virtual, and nobody is late
+            if self._plan.runtime != SIM:  # its time is virtual, and no timer is late
                 machine = asyncio.create_task(self._machine.watch())
             await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
             asked.cancel()
@@ -219,7 +222,7 @@ class Runner:
         return not self._troubles and not self._info.stuck
 
     def _note_end(self, error: BaseException) -> None:
-        """A cluster that does not go on is no trouble of ours: the judge says whose it is."""
+        """A stuck cluster is no failure of the harness: the judge decides on the blame."""
         if self._info.stuck:
             log_crash(self._directory, error)
             self._progress.tell(f"stuck: {self._info.stuck}")
@@ -241,7 +244,7 @@ class Runner:
         return f"{name}{error} (while {self._phases.current})"
 
     async def _experiment(self, recorder: Recorder) -> None:
-        """What is no node's doing is raised as it is; the rest is noted before."""
+        """Errors that no node caused are raised as they are; others are noted before."""
         try:
             await self._create()
             await self._experimented(recorder)
@@ -280,8 +283,8 @@ class Runner:
         self._info = replace(self._info, stuck=what, stuck_for_sure=for_sure, pressure=figures)
 
     def _note_cluster(self) -> None:
-        """Who of it is what, before it is there: where it never comes to be, what is left of it is
-        judged all the same."""
+        """The roles of its nodes, before it is created: if creation fails, the rest of it is judged
+        all the same."""
         if isinstance(cluster := self._cluster, Described):
             self._info = replace(
                 self._info,
@@ -291,18 +294,18 @@ class Runner:
             )
 
     def _note_images(self) -> None:
-        """What it was made of, which nobody knew for sure before it was there."""
+        """The versions of its parts, which are not certain before it is created."""
         if isinstance(self._cluster, Described):
             images = made_of_images(self._cluster.images)
             self._info = replace(self._info, made_of={**self._info.made_of, **images})
 
     def _tell_reaped(self) -> None:
         for dead in self._cluster.reaped if isinstance(self._cluster, Hosted) else ():
-            done = dead.trouble or f"removed what the dead run {dead.run_id} left on the machine"
+            done = dead.trouble or f"removed the leftovers of the dead run {dead.run_id}"
             self._phases.tell(f"{done}\n          its nodes' logs: {dead.saved}")
 
     async def _collect(self) -> None:
-        """Logs and disks; not of a cluster that was interrupted before it was there."""
+        """Logs and disks; not of a cluster that was interrupted during creation."""
         if self._created or not self._interrupt.asked:
             with self._phases.timed("collect", "collecting logs and disks"):
                 await self._bounded(
@@ -351,9 +354,9 @@ class Runner:
         *,
         quiet: bool = False,
     ) -> None:
-        """Do it within the time; what fails is said in the verdict, and the next step goes on.
+        """Do it within the time; a failure is reported in the verdict, and the next step goes on.
 
-        `quiet`: what there may be nothing of, when something else has failed already.
+        `quiet`: no report where an earlier failure explains that there is nothing.
         """
         task = asyncio.create_task(act)
         done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -369,16 +372,16 @@ class Runner:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Of errors in groups, which may be in groups themselves."""
+    """The errors in a group, also in nested ones."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def _in_a_line(error: BaseException) -> str:
-    """What happened, and the last words of whoever it happened to."""
+    """What happened, and the last lines of the nodes concerned."""
     what, *lines = str(error).splitlines()
-    # What follows an error, indented, is where it was and what to do.
+    # Indented lines after an error are its place and the next step.
     words = [line for line in lines if line and not line[0].isspace()]
     return f"{what}: {words[-1]}" if words else what
 

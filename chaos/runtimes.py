@@ -1,8 +1,8 @@
-"""Where clusters come from: the one place that knows runtimes and targets by name.
+"""Runtimes, which make clusters: the one place that knows runtimes and targets by name.
 
-A runtime makes a cluster out of a name and a number of nodes, or finds one that is up. Everything
+A runtime makes a cluster with a name and a number of nodes, or finds a running one. Everything
 else in the harness sees `chaos.cluster.interface.Cluster` only. A run takes place in a world: this
-machine's, where its runtime makes containers, or a simulated one, with a time of its own.
+machine's, where its runtime makes containers, or a simulated one, with virtual time.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 class Runtime(Protocol):
     def why_not(self) -> str:
-        """Why there can be no cluster on this machine, set up or not; "" where there can."""
+        """Why this machine can run no cluster, set up or not; "" where it can."""
 
     def new(
         self,
@@ -39,21 +39,21 @@ class Runtime(Protocol):
         mutation: str = "",
         conditions: Conditions = _USUAL,
     ) -> Cluster:
-        """A cluster that does not exist yet. With `keep` it outlives the process that made it.
+        """A cluster that is not created yet. With `keep` it outlives the process that made it.
 
-        `directory` is where the next run saves logs should this process die; `settings` are the
+        `directory` is where the next run saves the logs if this process dies; `settings` are the
         target's, `nodes` as its layout counts them (`chaos.cluster.targets`); `mutation` is planted
-        in every node (`chaos.mutations`). A runtime that cannot have the conditions' network and
-        disk leaves them to the machine.
+        in every node (`chaos.mutations`). A runtime without simulated network and disk ignores
+        those of the conditions.
         """
 
     def attach(self, run_id: str) -> Cluster:
-        """A cluster that is up. Raises what the runtime says when there is none of that name."""
+        """A running cluster. Raises the runtime's error if there is none with that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class DockerRuntime:
-    """Containers; imported when asked for, since the engine's libraries take their time."""
+    """Containers; imported on demand, since the engine's libraries are slow to load."""
 
     def why_not(self) -> str:
         from chaos.setup.docker_engine import why_not_to_be_had
@@ -85,14 +85,14 @@ class DockerRuntime:
 
 
 class World(Protocol):
-    """What one run needs of where it takes place. Used once."""
+    """The world of one run. Used once."""
 
     @property
     def clock(self) -> Clock: ...
 
     @property
     def syncs(self) -> bool:
-        """Whether what is recorded has to survive the machine."""
+        """Whether recorded events have to survive a crash of the machine."""
 
     def cluster(
         self,
@@ -110,7 +110,7 @@ class World(Protocol):
         """As `asyncio.run`."""
 
     def account(self) -> str:
-        """What the run took, for a person; "" where that goes without saying."""
+        """The duration of the run, for people; "" where it is obvious."""
 
 
 class HostWorld:
@@ -152,25 +152,25 @@ class HostWorld:
         return ""
 
 
-RUNTIMES: dict[str, Runtime] = {DOCKER: DockerRuntime()}  # whose clusters can be kept
+RUNTIMES: dict[str, Runtime] = {DOCKER: DockerRuntime()}  # those with clusters that can be kept
 
 
 def world_of(runtime: str, *, seed: int, mutation: str, conditions: Conditions = _USUAL) -> World:
     """The world of a run, with a bug planted in its nodes unless `mutation` is empty."""
     if runtime != SIM:
         return HostWorld(RUNTIMES[runtime], mutation, conditions)
-    from chaos.cluster.sim.world import SimWorld  # brings the node along
+    from chaos.cluster.sim.world import SimWorld  # imports the node
 
     return SimWorld(seed=seed, mutation=mutation, conditions=conditions)
 
 
 def let_go(cluster: Cluster) -> None:
-    """Close what this process holds of a cluster that stays up."""
+    """Close this process's connections to a cluster that stays up."""
     if isinstance(cluster, Hosted):
         cluster.let_go()
 
 
 def why_lacking(cluster: Cluster) -> str:
-    """Why a cluster cannot do all that others of its runtime can."""
+    """Why a cluster lacks a power that its runtime can have."""
     why = cluster.no_power if isinstance(cluster, Hosted) else ""
-    return why or "this cluster has no such power"
+    return why or "this cluster does not support it"

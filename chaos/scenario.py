@@ -1,4 +1,4 @@
-"""A scenario: what a cluster is put through, as a value."""
+"""A scenario, as a value: faults, load and settings."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -39,8 +39,8 @@ from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
 
 SIM = "sim"  # the runtime of virtual time
-# After the last cure. A fetch time-out is 2 s, an election's at most as long: what has not come
-# about by then has failed again and again.
+# After the last heal. A fetch time-out is 2 s, an election time-out at most as long: recovery that
+# takes longer has failed repeatedly.
 WHOLE_S = 30.0
 
 
@@ -51,29 +51,29 @@ def _quiet(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedOutcome:
-    """What a side comes to."""
+    """The expected outcome of a side."""
 
     expected: Expectation
-    promise: str  # what should be seen, in one sentence
+    promise: str  # the expected observation, in one sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One configuration in which a scenario is run, to be compared with others."""
+    """One configuration of a scenario, to be compared with others."""
 
     name: str  # elr=off
     settings: Mapping[str, str]
     expected: Expectation
-    promise: str  # what should be seen, in one sentence
-    own: ExpectedOutcome | None = None  # of our own node, where it is not Apache Kafka's
-    on_kafka: Mapping[str, str] = field(default_factory=dict)  # settings that our own has not
-    mutation: str = ""  # planted in every node: a side of our own node alone
+    promise: str  # the expected observation, in one sentence
+    own: ExpectedOutcome | None = None  # for our own node, if other than for Apache Kafka
+    on_kafka: Mapping[str, str] = field(default_factory=dict)  # settings that only Apache Kafka has
+    mutation: str = ""  # planted in every node, for our own node only
     topic_client: str = "raw"  # as `run --topic-client`
     chores: tuple[str, ...] | None = None  # of the clients; None: those of the scenario
-    release: str = ""  # of Apache Kafka, where sides differ by it; else that which was asked for
+    release: str = ""  # of Apache Kafka, where sides differ by it; else the requested one
 
     def on(self, target: str) -> "Side":
-        """What it is of this target."""
+        """The expected outcome on this target."""
         if is_kafka(target):
             return replace(self, settings={**self.settings, **self.on_kafka})
         if self.own is None or target != NODE:
@@ -83,16 +83,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnKafka:
-    """What a scenario needs, unless told otherwise, where all nodes are Apache Kafka's."""
+    """Defaults of a scenario where all nodes are Apache Kafka's."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
-    duration_s: float | None = None  # None: as anywhere
+    duration_s: float | None = None  # None: as on other targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Takes:
-    """The clusters of which a scenario tells something: how many voters and brokers, and the values
-    of settings. Others are refused before anything starts."""
+    """The clusters that fit a scenario: numbers of voters and brokers, and values of settings.
+    Others are refused before anything starts."""
 
     voters: range = range(1, 8)
     brokers: range = range(6)
@@ -105,18 +105,18 @@ class Takes:
         return f"{in_words(self.voters)} voters{brokers}{chosen}"
 
     def why_not(self, roles: Sequence[Roles], settings: Mapping[str, str]) -> str:
-        """What such a cluster has that the scenario does not take; "" where it takes all. The
-        settings are all that there are, defaults included."""
+        """What of such a cluster does not fit the scenario; "" if all does. The settings include
+        the defaults."""
         counts = (
             ("voter", self.voters, sum(each.is_controller for each in roles)),
             ("broker", self.brokers, sum(each.is_broker for each in roles)),
         )
         for what, taken, found in counts:
             if found not in taken:
-                return f"it takes {in_words(taken)} {what}s, and there {_is(found, what)}"
+                return f"it needs {in_words(taken)} {what}s, and there {_is(found, what)}"
         for name, values in self.settings.items():
             if name in settings and settings[name] not in values:
-                return f"it takes {name}={' or '.join(values)}, and that is {settings[name]}"
+                return f"it needs {name}={' or '.join(values)}, and that is {settings[name]}"
         return ""
 
 
@@ -129,7 +129,7 @@ def _is(found: int, what: str) -> str:
     return f"{'is' if found == 1 else 'are'} {counted(found, what)}"
 
 
-# A quorum alone, in which every controller knows the others: nothing waits for brokers to start.
+# Controllers only, which all know each other: nothing waits for brokers to start.
 CONTROLLERS_ALONE = {"brokers": "0", "bootstrap": "3"}
 
 
@@ -137,52 +137,52 @@ CONTROLLERS_ALONE = {"brokers": "0", "bootstrap": "3"}
 class Scenario:
     """What happens, and why it is worth watching.
 
-    One with a `script` is run step by step and takes as long as the steps do. Otherwise `draw`
-    gives the schedule of one run from its own random numbers, the number of nodes and the seconds
-    of hurting; the same arguments always give the same schedule. With `coming_up`, these steps
-    start the cluster for the first time, and hurt it before it serves and there are clients.
+    One with a `script` is run step by step and lasts as long as the steps. Otherwise `draw` makes
+    the schedule of a run from its own random numbers, the number of nodes and the length of the
+    fault phase in seconds; the same arguments always give the same schedule. The steps of
+    `coming_up` start the cluster for the first time, with faults before it serves clients.
     """
 
     name: str
     summary: str  # one line
     description: str
-    faults: tuple[Fault, ...]  # every fault that it may use
+    faults: tuple[Fault, ...]  # all faults that it may inject
     draw: Callable[[random.Random, int, float], Schedule] = _quiet
     coming_up: Script | None = None
     script: Script | None = None
     default_duration_s: float = 30.0
-    whole_s: float = WHOLE_S  # how long all may take to be whole after the last cure
+    whole_s: float = WHOLE_S  # the limit of recovery after the last heal, in seconds
     conditions: Conditions = field(default_factory=Conditions)
-    load: Load = field(default_factory=RegisterOptions)  # but for what the user asks for instead
-    # Campaigns run with fewer clients, except for scenarios that would not show their point then.
+    load: Load = field(default_factory=RegisterOptions)  # without the user's overrides
+    # Campaigns use fewer clients, except for scenarios that would then show nothing.
     needs_its_load: bool = False
-    # For scenarios whose seed decides more than the schedule: nodes, load, time-outs, network and
-    # disks too. Its arguments are the seed, the length of the fault phase in seconds and the number
-    # of nodes (None: the seed decides), and the settings that were asked for.
+    # For scenarios in which the seed decides more than the schedule: nodes, load, time-outs,
+    # network and disks too. Its arguments are the seed, the length of the fault phase in seconds,
+    # the number of nodes (None: the seed decides), and the requested settings.
     trial: Callable[[int, float | None, int | None, Mapping[str, str]], Trial] | None = None
-    # Clients that replace the load's own, where clients are what the scenario is about.
+    # Clients that replace the load's own, in scenarios about clients.
     clients: Callable[[Driver, AppendOptions], LogClients] | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)  # unless told others
+    settings: Mapping[str, str] = field(default_factory=dict)  # defaults
     on_kafka: OnKafka = field(default_factory=OnKafka)
     sides: tuple[Side, ...] = ()
     takes: Takes = field(default_factory=Takes)
-    # Trace events that some node has to tell of, or what else has to come about
+    # Trace events that some node has to write, or other things that must happen
     # (`RunInfo.to_show`); if not, nothing was shown and the run is void.
     to_show: tuple[str, ...] = ()
-    # The checks without which it shows nothing: one of them that finds nothing to judge is void.
+    # The checks that it needs: one of them with nothing to judge is void.
     exists_for: tuple[str, ...] = ()
-    # Checks that apply to its runs, and by its plan have nothing to judge in any of them: campaigns
-    # do not miss their work.
+    # Checks that apply to its runs, and by its plan never have anything to judge: campaigns do not
+    # expect it.
     without_subject: tuple[str, ...] = ()
-    of_both: bool = False  # takes a quorum of our nodes and Apache Kafka's controllers
+    of_both: bool = False  # supports a mixed quorum of our nodes and Apache Kafka's controllers
 
     @property
     def is_of_brokers(self) -> bool:
-        """Whether its clients talk to brokers, which not every target has."""
+        """Whether its clients use brokers, which not every target has."""
         return kind_of(self.load).servers is Servers.BROKERS
 
     def side_with(self, target: str, settings: Mapping[str, str]) -> Side | None:
-        """The side that these settings make, as it is on that target, if they make one."""
+        """The side with these settings, on that target, if there is one."""
         sides = (side.on(target) for side in self.sides)
         made = [
             side for side in sides if side.settings and side.settings.items() <= settings.items()
@@ -191,22 +191,22 @@ class Scenario:
 
     @property
     def needs(self) -> frozenset[Ability]:
-        """The powers without which the scenario cannot be run."""
+        """The powers that the scenario needs."""
         return needs_of(self.faults)
 
     def script_with(self, settings: Mapping[str, str]) -> Script | None:
-        """The script, with its faults, and what it waits for, as the settings say."""
+        """The script, with its faults and waits as the settings have them."""
         return _script_as_set(self.script, settings)
 
     def coming_up_with(self, settings: Mapping[str, str]) -> Script | None:
-        """The steps by which the cluster comes up, with their faults as the settings say."""
+        """The steps of start-up, with their faults as the settings have them."""
         return _script_as_set(self.coming_up, settings)
 
     def schedule(
         self, *, seed: int, nodes: int, duration_s: float, settings: Mapping[str, str] | None = None
     ) -> Schedule:
-        """The schedule of a run, with its faults as the settings say; without windows, where a
-        script says what happens."""
+        """The schedule of a run, with its faults as the settings have them; without windows if
+        there is a script."""
         drawn = self.draw(random.Random(f"{seed}:schedule"), nodes, duration_s)
         windows = (replace(it, fault=_as_set(it.fault, settings or {})) for it in drawn.windows)
         return replace(drawn, windows=tuple(windows))
@@ -214,16 +214,16 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioSetting:
-    """A parameter of faults, or their victim, that is asked for by `--set`. All faults of a kind in
-    a scenario have it, of those that a script begins or of those that the seed times; a swarm draws
-    it itself."""
+    """A parameter of faults, or their victim, chosen by `--set`. It applies to all faults of a kind
+    in a scenario, those that a script begins or those that the seed times; a swarm draws it
+    itself."""
 
     fault: type[Fault]
     parameter: str
     values: type[StrEnum]
-    made: Callable[[Any], object] = lambda value: value  # what the parameter is of such a value
+    made: Callable[[Any], object] = lambda value: value  # the parameter for such a value
     scripted: bool
-    unfit: str  # what is true of a scenario that it does not fit
+    unfit: str  # why it does not fit a scenario
 
     def fits(self, scenario: Scenario) -> bool:
         if scenario.trial is not None or (scenario.script is not None) is not self.scripted:
@@ -253,14 +253,14 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         parameter="mode",
         values=PowerCutMode,
         scripted=False,
-        unfit="has no power cuts whose kind can be said",
+        unfit="has no power cuts with a choice of kind",
     ),
     STOPPED_DISK: ScenarioSetting(
         fault=StopThenPowerOff,
         parameter="disk",
         values=StoppedDisk,
         scripted=True,
-        unfit="cuts the power of no node that it stopped before",
+        unfit="cuts no power of a node that it stopped before",
     ),
     MOVED_REPLICA: ScenarioSetting(
         fault=MoveReplicas,
@@ -282,7 +282,7 @@ SCENARIO_SETTINGS: Mapping[str, ScenarioSetting] = {
         values=Voted,
         made=FollowerThatVoted,
         scripted=True,
-        unfit="starts no controller again that was removed from the voters",
+        unfit="restarts no controller that was removed from the voters",
     ),
     REMOVAL: ScenarioSetting(
         fault=KillRemoved,

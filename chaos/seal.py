@@ -1,7 +1,7 @@
-"""Turns what was recorded into the sealed tables; works on a run that was killed as well.
+"""Turns recorded events into the sealed tables; also for a run that was killed.
 
 Pairs invocations with completions, gathers the stages of each fault, reads the nodes' traces and
-disks. What a cut file lost is dropped and said. Sealing again gives the same tables.
+disks. What a truncated file lost is dropped and reported. Sealing again gives the same tables.
 """
 
 import json
@@ -40,7 +40,7 @@ from checkers.history.traces import parse_trace_lines
 
 
 class UnsealableError(Exception):
-    """What lies there is not a run, or not one that this program recorded."""
+    """The directory is not a run, or not one that this program recorded."""
 
 
 _OF_OPERATIONS = (EventType.INVOKE, EventType.OK, EventType.FAIL, EventType.INFO)
@@ -48,7 +48,7 @@ _OF_OPERATIONS = (EventType.INVOKE, EventType.OK, EventType.FAIL, EventType.INFO
 
 @dataclass(slots=True)
 class _Recorded:
-    """All events of a run, by kind, and what was lost of them."""
+    """All events of a run, by kind, and the losses."""
 
     operations: list[dict[str, Any]] = field(default_factory=list)
     faults: list[dict[str, Any]] = field(default_factory=list)
@@ -63,12 +63,12 @@ class _Recorded:
             EventType.FAULT: self.faults,
             EventType.PROBE: self.probes,
             EventType.MALFORMED: self.malformed,
-            EventType.NOTE: [],  # for people; nothing judges it
+            EventType.NOTE: [],  # for people; not judged
         }
 
 
 def seal(directory: Path) -> Run:
-    """Write a run's tables and manifest; returns the run as whoever reads them finds it.
+    """Write a run's tables and manifest; returns the run as a reader finds it.
 
     Raises UnsealableError where the directory does not hold a run.
     """
@@ -122,7 +122,7 @@ def _tables(directory: Path, info: RunInfo, recorded: _Recorded) -> dict[str, pa
 
 
 def _broken_lines(info: RunInfo, rows: Mapping[str, int]) -> dict[str, int]:
-    """Lines that begin as trace lines and are none: of a node that died while it wrote."""
+    """Incomplete trace lines, of a node that died while it wrote."""
     return {node: lines - rows.get(node, 0) for node, lines in info.trace_lines.items()}
 
 
@@ -141,7 +141,7 @@ def _read_events(directory: Path) -> _Recorded:
 
 
 def read_lines(path: Path, dropped: list[str]) -> Iterator[bytes]:
-    """The lines of a file up to its first torn frame; what lies behind is named in `dropped`."""
+    """The lines of a file up to its first torn frame; the rest is reported in `dropped`."""
     data = path.read_bytes()
     frames = zstandard.ZstdDecompressor()
     position = 0
@@ -174,7 +174,7 @@ def operations_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
         row = open_rows.pop(process, {})
         if not row:
             raise UnsealableError(
-                f"process {process} completes at {event['i']} what it never began"
+                f"process {process} completes at {event['i']} an operation that it never began"
             )
         row["outcome"] = event["type"]
         row["error"] = event["e"]
@@ -186,7 +186,7 @@ def operations_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def _invoked(event: Mapping[str, Any], op_id: int) -> dict[str, Any]:
-    """Without a completion it stays what it is here: perhaps it happened."""
+    """Without a completion it stays as it is here: perhaps it happened."""
     return {
         "op_id": op_id,
         "process": event["p"],
@@ -215,7 +215,7 @@ _STAGE_TIMES = {
 
 
 def faults_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """One row a fault, in the order of their ids; what was never reached stays null."""
+    """One row a fault, in the order of their ids; stages that were not reached stay null."""
     rows: dict[int, dict[str, Any]] = {}
     for event in events:
         row = rows.setdefault(event["id"], {"fault_id": event["id"]})
@@ -247,7 +247,7 @@ def _harm(event: Mapping[str, Any]) -> Mapping[str, bool]:
 
 
 def _log_errors(directory: Path, info: RunInfo) -> pa.Table:
-    """None where nobody judges by them: a long trace is not read twice."""
+    """None where no check uses them: a long trace is not read twice."""
     if Kind.NODE_LOGS not in info.gives:
         return LOG_ERRORS.empty_table()
     started_ms = datetime.fromisoformat(info.started_utc).timestamp() * 1_000

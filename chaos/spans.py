@@ -1,8 +1,8 @@
-"""What operations on logs sent and polled, from their events to rows of SPANS.
+"""From events of operations on logs to rows of SPANS: the records that they sent and polled.
 
-An operation that both sends and polls is a row of micro-operations. Its invocation has what it
-sends; its completion has everything in the order in which it was done, sent and polled mixed. What
-names the record that the operation was to send next was sent, all else was polled.
+An operation that both sends and polls is a list of micro-operations. Its invocation has the sends;
+its completion has everything in the order in which it was done. An entry with the next record to be
+sent was sent, all others were polled.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ def spans_table(events: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def _done(sent: Sequence[_Row], lines: Sequence[Sequence[Any]], op_id: int) -> Iterator[_Row]:
-    """The rows of an operation in its order; sends that nobody told of come last."""
+    """The rows of an operation in its order; sends without a result come last."""
     told = 0
     for line in lines:
         row = _span(line, op_id, _POLLED)

@@ -1,8 +1,8 @@
-"""Whether this machine had time for the nodes: how late the harness' own timers are, and how long
+"""Whether this machine had time for the nodes: how late the harness's own timers are, and how long
 the kernel says that processes waited for CPU, disk and memory (pressure-stall information).
 
-A node that does nothing may be at fault, or may never have been let run. The harness runs beside
-the nodes, on the same cores: where its own timers come on time, theirs could have.
+A node that does nothing may be at fault, or may never have been scheduled. The harness runs on the
+same cores: where its own timers fire on time, theirs could have.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TICK_S = 0.1
-LATE_S = 0.1  # a timer that is later than this was kept waiting
-HELD_UP_S = 10.0  # a process that is not let run for so long has lost sight of its nodes
+LATE_S = 0.1  # a timer that is later than this was delayed
+HELD_UP_S = 10.0  # a process that is stopped for so long has lost sight of its nodes
 RESOURCES = ("cpu", "io", "memory")
 _PRESSURE = Path("/proc/pressure")
 
@@ -20,13 +20,13 @@ Stalls = Mapping[str, int]  # microseconds since the machine's start, by resourc
 
 
 def read_stalls() -> Stalls:
-    """For how long some process waited for each resource; none where the kernel does not say."""
+    """How long some process waited for each resource; empty where the kernel does not report it."""
     found = {}
     for resource in RESOURCES:
         try:
             some = (_PRESSURE / resource).read_text().splitlines()[0]
         except (OSError, IndexError):
-            continue  # a kernel without it, or one that keeps it from us
+            continue  # a kernel without it, or without access to it
         found[resource] = int(some.rpartition("total=")[2])
     return found
 
@@ -39,7 +39,7 @@ class _Tick:
 
 
 class MachineWatch:
-    """Ticks beside a run, and knows how it was in any last part of it."""
+    """Ticks during a run, and measures starvation in any last part of it."""
 
     def __init__(self, stalls: Callable[[], Stalls] = read_stalls) -> None:
         self._stalls = stalls
@@ -55,9 +55,9 @@ class MachineWatch:
             await asyncio.sleep(TICK_S)
 
     def figures(self, within_s: float) -> dict[str, float]:
-        """Of the last seconds: `longest_late_ms`; `late_share` of the time in which a timer was
+        """For the last seconds: `longest_late_ms`; `late_share` of the time in which a timer was
         late; `cpu_share`, `io_share` and `memory_share` of it in which some process waited for that
-        resource. Nothing where nobody watched."""
+        resource. Empty where it was not measured."""
         ticks = self._last(within_s)
         if len(ticks) < 2:
             return {}
@@ -75,7 +75,7 @@ class MachineWatch:
         return found
 
     def longest_late(self) -> tuple[float, float]:
-        """How late the latest timer was, in s, and when it was due, by the loop's clock."""
+        """The longest delay of a timer, in s, and when that timer was due, by the loop's clock."""
         return max(((tick.late_s, tick.at_s) for tick in self._ticks), default=(0.0, 0.0))
 
     def _last(self, within_s: float) -> list[_Tick]:

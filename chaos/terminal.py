@@ -1,4 +1,4 @@
-"""How verdicts look on a terminal."""
+"""Verdicts on a terminal."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ _LATENCIES = ("p50", "p99", "max")
 
 
 def judgement_text(judgement: Judgement, directory: Path) -> str:
-    """The verdict, its numbers, its rows and where to read on."""
+    """The verdict, its numbers, its rows and the files to read next."""
     lines = [
         judgement.sentence,
         *_statistics(judgement.statistics),
@@ -25,12 +25,12 @@ def judgement_text(judgement: Judgement, directory: Path) -> str:
 
 
 def judgement_json(judgement: Judgement, directory: Path) -> str:
-    """The same for scripts: `verdict.json` and where it lies."""
+    """The same for scripts: `verdict.json` and its path."""
     return json.dumps(as_row(judgement) | {"directory": str(directory)}, indent=2)
 
 
 def _statistics(numbers: Mapping[str, EventValue | float]) -> list[str]:
-    """The numbers that a person wants at once; all of them are in `verdict.json`."""
+    """The most important numbers; all of them are in `verdict.json`."""
     if not numbers:
         return []
     outcomes = ", ".join(f"{_number(numbers, f'operations_{end}')} {end}" for end in _OUTCOMES)

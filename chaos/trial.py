@@ -1,4 +1,4 @@
-"""A trial: all that a run is but where it takes place, as one value."""
+"""A trial: everything about a run but its runtime, as one value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from workloads.workload import Load
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """From a seed, or from what a run recorded."""
+    """A trial from a seed, or from a recorded run."""
 
     nodes: int
     schedule: Schedule
     load: Load
     conditions: Conditions
-    settings: Mapping[str, str]  # that nobody asked for otherwise
+    settings: Mapping[str, str]  # defaults of the trial

@@ -1,4 +1,4 @@
-"""Of what a run was made: the program's commit, versions, and the images that its nodes ran."""
+"""The versions in a run: the program's commit, packages, and the images of its nodes."""
 
 import platform
 import subprocess
@@ -12,8 +12,8 @@ _GIT_WITHIN_S = 5.0
 
 
 def made_of(*, this_machine: bool) -> dict[str, str]:
-    """The program, by commit and version. Of `this_machine` as well what else a run rests on: left
-    out where a seed gives the same bytes on every one."""
+    """The program, by commit and version. With `this_machine` also the versions of this machine:
+    left out where a seed gives the same bytes on every machine."""
     told = {"kraft-chaos": _version("kraft-chaos"), **_commit()}
     if this_machine:
         told |= {"python": platform.python_version(), "kernel": platform.release()}
@@ -22,7 +22,7 @@ def made_of(*, this_machine: bool) -> dict[str, str]:
 
 
 def made_of_images(images: Mapping[str, str]) -> dict[str, str]:
-    """The ids of images, by what their containers do."""
+    """The ids of images, by the purpose of their containers."""
     return {f"image of {what}": image for what, image in sorted(images.items())}
 
 
@@ -36,7 +36,7 @@ def _version(package: str) -> str:
 
 @cache
 def _commit() -> dict[str, str]:
-    """Of the checkout that this program runs from; nothing where it was installed without one."""
+    """The commit of this program's checkout; empty where it was installed without one."""
     root = Path(__file__).resolve().parents[1]
     if not (root / ".git").exists():
         return {}
@@ -46,7 +46,7 @@ def _commit() -> dict[str, str]:
 
 
 def _git(root: Path, *words: str) -> str:
-    """What git says; "" where there is no git, or it does not like to be asked here."""
+    """The output of git; "" where there is no git, or it refuses."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *words],

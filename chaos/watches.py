@@ -1,4 +1,4 @@
-"""Looks at the quorum and at partitions while a run goes on, each of them recorded."""
+"""Probes of the quorum and of partitions during a run, each of them recorded."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ _SAMPLE_S = 0.5
 
 @dataclass(slots=True)
 class LookCount:
-    """How often somebody looked, and the longest time between two looks, in ns."""
+    """The number of probes, and the longest time between two, in ns."""
 
     count: int = 0
     longest_gap_ns: int = 0
@@ -46,7 +46,7 @@ class LookCount:
 
 
 class QuorumAnswers:
-    """Records what controllers say of the quorum, whoever asks them."""
+    """Records controllers' answers to DescribeQuorum, to any client."""
 
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self._recorder = recorder
@@ -56,7 +56,7 @@ class QuorumAnswers:
         return self._clock.now_ns()
 
     def add(self, asked_ns: int, claims: Mapping[int, LeaderClaim]) -> None:
-        """All answers to one question, now; of nodes that lead by their own account."""
+        """All current answers to one request, of nodes that claim to lead."""
         answered_ns = self._clock.now_ns()
         for node, claim in claims.items():
             if claim.leader is not None:
@@ -64,8 +64,8 @@ class QuorumAnswers:
 
 
 class QuorumWatch:
-    """Records again and again what controllers say of the quorum: of nodes that trace nothing, that
-    is what the judge has of its course."""
+    """Records controllers' answers periodically: for nodes without traces the judge sees the
+    quorum's course only by these."""
 
     def __init__(self, driver: Driver, recorder: Recorder, clock: Clock) -> None:
         self._finder = LeaderFinder(driver)
@@ -85,7 +85,7 @@ class QuorumWatch:
 
 
 class PartitionWatch:
-    """Looks at the partitions of some topics as all brokers tell them; records every look."""
+    """Asks all brokers for the partitions of some topics; records every answer."""
 
     def __init__(
         self,
@@ -112,8 +112,8 @@ class PartitionWatch:
         self.looks = LookCount()
 
     async def look(self) -> Sight:
-        """How things stand, as told since this was called."""
-        async with self._asking:  # a connection takes one question at a time
+        """The state of the partitions, by answers after this call."""
+        async with self._asking:  # a connection carries one request at a time
             asked_ns = self._clock.now_ns()
             self.looks.add(asked_ns)
             answers = await self._survey.take()
@@ -132,13 +132,13 @@ class PartitionWatch:
         return tuple(claim for claim in answer if claim.topic in self._topics)
 
     async def sample(self) -> None:
-        """Look again and again, until cancelled: what the judge has of the ISR's course."""
+        """Probe periodically, until cancelled: the judge sees the ISR's course only by this."""
         while True:
             await self.look()
             await asyncio.sleep(_SAMPLE_S)
 
     async def wait_until_whole(self, within_s: float) -> str:
-        """Until every broker says that every replica is in sync: "", or what was lacking when the
+        """Wait until every broker reports every replica in sync: "", or what was lacking when the
         time was over."""
         if await self.wait_for(Whole(len(self._brokers)), within_s):
             return ""

@@ -13,7 +13,7 @@ from tests.checkers.disk.test_disk_replicas import partition, valued
 from tests.support.kafka_disks import unpack
 
 Judged = Callable[..., dict[str, Any]]
-ALONE = ["what clients did and were told", "which faults the nodes met"]
+ALONE = ["the operations of clients, and their answers", "the faults"]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_it_is_said_on_a_terminal(disks: Path, capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert out.startswith(f"{disks}: VALID: ")
     assert "  disks       of nodes 1, 2, 3\n" in out
-    assert "  not here    what clients did and were told\n" in out
+    assert "  not here    the operations of clients, and their answers\n" in out
 
 
 def test_an_epoch_that_goes_back(disks: Path, judged: Judged) -> None:
@@ -93,7 +93,7 @@ def test_what_a_fault_may_have_done_is_no_verdict(disks: Path, judged: Judged) -
 def test_one_node_alone(disks: Path, judged: Judged) -> None:
     found = judged(disks / "broker1")
     assert found["verdict"] == "valid"
-    assert found["missing"][-1] == "the disks of nodes 2, 3, voters as well"
+    assert found["missing"][-1] == "the disks of nodes 2, 3, which are voters as well"
 
 
 def test_a_directory_of_which_nobody_knows_whose_it_is(disks: Path, judged: Judged) -> None:
@@ -112,7 +112,7 @@ def test_disks_that_do_not_belong_together(disks: Path, capsys: pytest.CaptureFi
     assert main(["check", str(disks)]) == 254
     assert "expected disks of one cluster, found" in capsys.readouterr().err
     assert main(["check", "--model", "log", str(disks / "broker1")]) == 254
-    assert "are not for disks of nodes" in capsys.readouterr().err
+    assert "do not apply to disks of nodes" in capsys.readouterr().err
 
 
 def test_gaps_of_compacted_topics_are_legal(tmp_path: Path, judged: Judged) -> None:
@@ -123,7 +123,7 @@ def test_gaps_of_compacted_topics_are_legal(tmp_path: Path, judged: Judged) -> N
     (path.parent / ".kafka_cleanshutdown").write_text("")
     found = judged(tmp_path)
     assert (found["verdict"], found["problems"], found["checks"]) == ("unknown", [], [])
-    assert "what 1 replica of compacted topics held: left out" in found["missing"]
+    assert "the contents of 1 replica of compacted topics: left out" in found["missing"]
     assert "the metadata log of node 1" in found["missing"]
     partition(tmp_path, *batches, key="orders-0")
     found = judged(tmp_path)

@@ -55,7 +55,7 @@ def test_says_what_it_took_the_file_for(good: Path, capsys: pytest.CaptureFixtur
     assert out.startswith(f"{good}: VALID: ")
     assert "  format      Jepsen EDN\n" in out
     assert "  model       cas-register: its operations are cas, read, write\n" in out
-    assert "  nil reads   tell: nothing, it fits whatever is there\n" in out
+    assert "  nil reads   tell: nothing, it fits any value\n" in out
     assert "  failed cas  tells: nothing\n" in out
     assert "  operations  6 on 1 key, judged in " in out
 

@@ -81,7 +81,7 @@ def test_every_release_of_a_side_is_one_that_a_target_may_have() -> None:
 
 def test_what_the_target_cannot_do_is_said_before_the_first_run(prepared: list[str]) -> None:
     both = ("last-replica-standing", "moved-replicas")
-    with pytest.raises(UsageError, match="it moves replicas between log directories"):
+    with pytest.raises(UsageError, match="moves replicas between log directories"):
         compare(replace(ARGUMENTS, scenarios=both, targets=("node",)))
     assert prepared == []
 

@@ -68,7 +68,7 @@ def test_a_client_that_hangs_is_not_waited_for_without_end(
 
     monkeypatch.setattr(RegisterWorkload, "_follow", hangs)
     judgement = run(tmp_path, FakeCluster(), timeouts=Timeouts(clients_s=0.2))
-    assert_an_error_of(judgement, tmp_path, "the load", "does not end within 0.2 s")
+    assert_an_error_of(judgement, tmp_path, "the load", "did not end within 0.2 s")
 
 
 def test_a_recorder_that_cannot_write_is_named(
@@ -107,5 +107,5 @@ def test_a_harness_that_is_not_let_run_says_so(
     monkeypatch.setattr(MachineWatch, "longest_late", late)
     judgement = run(tmp_path, FakeCluster(), duration_s=0.5)
     part = "the harness, with its clients and its recorder,"
-    assert_an_error_of(judgement, tmp_path, part, "was stopped, or not let run, for 12.3 s")
+    assert_an_error_of(judgement, tmp_path, part, "was stopped, or not scheduled, for 12.3 s")
     assert read_run_info(tmp_path).finished

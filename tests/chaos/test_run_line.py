@@ -213,7 +213,7 @@ def test_disks_of_stopped_nodes_are_as_was_said(name: str, disk: StoppedDisk) ->
             "one of clean-stop-power-off, clean-stop-then-lead",
         ),
         ("power-off --set elr=on", "our own node has synced_format"),
-        ("hanging-transaction --target kafka --client librdkafka", "our own clients leave such"),
+        ("hanging-transaction --target kafka --client librdkafka", "our own clients leave some"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(line: str, why: str) -> None:

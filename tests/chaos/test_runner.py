@@ -203,7 +203,7 @@ def test_whose_leavings_were_removed_is_said(
     cluster.reaped = (Reaped(run_id="dead-1", saved=tmp_path / "logs-of-1"), stuck)
     run(tmp_path, cluster, quiet=False)
     err = capsys.readouterr().err
-    assert "removed what the dead run dead-1 left" in err
+    assert "removed the leftovers of the dead run dead-1" in err
     assert str(tmp_path / "logs-of-1") in err
     assert "dead-2 could not be removed" in err
 
@@ -212,7 +212,7 @@ def test_a_run_that_is_interrupted_keeps_its_record_and_nothing_else(tmp_path: P
     cluster = FakeCluster()
     judgement = run(tmp_path, cluster, duration_s=60, interrupt_after_s=0.5)
     assert judgement.verdict is Verdict.ERROR
-    assert "interrupted by SIGINT while hurting it" in judgement.sentence
+    assert "interrupted by SIGINT while injecting faults" in judgement.sentence
     assert cluster.destroyed
     assert read_run(tmp_path).tables["ops"].num_rows > 50
 

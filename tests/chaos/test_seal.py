@@ -99,7 +99,7 @@ def test_operations_of_one_request_share_its_number_and_the_others_have_none() -
     ("events", "problem"),
     [
         ([invoke(0, 1), invoke(1, 1)], "two open operations"),
-        ([end("ok", 0, 1)], "what it never began"),
+        ([end("ok", 0, 1)], "an operation that it never began"),
     ],
 )
 def test_a_history_that_nobody_could_have_recorded_is_refused(

@@ -19,11 +19,11 @@ BOTH, VOTER = Roles.BOTH, Roles.CONTROLLER
     ("roles", "settings", "why"),
     [
         ([VOTER] * 3, {}, ""),
-        ([VOTER] * 2, {}, "it takes 3 to 5 voters, and there are 2 voters"),
-        ([VOTER], {}, "it takes 3 to 5 voters, and there is 1 voter"),
+        ([VOTER] * 2, {}, "it needs 3 to 5 voters, and there are 2 voters"),
+        ([VOTER], {}, "it needs 3 to 5 voters, and there is 1 voter"),
         ([BOTH] * 3, {"elr": "on"}, ""),
-        ([*[BOTH] * 3, Roles.BROKER], {}, "it takes 0 to 3 brokers, and there are 4 brokers"),
-        ([VOTER] * 3, {"elr": "off"}, "it takes elr=on or so, and that is off"),
+        ([*[BOTH] * 3, Roles.BROKER], {}, "it needs 0 to 3 brokers, and there are 4 brokers"),
+        ([VOTER] * 3, {"elr": "off"}, "it needs elr=on or so, and that is off"),
     ],
 )
 def test_what_a_scenario_does_not_take_is_told(
@@ -50,7 +50,7 @@ def test_what_means_nothing_is_refused_before_anything_starts(
 ) -> None:
     out = tmp_path / "runs"
     assert main(["run", *line.split(), "--runtime", "sim", "--out", str(out)]) == 254
-    assert f": it takes {why}" in capsys.readouterr().err
+    assert f": it needs {why}" in capsys.readouterr().err
     assert not out.exists()
 
 
@@ -79,5 +79,5 @@ def test_scenarios_of_a_quorum_take_more_than_one_size() -> None:
 
 
 def test_a_size_beyond_the_largest_is_refused() -> None:
-    with pytest.raises(UsageError, match="it takes 3 voters, and there are 4 voters"):
+    with pytest.raises(UsageError, match="it needs 3 voters, and there are 4 voters"):
         plan_of(choices_at(CONTROLLER_SCENARIOS["uninformed-voter"], 4))

@@ -129,13 +129,13 @@ def test_a_cluster_to_play_with(playground: list[str], capsys: pytest.CaptureFix
         ("power-off-all", "canary"),
     ):
         assert main(["inject", fault, *playground]) == 0
-        assert "cure: kraft-chaos heal --name test-play" in capsys.readouterr().out
+        assert "heal: kraft-chaos heal --name test-play" in capsys.readouterr().out
         assert main(["heal", *playground]) == 0
         out = capsys.readouterr().out
-        assert "healed: it bit" in out
+        assert "healed: took effect" in out
         assert found in out
     assert main(["heal", *playground]) == 0
-    assert "nothing is injected" in capsys.readouterr().out
+    assert "no fault is injected" in capsys.readouterr().out
     assert main(["inject", "kill-leader", "--node", "9", *playground]) == 254
     assert "no node 9" in capsys.readouterr().err
 
@@ -157,7 +157,9 @@ def test_what_is_hurt_is_not_hurt_again_and_all_of_it_is_healed(
     assert main(["inject", "pause-random", "--node", "1", *playground]) == 255
     assert "node 1 is off already" in capsys.readouterr().err
     assert main(["heal", *playground]) == 0
-    healed = [line for line in capsys.readouterr().out.splitlines() if "healed: it bit" in line]
+    healed = [
+        line for line in capsys.readouterr().out.splitlines() if "healed: took effect" in line
+    ]
     assert [line.split(" of ")[0] for line in healed] == ["power-off", "pause", "partition-one-way"]
     assert main(["heal", "--name", "nobody-plays-here"]) == 255
     assert "no cluster 'nobody-plays-here' is up" in capsys.readouterr().err

@@ -22,10 +22,10 @@ PROGRAMS = {"kraft-chaos": "chaos.cli", "kraft-node": "node.server"}
 # What a command prints, by how it begins; every command of the README must be here.
 PROMISED = {
     "kraft-chaos up": ["bootstrap 127.0.0.1:", "kraft-chaos inject", "kraft-chaos down"],
-    "kraft-chaos inject partition-leader": ["partition of node", "cure: kraft-chaos heal"],
-    "kraft-chaos inject power-off-leader": ["power-off of node", "cure: kraft-chaos heal"],
-    "kraft-chaos heal": ["healed: it bit"],
-    "kraft-chaos down": ["is gone"],
+    "kraft-chaos inject partition-leader": ["partition of node", "heal: kraft-chaos heal"],
+    "kraft-chaos inject power-off-leader": ["power-off of node", "heal: kraft-chaos heal"],
+    "kraft-chaos heal": ["healed: took effect"],
+    "kraft-chaos down": ["was removed"],
     "kraft-chaos doctor": ["Docker engine", "loop disks", "Java"],
     "kraft-chaos list": ["baseline", "partition-leader", "kill-leader", "power-off"],
     "kraft-chaos run power-off --runtime sim": ["VALID: ", "faults-bit", "page: runs/"],

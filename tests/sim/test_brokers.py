@@ -162,7 +162,7 @@ def directory_ids(files: Mapping[str, bytes]) -> list[str]:
         ),
         (
             Choices(scenario="moved-replicas", runtime="docker"),
-            "it moves replicas between log directories, which brokers of our own do not",
+            "moves replicas between log directories, which our own brokers do not support",
         ),
         (Choices(scenario="power-off", runtime="sim", settings={"elr": "off"}), "elr=off: our own"),
     ],

@@ -223,7 +223,7 @@ def test_at_a_terminal_it_is_simulated_with_a_word_where_no_containers_can_be_ha
     assert code in (0, 3), out  # so short a run may come to too little: the word matters here
     # Not before everything else: kernels that are compiled for the first time are told of as well.
     word = (
-        "no containers here (no engine can be had): it runs in virtual time, as with --runtime sim"
+        "no containers here (no engine can be had): running in virtual time, as with --runtime sim"
     )
     assert word in err
     assert fake.made == []

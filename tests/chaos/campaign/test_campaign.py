@@ -98,7 +98,7 @@ def test_a_scenario_that_is_none_is_wrong_usage(
 ) -> None:
     out = ["--out", str(tmp_path)]
     assert main(["campaign", "--seeds", "1", "--scenario", "tickle", *out]) == 254
-    assert "no scenario 'tickle'" in capsys.readouterr().err
+    assert "unknown scenario 'tickle'" in capsys.readouterr().err
 
 
 def test_a_cluster_is_as_large_as_somebody_asks_and_its_line_says_so(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_what_somebody_asks_for_is_not_drawn() -> None:
     assert all(each.settings["controllers"] in {"1", "3"} for each in apart)
     few = plan_of(Choices(scenario="swarm-brokers", seed=0, runtime="sim", nodes=4))
     assert few.settings["brokers"] == "4"
-    with pytest.raises(UsageError, match="is a scenario of brokers, and node has none"):
+    with pytest.raises(UsageError, match="needs brokers, and node has none"):
         plan_of(Choices(scenario="swarm-brokers", seed=0, runtime="sim", settings={"brokers": "0"}))
 
 

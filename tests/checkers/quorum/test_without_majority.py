@@ -32,7 +32,7 @@ from tests.support.histories import (
 from tests.support.voter_logs import FIRST, log, whole
 
 VALID, INVALID, UNKNOWN, VOID = Verdict.VALID, Verdict.INVALID, Verdict.UNKNOWN, Verdict.VOID
-STUCK = "the quorum was not whole 30 s after the last cure"
+STUCK = "the quorum had not recovered 30 s after the last heal"
 LONG_NS = 100_000 * 10**6  # the second disk is gone at 30,000 ms
 FAULTS = (wiped(0, 2, 10_000, 11_000), wiped(1, 3, 30_000, 31_000))
 EARLY, LATE = write(1, 100, 200), write(2, 20_000, 20_100)  # before the first loss, and behind it

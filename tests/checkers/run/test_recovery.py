@@ -6,7 +6,7 @@ from checkers.run.recovery import STARVED, recovers_when_healed
 from checkers.verdict import Verdict
 from tests.support.histories import make_run
 
-STUCK = "the quorum was not whole 30 s after the last cure"
+STUCK = "the quorum had not recovered 30 s after the last heal"
 QUIET = {"longest_late_ms": 12.0, "late_share": 0.0, "cpu_share": 0.4, "io_share": 0.01}
 
 
