@@ -1,6 +1,6 @@
-"""How every command's line is read: its help, its errors, its numbers and names.
+"""Parsing of every command line: help, errors, numbers and names.
 
-What a command needs beyond words is imported by its `run`: asking for help loads no checker.
+A command imports what it needs in its `run`: help loads no checker.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def _wrapped(text: str, width: int) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Exits with 254 where argparse says 2, which here means `unknown`."""
+    """Exits with 254 instead of argparse's 2, which here means `unknown`."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -54,8 +54,8 @@ def add(
     examples: str,
     own_help: bool = False,
 ) -> Parser:
-    """A command with a line for the overview, a text and examples for its own help, and what it
-    does; that gives its exit code."""
+    """A command: a line for the overview, a text and examples for its own help, and the function
+    that runs it and returns its exit code."""
     command = commands.add_parser(
         name,
         help=short,
@@ -78,7 +78,7 @@ def listed(names: Iterable[str]) -> str:
 
 def fault(text: str) -> str:
     if text not in FAULTS:
-        raise argparse.ArgumentTypeError(f"no fault {text!r}; there are\n{listed(FAULTS)}")
+        raise argparse.ArgumentTypeError(f"unknown fault {text!r}; known:\n{listed(FAULTS)}")
     return text
 
 
@@ -87,7 +87,9 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not re.fullmatch(r"-?\d+", text, re.ASCII) or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a whole number from {least} to {most}"
+            )
         return int(text)
 
     return read

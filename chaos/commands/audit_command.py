@@ -1,4 +1,4 @@
-"""`kraft-chaos audit`: what is on the disk when it is trusted."""
+"""`kraft-chaos audit`: what a power cut leaves on disks, and what nodes make of it."""
 
 import argparse
 
@@ -10,18 +10,17 @@ from chaos.commands.arguments import Commands, add, whole
 _MOST_TIMES = 99
 
 _ABOUT = (
-    "At a moment (a topic was created, a broker was stopped in good order) the nodes are stopped "
-    "cold, what their files say is copied out of the page cache, and the power is cut. What the "
-    "disks hold is compared with it, file by file and byte by byte: same, shorter, zeros, older, "
-    "missing. Then the nodes start from exactly that disk, and what they make of each difference "
-    "is told by what they answer: rebuilt, ignored, lost as allowed (of records whose "
-    "acknowledgement promises no more than the page cache), refuses to start, or trusted: an "
-    "answer that was promised is another one now. Every cut is proved by a canary, a block that "
-    "the disk must have forgotten; a cut without is void. With --times each moment as often. "
-    "What a program never syncs differs in all of them; a kind of file that came to an outcome in "
-    "some of them only, marked ~, is the kernel's own timing, which may write out what nobody "
-    "synced before the power fails, and which always decides between shorter and zeros. "
-    "Exits 1 if anything was trusted or a node refused to start, 3 if a cut left no evidence."
+    "At a moment (a topic was created, a broker was shut down cleanly) the nodes are stopped, "
+    "their files are copied from the page cache, and the power is cut. The disks are compared with "
+    "the copies, file by file and byte by byte: same, shorter, zeros, older, missing. Then the "
+    "nodes start from exactly these disks, and their answers show the outcome of each difference: "
+    "rebuilt, ignored, lost as allowed (records whose acknowledgement promises no more than the "
+    "page cache), refuses to start, or trusted: a promised answer has changed. Every cut is proved "
+    "by a canary, a block that the disk must have lost; a cut without this evidence is void. With "
+    "--times each moment is repeated. What a program never syncs differs every time; an outcome "
+    "marked ~ came only sometimes and depends on the kernel's timing, which may write unsynced "
+    "data before the power fails, and which always decides between shorter and zeros. Exits 1 if "
+    "anything was trusted or a node refused to start, 3 if a cut left no evidence."
 )
 
 _EXAMPLES = """\
@@ -35,7 +34,7 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "audit",
-        "cut the power at a moment, and compare what files said with what the disk holds",
+        "cut the power at a moment, and compare files before it with the disk after it",
         run,
         about=_ABOUT,
         examples=_EXAMPLES,
@@ -47,28 +46,28 @@ def add_parser(commands: Commands) -> None:
         choices=MOMENTS,
         default=[],
         metavar="MOMENT",
-        help="these only; there are "
+        help="only these moments; known: "
         + ", ".join(f"{name} ({'; '.join(each.ways)})" for name, each in MOMENTS.items()),
     )
     command.add_argument(
         "--cut",
         choices=[mode.value for mode in PowerCutMode],
         default=PowerCutMode.LOSE_ALL.value,
-        help="what disks forget: all that was not fsynced (lose-all, the default), contents but "
-        "no sizes (lose-data), or all but random pages (torn)",
+        help="what disks lose: all that was not fsynced (lose-all, the default), contents but not "
+        "sizes (lose-data), or all but random pages (torn)",
     )
     command.add_argument(
         "--flushed",
         action="store_true",
-        help="Apache Kafka with log.flush.interval.messages=1: what is acknowledged is promised, "
-        "so that every loss is suspicious",
+        help="Apache Kafka with log.flush.interval.messages=1: acknowledged records are synced, so "
+        "that every loss is suspicious",
     )
     command.add_argument(
         "--nodes",
         type=whole(1, 3),
         default=1,
         metavar="N",
-        help="at least so many nodes, whose power fails at one moment (default 1)",
+        help="the least number of nodes that lose power at the same moment (default 1)",
     )
     command.add_argument(
         "--times",

@@ -1,4 +1,4 @@
-"""`kraft-chaos campaign`: many simulated runs, one a seed."""
+"""`kraft-chaos campaign`: many simulated runs, one for each seed."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from chaos.commands import flags
 from chaos.commands.arguments import Commands, add, number, whole
 from chaos.operator_errors import OperatorError
 
-if TYPE_CHECKING:  # they bring the judge along
+if TYPE_CHECKING:  # they import the judge
     from chaos.campaign.conduct import CampaignArguments
 
 _MOST_SEEDS = 10_000_000
@@ -17,14 +17,14 @@ _MOST_SEEDS = 10_000_000
 _ABOUT = (
     "Runs a scenario once for each seed, in virtual time, and judges every run. By default the "
     "scenario is `swarm`, in which the seed draws the cluster, its time-outs, network, disks, load "
-    "and faults that overlap. Of a run that fails, its directory is kept under --out (history, "
-    "verdict, page, repro.sh); of every run, a line of OUT/rows.jsonl. A crash of the harness is a "
-    "row as well. At the end: what was found, runs that failed alike together, each with the one "
-    "line that shows it again; and what the faults struck, in which role and state of the quorum, "
-    "so that a campaign in which little happened cannot pass for a good one: that is exit 3, as "
-    "is one with more void runs than 5 % (15 % of runs that are hurt for less than 10 s). Where "
-    "the settings make a side of the scenario, what that side expects is good, losses as well, and "
-    "what it does not expect is told and kept: exit 0 if every run came out as expected."
+    "and overlapping faults. The directory of each failed run is kept under --out (history, "
+    "verdict, page, repro.sh); each run has a line in OUT/rows.jsonl, also one in which the "
+    "harness crashed. The summary groups runs that failed alike, each with the command that "
+    "repeats it, and counts faults by role of the victim and state of the quorum. A campaign in "
+    "which too little happened exits with 3, as does one with more void runs than 5 % (15 % for "
+    "fault phases of less than 10 s). Where the settings make a side of the scenario, its expected "
+    "outcome counts as good, also losses, and other outcomes are reported and kept: exit 0 if "
+    "every run came out as expected."
 )
 
 _EXAMPLES = """\
@@ -34,14 +34,14 @@ _EXAMPLES = """\
     kraft-chaos campaign --seeds 0..99 --scenario returning-minority --nodes 5
     kraft-chaos campaign --seeds 0..99 --scenario last-replica-standing --set elr=off
     kraft-chaos campaign --seeds 0..1999 --master local[4]   the same as a Spark job
-    kraft-chaos shrink runs/campaign/20260204-110312-swarm-17   what is left of a failing run"""
+    kraft-chaos shrink runs/campaign/20260204-110312-swarm-17   minimize a failing run"""
 
 
 def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "campaign",
-        "many simulated runs, one a seed; exits with the worst verdict",
+        "many simulated runs, one for each seed; exits with the worst verdict",
         run,
         about=_ABOUT,
         examples=_EXAMPLES,
@@ -51,7 +51,7 @@ def add_parser(commands: Commands) -> None:
         type=seeds,
         required=True,
         metavar="A..B",
-        help="the seeds, both ends among them; or one",
+        help="the seeds, ends included; or a single seed",
     )
     command.add_argument(
         "--scenario", default="swarm", metavar="NAME", help="see kraft-chaos list (default swarm)"
@@ -66,15 +66,16 @@ def add_parser(commands: Commands) -> None:
         "--duration",
         type=number(3, 86_400, "a number of seconds"),
         metavar="S",
-        help="of hurting, in virtual seconds (default: the scenario's; the swarm draws 40 to 90)",
+        help="length of the fault phase, in virtual seconds (default: the scenario's; the swarm "
+        "draws 40 to 90)",
     )
-    flags.add_minutes(command, "begin no run later than this", None)
+    flags.add_minutes(command, "start no run later than this", None)
     command.add_argument(
         "--jobs",
         type=whole(1, 1024),
         default=os.cpu_count() or 1,
         metavar="N",
-        help="processes side by side (default: the machine's processors)",
+        help="parallel processes (default: the machine's processors)",
     )
     flags.add_mutation(command)
     flags.add_settings(command)
@@ -125,7 +126,7 @@ def seeds(text: str) -> range:
     """`3..17`, or `3`."""
     found = re.fullmatch(r"(\d{1,18})(?:\.\.(\d{1,18}))?", text, re.ASCII)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed, and no A..B")
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a seed nor A..B")
     first = int(found[1])
     last = int(found[2]) if found[2] else first
     if not first <= last < first + _MOST_SEEDS:

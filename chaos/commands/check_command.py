@@ -1,4 +1,4 @@
-"""`kraft-chaos check`: runs judged again, and histories that others recorded."""
+"""`kraft-chaos check`: judges runs again, and foreign histories and disks."""
 
 import argparse
 from pathlib import Path
@@ -25,18 +25,20 @@ NIL_READS = ("value", "any")
 ISOLATIONS = ("jepsen", "kafka", "pl-2", "serializable", "strict-serializable")
 
 _ABOUT = (
-    "Judges runs again from what they recorded; needs no Docker. A run that broke off is sealed "
-    "from its events first. Where a sealed table is damaged the run is unknown, until --reseal "
-    "makes them anew. Writes verdict.json and report.html anew; exits with the worst verdict.\n"
-    "Files are histories: Jepsen's history.edn, history.txt, jepsen.log or test.jepsen, or its "
-    "directory of a run or its store (the newest run); JSON (an object a line, or an array); "
-    "Porcupine's operations as JSON, and its logs of maps; our own events-*.jsonl.zst; .gz and "
-    ".zst are unpacked. Format and model are told by looking, and said. What a file leaves open is "
-    "decided as the tool that wrote it would, and said too.\n"
-    "Other directories are disks of nodes, Apache Kafka's or ours: whatever has a meta.properties "
-    "below is judged by the checks of disks alone, and what is missing is said.\n"
-    "Exits 0 valid, 1 invalid, 2 unknown, 3 void; 254 if one could not be read, after judging the "
-    "others.\n"
+    "Judges runs again from their recorded events; needs no Docker. A run that broke off is sealed "
+    "from its events first. A run with a damaged sealed table is unknown, until --reseal makes its "
+    "tables again. Rewrites verdict.json and report.html; exits with the worst verdict.\n"
+    "Files are "
+    "histories: Jepsen's history.edn, history.txt, jepsen.log or test.jepsen, or its directory of "
+    "a run or its store (the newest run); JSON (an object a line, or an array); Porcupine's "
+    "operations as JSON, and its logs of maps; our own events-*.jsonl.zst; .gz and .zst are "
+    "unpacked. Format and model are detected, and printed. What a file leaves open is decided as "
+    "the tool that wrote it would, and printed too.\n"
+    "Other directories are disks of nodes, Apache "
+    "Kafka's or ours: all that have a meta.properties are judged by the checks of disks only, and "
+    "missing evidence is printed.\n"
+    "Exits 0 valid, 1 invalid, 2 unknown, 3 void; 254 if one could "
+    "not be read, after judging the others.\n"
     "a line of JSON, and one of Porcupine's:\n"
     '  {"type": "invoke", "process": 1, "f": "cas", "key": "x", "value": [0, 3]}\n'
     '  {"clientId": 1, "input": {"op": "put", "key": "x", "value": 3}, "call": 10, "return": 25}\n'
@@ -46,7 +48,7 @@ _ABOUT = (
     "  multi-register   txn of r and w             counter          add, inc, dec, read\n"
     "  kv               get, put, append           mutex            acquire, release\n"
     "  log              send, poll, assign, txn    queue            enqueue, dequeue, drain;\n"
-    "                                              unordered-queue  where none comes first"
+    "                                              unordered-queue  in any order"
 )
 
 _EXAMPLES = """\
@@ -68,7 +70,7 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "check",
-        "judge runs again, or histories that others recorded",
+        "judge runs again, or foreign histories and disks",
         run,
         about=_ABOUT,
         examples=_EXAMPLES,
@@ -83,38 +85,40 @@ def add_parser(commands: Commands) -> None:
     command.add_argument(
         "--list",
         action="store_true",
-        help="say what each check promises, where that comes from, which runs it judges",
+        help="print each check's promise, its source, and the runs it judges",
     )
     flags.add_json(command, "the verdicts")
     command.add_argument(
         "--reseal",
         action="store_true",
-        help="of runs: make the sealed tables anew from the recorded events, traces and disks",
+        help="for runs: make the sealed tables again from the recorded events, traces and disks",
     )
-    files = command.add_argument_group("of files")
-    files.add_argument("--model", choices=MODELS, help="what the history is of (default: guessed)")
+    files = command.add_argument_group("for histories")
+    files.add_argument(
+        "--model", choices=MODELS, help="the model of the history (default: detected)"
+    )
     files.add_argument(
         "--cas-failures",
         choices=CAS_FAILURES,
-        help="a failed cas saw another value (observed; default for text logs), or tells nothing",
+        help="a failed cas saw another value (observed; default for text logs), or proves nothing",
     )
     files.add_argument(
         "--nil-reads",
         choices=NIL_READS,
-        help="reading nil saw that nothing was written (value), or nothing at all (any; for EDN)",
+        help="a read of nil saw that nothing was written (value), or proves nothing (any; for EDN)",
     )
     files.add_argument(
         "--isolation",
         choices=ISOLATIONS,
-        help="what transactions on logs are promised: jepsen (every G0 and G1c is told and "
-        "allowed), kafka (default; G1c of what was polled alone is not), pl-2 (neither), "
-        "serializable (no G1b, G-single, G2 either), strict-serializable (over real time too; "
-        "default of lists)",
+        help="the isolation of transactions on logs: jepsen (every G0 and G1c is reported and "
+        "allowed), kafka (default; G1c of polls only is not allowed), pl-2 (neither allowed), "
+        "serializable (nor G1b, G-single, G2), strict-serializable (in real time too; default of "
+        "lists)",
     )
     files.add_argument(
         "--initial",
         metavar="EDN",
-        help='what is there before all writes, such as 0 or "x" (default: nil)',
+        help='the initial value, such as 0 or "x" (default: nil)',
     )
 
 
@@ -126,7 +130,9 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.list:
         return list_checks(as_json=parsed.json)
     if not parsed.paths:
-        raise UsageError("check what?\n  try: kraft-chaos check runs/latest, or check --list")
+        raise UsageError(
+            "check needs a path\n  try: kraft-chaos check runs/latest, or check --list"
+        )
     said = declared(
         model=parsed.model,
         cas_failures=parsed.cas_failures,

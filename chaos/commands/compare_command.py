@@ -1,4 +1,4 @@
-"""`kraft-chaos compare`: the sides of scenarios, run and shown beside each other."""
+"""`kraft-chaos compare`: runs the sides of scenarios and shows them beside each other."""
 
 import argparse
 
@@ -11,14 +11,14 @@ ALL = "all"
 
 _ABOUT = (
     "Runs a scenario once for each of its sides (`kraft-chaos list` names them: eligible leader "
-    "replicas off and on, say), and makes one page that shows what each side promised, what was "
-    "expected (the verdict, the check that gives it, numbers), and what was seen, with the way to "
-    "every run. With --times, each side as often, and the share that came out as expected with its "
-    "95 % interval. With two targets each side runs on both, and what differs is told: verdicts, "
-    "and how leader, ISR and ELR of partitions changed. Of several scenarios one more "
-    "page shows them all (OUT/scenarios.html). A run that accuses nobody and is not as expected is "
-    "set aside where it is void or the machine was starved, by the figures that a run records. "
-    "Exits 0 if every run came out as expected; with --least, if the bar is kept."
+    "replicas off and on, say), and makes one page with the promise of each side, its expected "
+    "outcome (verdict, accusing check, numbers), and the observed one, with links to every run. "
+    "With --times each side is repeated, and the page has the share of expected outcomes with its "
+    "95 % interval. With two targets each side runs on both, and the differences are shown: "
+    "verdicts, and the changes of leader, ISR and ELR of partitions. With several scenarios one "
+    "more page shows them all (OUT/scenarios.html). A run that is not as expected and accuses no "
+    "node is set aside if it is void or the machine was starved, by the figures that a run "
+    "records. Exits 0 if every run came out as expected; with --least, if the bar is kept."
 )
 
 _EXAMPLES = """\
@@ -41,7 +41,7 @@ def add_parser(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     command.add_argument(
-        "scenarios", metavar="SCENARIO", nargs="+", help=f"scenarios that have sides, or {ALL}"
+        "scenarios", metavar="SCENARIO", nargs="+", help=f"scenarios with sides, or {ALL}"
     )
     command.add_argument(
         "--times",
@@ -54,8 +54,8 @@ def add_parser(commands: Commands) -> None:
         "--least",
         type=whole(0, _MOST_TIMES),
         metavar="N",
-        help="a bar: of the TIMES runs of a side that is to be accused, N at least are; all of the "
-        "other sides; others are run in place of those set aside, TIMES at most",
+        help="a bar: of the TIMES runs of a side expected to be invalid, at least N must be as "
+        "expected; on other sides all; runs that were set aside are repeated, at most TIMES",
     )
     flags.add_seed(command, beyond=2 * _MOST_TIMES)
     flags.add_json(command, "the table")
@@ -68,8 +68,8 @@ def add_parser(commands: Commands) -> None:
         default=(),
         dest="targets",
         metavar="TARGET[,TARGET]",
-        help="what runs, as of `run` (default kafka for scenarios of brokers in containers, else "
-        "node); two, and each side is run on both and what differs between them is told",
+        help="the target, as for `run` (default kafka for scenarios of brokers in containers, else "
+        "node); with two each side runs on both and the differences are shown",
     )
     flags.add_settings(command)
 
@@ -80,7 +80,10 @@ def run(parsed: argparse.Namespace) -> int:
     from chaos.comparing import CompareArguments, compare
 
     if parsed.least is not None and parsed.least > parsed.times:
-        raise UsageError(f"--least {parsed.least}: there are --times {parsed.times}")
+        raise UsageError(
+            f"--least {parsed.least} is more than --times {parsed.times}\n  try: "
+            f"--times {parsed.least}"
+        )
     return compare(
         CompareArguments(
             scenarios=() if parsed.scenarios == [ALL] else tuple(parsed.scenarios),

@@ -1,4 +1,4 @@
-"""`kraft-chaos doctor`: what this machine can do."""
+"""`kraft-chaos doctor`: what this machine has and lacks."""
 
 import argparse
 import sys
@@ -10,17 +10,17 @@ def add_parser(commands: Commands) -> None:
     add(
         commands,
         "doctor",
-        "what the harness needs of this machine, and what is there",
+        "check what the harness needs on this machine",
         run,
-        about="Looks at everything that runs, tests and reports need, and changes nothing. For "
-        "what is missing it says how to mend it and what works without it. Exits 0 when all is "
-        "there, 255 otherwise.",
+        about="Checks everything that runs, tests and reports need, and changes nothing. For each "
+        "missing part it says how to install it and what works without it. Exits 0 if nothing is "
+        "missing, 255 otherwise.",
         examples="kraft-chaos doctor",
     )
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """0 if everything is there that everybody needs, 255 if something of it is missing."""
+    """0 if all that is not optional is there, 255 otherwise."""
     from chaos.examination import examine
 
     del parsed  # it takes no flags

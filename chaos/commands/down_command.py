@@ -1,4 +1,4 @@
-"""`kraft-chaos down`: a cluster to play with is removed."""
+"""`kraft-chaos down`: removes a running cluster."""
 
 import argparse
 
@@ -11,10 +11,10 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "down",
-        "remove a cluster that is up",
+        "remove a running cluster",
         run,
         about="Removes a cluster that `up` or `run --keep` left: its containers, networks, volumes "
-        "and loop devices. Whatever is injected into it is gone with it.",
+        "and loop devices, with all injected faults.",
         examples="""\
             kraft-chaos down
             kraft-chaos down five""",
@@ -24,7 +24,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Whatever was injected is gone with it."""
+    """Removes its injected faults with it."""
     from chaos.playground import down
 
     return down(ground_of(parsed))

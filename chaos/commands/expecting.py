@@ -1,4 +1,4 @@
-"""`run --expect`: what somebody expects of a run, by a word on the line."""
+"""`run --expect`: the expected outcome of a run."""
 
 import argparse
 import difflib
@@ -9,27 +9,27 @@ from checkers.history.sealed_run import RunInfo
 from checkers.run.expectation import Expectation, expectation_of
 from checkers.verdict import Judgement, Verdict
 
-_BY_THE_HARNESS = ("run", "judge")  # rows that no check of the judge gives
+_BY_THE_HARNESS = ("run", "judge")  # rows that come from no check
 _INVARIANT = "invariant:"
 
 
 def expectation(text: str) -> Expectation:
     """`invalid`, `void:faults-bit`, `invalid:log-durability,log-offsets`: a verdict, the check that
-    is to give it, and those that may accuse beside it."""
+    must give it, and others that may accuse too."""
     word, colon, named = text.partition(":")
     words = [verdict.word for verdict in Verdict]
     check, *also = named.split(",")
     if word not in words or bool(colon) != all((check, *also)):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no VERDICT and no VERDICT:CHECK[,CHECK...]; verdicts are "
+            f"{text!r} is neither VERDICT nor VERDICT:CHECK[,CHECK...]; verdicts are "
             f"{', '.join(words)}"
         )
     return Expectation(verdict=Verdict[word.upper()], check=check, also=tuple(also))
 
 
 def of_run(asked: Expectation, info: RunInfo, judgement: Judgement) -> Expectation:
-    """The same, with what may accuse beside it: what the side of the scenario names that expects
-    the same of this run; and where a bug was planted, whatever sees what it breaks."""
+    """The same, with the checks that may accuse too: those named by the scenario's side with this
+    expectation; with a planted bug, any."""
     also = list(asked.also)
     side = expectation_of(info.expected)
     if side is not None and (side.verdict, side.check) == (asked.verdict, asked.check):
@@ -40,11 +40,11 @@ def of_run(asked: Expectation, info: RunInfo, judgement: Judgement) -> Expectati
 
 
 def require_known(expected: Expectation) -> None:
-    """Before a run takes its time. Raises UsageError for a check that there is not."""
+    """Checked before the run. Raises UsageError for an unknown check."""
     from checkers.suite import CHECKS
 
     known = sorted({each.id for each in CHECKS})
     for check in filter(None, (expected.check, *expected.also)):
         if check not in (*known, *_BY_THE_HARNESS) and not check.startswith(_INVARIANT):
             near = difflib.get_close_matches(check, known, n=3, cutoff=0.4) or known
-            raise UsageError(f"--expect: no check {check!r}\n  try: one of {', '.join(near)}")
+            raise UsageError(f"--expect: unknown check {check!r}\n  try: one of {', '.join(near)}")

@@ -1,4 +1,4 @@
-"""`kraft-chaos finding`: what was seen in Apache Kafka, as its maintainers need it."""
+"""`kraft-chaos finding`: findings in Apache Kafka, as its maintainers need them."""
 
 import argparse
 import sys
@@ -8,12 +8,12 @@ from chaos.commands.arguments import Commands, add
 from chaos.operator_errors import UsageError
 
 _ABOUT = (
-    "Without a name: what was found. With one: the mechanism, the control and what is promised "
+    "Without a name: the list of findings. With one: the mechanism, the control and the promise "
     "(docs/results/findings.md), a shell script that shows it with Apache Kafka's own tools and "
-    "nothing of ours, and what that script printed, bytes before and after included. With a run of "
-    "the scenario also what that run shows: lines of the nodes' logs, records of the metadata log, "
-    "files on the disks at its end; with a cut of the audit the bytes of the files before it, on "
-    "the disk, and after the start."
+    "nothing of ours, and the output of that script, bytes before and after included. With a run "
+    "of the scenario also the evidence in that run: lines of the nodes' logs, records of the "
+    "metadata log, files on the disks at its end; with a cut of the audit the bytes of the files "
+    "before it, on the disk, and after the start."
 )
 
 _EXAMPLES = """\
@@ -28,12 +28,12 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "finding",
-        "what was seen in Apache Kafka, for its maintainers",
+        "findings in Apache Kafka, for its maintainers",
         run,
         about=_ABOUT,
         examples=_EXAMPLES,
     )
-    command.add_argument("name", nargs="?", metavar="NAME", help="of the finding")
+    command.add_argument("name", nargs="?", metavar="NAME", help="name of the finding")
     command.add_argument(
         "run_of",
         nargs="?",
@@ -41,7 +41,7 @@ def add_parser(commands: Commands) -> None:
         metavar="RUN",
         help="a run or a cut of the audit that shows it",
     )
-    command.add_argument("--script", action="store_true", help="print the shell script alone")
+    command.add_argument("--script", action="store_true", help="print only the shell script")
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -50,12 +50,12 @@ def run(parsed: argparse.Namespace) -> int:
 
     if parsed.name is None:
         if parsed.script:
-            raise UsageError("--script of which finding?\n  try: kraft-chaos finding")
+            raise UsageError("--script needs the name of a finding\n  try: kraft-chaos finding")
         width = max(map(len, FINDINGS)) + 2
         told = "\n".join(f"{each.name:<{width}}{each.title}" for each in FINDINGS.values())
     elif parsed.name not in FINDINGS:
         known = ", ".join(FINDINGS)
-        raise UsageError(f"no finding {parsed.name!r}; there are {known}")
+        raise UsageError(f"unknown finding {parsed.name!r}; known: {known}")
     else:
         told = _script(parsed) if parsed.script else _whole(parsed.name, parsed.run_of)
     sys.stdout.write(told.rstrip("\n") + "\n")
@@ -66,7 +66,7 @@ def _script(parsed: argparse.Namespace) -> str:
     from chaos.kafka_findings.all_findings import FINDINGS
 
     if parsed.run_of is not None:
-        raise UsageError("--script prints the script alone, and of no run")
+        raise UsageError("--script takes no run: it prints only the script")
     return FINDINGS[parsed.name].script()
 
 

@@ -1,4 +1,4 @@
-"""Flags that several commands have, each said once."""
+"""Flags shared by several commands."""
 
 import argparse
 from pathlib import Path
@@ -10,10 +10,10 @@ from chaos.mutations.catalogue import MUTATIONS
 from chaos.runtimes import RUNTIMES
 from chaos.scenario import SCENARIO_SETTINGS, SIM
 
-if TYPE_CHECKING:  # it brings the engine's libraries along
+if TYPE_CHECKING:  # it imports the engine's libraries
     from chaos.playground import Ground
 
-LARGEST_SEED = 2**63 - 1  # what a column of a table holds
+LARGEST_SEED = 2**63 - 1  # the limit of a table's column
 MOST_NODES = 7  # of a simulated cluster
 _PLAYGROUND = "play"
 
@@ -42,13 +42,13 @@ def add_json(command: argparse.ArgumentParser, what: str) -> None:
 
 
 def add_seed(command: argparse.ArgumentParser, beyond: int) -> None:
-    """Of the first run; later ones count up from it, by less than `beyond`."""
+    """The seed of the first run; later ones count up from it, by less than `beyond`."""
     command.add_argument(
         "--seed",
         type=whole(0, LARGEST_SEED - beyond),
         default=1,
         metavar="N",
-        help="of each first run (default 1)",
+        help="seed of the first run of each (default 1)",
     )
 
 
@@ -97,13 +97,13 @@ def add_named(command: argparse.ArgumentParser) -> None:
 def add_target(
     command: argparse.ArgumentParser, default: str | None = "node", told: str = ""
 ) -> None:
-    """`told`: in the words of what it is without, where that is not one target."""
+    """`told`: the default in words, where it is not one target."""
     command.add_argument(
         "--target",
         type=target,
         default=default,
         metavar="TARGET",
-        help="what runs: node, our own, kafka or kafka:VERSION, Apache Kafka "
+        help="the target: node (our own), kafka or kafka:VERSION (Apache Kafka) "
         f"(default {told or default})",
     )
 
@@ -119,11 +119,11 @@ def add_settings(command: argparse.ArgumentParser, *, of_scenarios: bool = True)
         default=[],
         dest="settings",
         metavar="NAME=VALUE",
-        help="more than once if need be: how the target is configured, roles=combined (every "
-        "broker is a controller as well), brokers=N, controllers=3, quorum=static, or dynamic (our "
-        "own node lists its voters otherwise), elr=off, replication=N, min_isr=N, unclean=on, "
-        "log_dirs=2, defaults=stock, or a name of Kafka's own configuration"
-        + (f"; and how the scenario is, {', '.join(of_scenario)}" if of_scenarios else ""),
+        help="a setting of the target, may be repeated: roles=combined (every broker is a "
+        "controller as well), brokers=N, controllers=3, quorum=static, or dynamic (our own node "
+        "lists its voters otherwise), elr=off, replication=N, min_isr=N, unclean=on, log_dirs=2, "
+        "defaults=stock, or a key of Kafka's own configuration"
+        + (f"; or a setting of the scenario, {', '.join(of_scenario)}" if of_scenarios else ""),
     )
 
 
@@ -132,20 +132,19 @@ def add_world(command: argparse.ArgumentParser) -> None:
         "--runtime",
         choices=(*RUNTIMES, SIM),
         default="",
-        help="where it runs: in containers, or in virtual time from the seed, byte for byte the "
-        "same each time (default: docker; where no engine can be had, `run` goes on in sim, but "
-        "only for a person at a terminal)",
+        help="the runtime: containers, or virtual time from the seed, byte for byte the same each "
+        "time (default: docker; without an engine `run` uses sim, but only at a terminal)",
     )
 
 
 def add_runtime(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--runtime", choices=RUNTIMES, default="docker", help="where it runs (default docker)"
+        "--runtime", choices=RUNTIMES, default="docker", help="the runtime (default docker)"
     )
 
 
 def ground_of(parsed: argparse.Namespace) -> "Ground":
-    """The cluster that is played with."""
+    """The cluster of the playground."""
     from chaos.playground import Ground
 
     return Ground(name=parsed.name, runtime=parsed.runtime)

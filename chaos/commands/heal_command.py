@@ -1,4 +1,4 @@
-"""`kraft-chaos heal`: all that was injected is cured."""
+"""`kraft-chaos heal`: heals all injected faults."""
 
 import argparse
 
@@ -11,10 +11,10 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "heal",
-        "cure all that was injected; says what it had done",
+        "heal all injected faults, and print their evidence",
         run,
-        about="Cures everything that was injected, the newest first, and says of each fault "
-        "whether it bit and what was measured. Exits 3 if one of them had no effect.",
+        about="Heals all injected faults, the newest first, and prints for each whether it took "
+        "effect and what was measured. Exits 3 if one of them had no effect.",
         examples="kraft-chaos inject partition-leader && sleep 5 && kraft-chaos heal",
     )
     flags.add_named(command)

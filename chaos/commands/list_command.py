@@ -1,4 +1,4 @@
-"""`kraft-chaos list`: what there is to run."""
+"""`kraft-chaos list`: the scenarios."""
 
 import argparse
 import json
@@ -20,8 +20,8 @@ def add_parser(commands: Commands) -> None:
         "list",
         "the scenarios",
         run,
-        about="The scenarios that `run` can put a cluster through: how long each hurts it by "
-        "default, and what it needs of the cluster.",
+        about="The scenarios of `run`: the default length of each fault phase, and what it needs "
+        "of the cluster.",
         examples="""\
             kraft-chaos list -v                       with descriptions
             kraft-chaos run partition-leader --help   one of them, and the flags""",
@@ -47,7 +47,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def in_full(scenario: Scenario) -> str:
-    """What happens, why it is worth watching, and what it takes, for a terminal."""
+    """What happens, why it is worth watching, and what it needs, for a terminal."""
     lines = [
         scenario.name,
         _wrapped(f"{scenario.summary}.", "  "),
@@ -100,7 +100,7 @@ def _row(scenario: Scenario) -> dict[str, object]:
 
 
 def _left_open(scenario: Scenario) -> list[str]:
-    """The scenario's settings; those of the target, every scenario has."""
+    """The scenario's own settings, without those of the target."""
     return [name for name, setting in SCENARIO_SETTINGS.items() if setting.fits(scenario)]
 
 

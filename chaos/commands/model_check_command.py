@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 _PROMISES = ("Q2", "Q11", "Q12", "V1", "V2", "V3", "V4", "V5", "V6")
 
 _ABOUT = (
-    "Explores a quorum exhaustively, as TLC does a TLA+ specification, but over the node's own "
-    "code: from a quorum that is formed, every order of elections, fetches (also with answers that "
-    "are lost), voters added and removed, power cuts and replaced disks, within the bounds. Each "
-    "state is explored once, breadth first, and after every move the promises are judged: "
-    "Q2 (one leader an epoch), Q11 and Q12 (nothing committed is lost or differs), V1 to V6 "
-    "(docs/reference/invariants.md). The first one that is broken is told with the shortest way "
-    "there. Bounds multiply: one more of anything is some ten times as many states. "
-    "Exits 1 if a promise is broken."
+    "Explores a quorum exhaustively, as TLC does a TLA+ specification, but with the node's own "
+    "code: from a formed quorum, every order of elections, fetches (also with lost answers), "
+    "voters added and removed, power cuts and replaced disks, within the bounds. Each state is "
+    "explored once, breadth first, and after every move the promises are judged: Q2 (one leader "
+    "per epoch), Q11 and Q12 (nothing committed is lost or differs), V1 to V6 "
+    "(docs/reference/invariants.md). The first broken promise is reported with the shortest way to "
+    "it. Bounds multiply: one more of anything means about ten times as many states. Exits 1 if a "
+    "promise is broken."
 )
 
 _EXAMPLES = """\
@@ -47,15 +47,15 @@ def add_parser(commands: Commands) -> None:
         "--form",
         choices=("kip-853", "kip-856"),
         default="kip-853",
-        help="how voters are known (default kip-853)",
+        help="how voters are declared (default kip-853)",
     )
-    _add_bound(command, "--nodes", 3, (2, 5), "in the quorum")
-    _add_bound(command, "--observers", 0, (0, 3), "of them that do not vote at first (kip-853)")
-    _add_bound(command, "--epochs", 3, (1, 6), "to the last one; the first formed the quorum")
+    _add_bound(command, "--nodes", 3, (2, 5), "nodes of the quorum")
+    _add_bound(command, "--observers", 0, (0, 3), "of them observers at first (kip-853)")
+    _add_bound(command, "--epochs", 3, (1, 6), "up to this epoch; the first formed the quorum")
     _add_bound(command, "--changes", 2, (0, 5), "of the voters")
-    _add_bound(command, "--entries", 4, (1, 9), "in a log, behind those of the formed quorum")
+    _add_bound(command, "--entries", 4, (1, 9), "of a log, behind those of the formed quorum")
     _add_bound(command, "--crashes", 1, (0, 5), "of any node, by power cut")
-    _add_bound(command, "--disks", 0, (0, 3), "that are replaced by empty ones")
+    _add_bound(command, "--disks", 0, (0, 3), "replaced by empty ones")
     command.add_argument(
         "--promise",
         action="extend",
@@ -63,7 +63,7 @@ def add_parser(commands: Commands) -> None:
         choices=_PROMISES,
         default=[],
         metavar="ID",
-        help=f"only these end it: {', '.join(_PROMISES)}",
+        help=f"stop only at these: {', '.join(_PROMISES)}",
     )
     flags.add_mutation(command)
     flags.add_json(command, "numbers and steps")
@@ -101,7 +101,7 @@ def _bounds(parsed: argparse.Namespace) -> "SmallBounds":
 
     if parsed.observers and (parsed.form == "kip-856" or parsed.observers >= parsed.nodes):
         raise UsageError(
-            "--observers: with --form kip-853 only, and fewer than --nodes\n"
+            "--observers needs --form kip-853, and fewer of them than --nodes\n"
             "  try: kraft-chaos model-check --nodes 4 --observers 1"
         )
     return SmallBounds(

@@ -1,4 +1,4 @@
-"""`kraft-chaos replay`: a recorded run once more, on either runtime."""
+"""`kraft-chaos replay`: repeats a recorded run, on either runtime."""
 
 import argparse
 import sys
@@ -11,13 +11,12 @@ from chaos.runtimes import RUNTIMES
 from chaos.scenario import SIM
 
 _ABOUT = (
-    "Does again what a run did, by the plan in its run.json: faults at their times and with their "
-    "parameters, nodes, load, time-outs, settings, seed, planted bug. Of a schedule.json that is "
-    "named, the faults are those that stand in it, changed or not. In virtual time the result is "
-    "byte for byte what was recorded there, and it is said if not. In containers time is real and "
-    "the schedule all that can be repeated; network and disks are the machine's own. Of a scenario "
-    "that is told by conditions (a topic is there, the ISR is that) the steps are those of the "
-    "scenario."
+    "Repeats a run by the plan in its run.json: faults at their times and with their parameters, "
+    "nodes, load, time-outs, settings, seed, planted bug. With a schedule.json the faults are "
+    "those in that file, changed or not. In virtual time the result is byte for byte the recorded "
+    "one, and any difference is reported. In containers time is real, and only the schedule can be "
+    "repeated; network and disks are the machine's own. For a scenario with conditions (a topic "
+    "exists, the ISR is such) the steps are those of the scenario."
 )
 
 _EXAMPLES = """\
@@ -30,7 +29,7 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "replay",
-        "a recorded run once more, on either runtime",
+        "repeat a recorded run, on either runtime",
         run,
         about=_ABOUT,
         examples=_EXAMPLES,
@@ -39,7 +38,7 @@ def add_parser(commands: Commands) -> None:
     command.add_argument(
         "--runtime",
         choices=(*RUNTIMES, SIM),
-        help="where it runs (default: where it was recorded)",
+        help="the runtime (default: as recorded)",
     )
     flags.add_out(command, to="runs/replay")
     flags.add_json(command, "the verdict")
@@ -66,6 +65,6 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _likeness(other: list[str]) -> str:
     if not other:
-        return "byte for byte what was recorded"
+        return "byte for byte as recorded"
     more = f" and {len(other) - 3} more" if len(other) > 3 else ""
-    return f"not what was recorded: {', '.join(other[:3])}{more} (another version of the program?)"
+    return f"not as recorded: {', '.join(other[:3])}{more} (another version of the program?)"

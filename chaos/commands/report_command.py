@@ -16,11 +16,11 @@ def add_parser(commands: Commands) -> None:
         "report",
         "many runs on one page, by Spark",
         run,
-        about="Reads any number of sealed runs with Spark and makes one self-contained page: what "
-        "became of the writes, times without a success, elections, and latency, by scenario "
-        "and fault phase. Runs that are not sealed are named on the page and left out; a verdict "
-        "that is damaged or of another run counts as none. Exits with 1 where the tables of a run "
-        "contradict its verdict, with 0 otherwise, whatever the verdicts are.",
+        about="Reads any number of sealed runs with Spark and makes one self-contained page: the "
+        "fate of writes, times without a success, elections, and latency, by scenario and fault "
+        "phase. Runs that are not sealed are named on the page and left out; a verdict that is "
+        "damaged or of another run is ignored. Exits with 1 if the tables of a run contradict its "
+        "verdict, with 0 otherwise, whatever the verdicts are.",
         examples="""\
             kraft-chaos report runs
             kraft-chaos report runs/*-power-off-* --out power-off.html
@@ -36,7 +36,7 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="the page to write (default runs/report.html)",
     )
-    flags.add_master(command, "a Spark cluster that sees the same files (default: local)")
+    flags.add_master(command, "a Spark cluster with access to the same files (default: local)")
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from chaos.commands.arguments import Commands, Parser, add, number, whole
 from chaos.commands.expecting import expectation, of_run, require_known
 from workloads.library_clients import LIBRARIES, RAW, TOPIC_CLIENTS
 
-if TYPE_CHECKING:  # the scenarios take their time
+if TYPE_CHECKING:  # scenarios are slow to import
     from chaos.planning import Choices
 
 _MOST_PROCESSES = 1_000
@@ -27,7 +27,7 @@ class _ScenarioHelp(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        del values, option_string  # it takes none, and its name says nothing
+        del values, option_string  # it takes no value
         from chaos.commands.list_command import in_full
         from chaos.scenarios import SCENARIOS
 
@@ -44,10 +44,11 @@ def add_parser(commands: Commands) -> None:
         "run",
         "run a scenario; exits with its verdict",
         run,
-        about="Creates a cluster, loads it, hurts it as the scenario says, heals it, reads "
-        "everything once more by fresh clients, removes it, and judges what was recorded. All "
-        "of it is kept in a directory under --out, report.html among it; OUT/latest is the "
-        "newest. Ctrl-C seals and judges what there is, and leaves nothing on the machine.",
+        about="Creates a cluster, applies load, injects the scenario's faults, heals them, reads "
+        "everything once more by fresh clients, removes the cluster, and judges the recorded "
+        "events. All files are kept in a directory under --out, report.html among them; OUT/latest "
+        "is the newest. Ctrl-C seals and judges what was recorded so far, and leaves nothing on "
+        "the machine.",
         examples="""\
             kraft-chaos run partition-leader
             kraft-chaos run power-off --seed 7 --duration 60 --nodes 5
@@ -72,9 +73,9 @@ def add_parser(commands: Commands) -> None:
         "--expect",
         type=expectation,
         metavar="VERDICT[:CHECK[,CHECK...]]",
-        help="what is to come of it (valid, invalid, unknown, void or error), the check that is to "
-        "say so, and those that may accuse beside it (of a scenario's side, those that it names; "
-        "of a planted bug, any): exits 0 if that is what came, and 1 otherwise",
+        help="the expected verdict (valid, invalid, unknown, void or error), the check that must "
+        "give it, and others that may accuse too (for a scenario's side, those that it names; for "
+        "a planted bug, any): exits 0 if it came out so, and 1 otherwise",
     )
     flags.add_target(command)
     flags.add_settings(command)
@@ -86,7 +87,7 @@ def _add_size(command: Parser) -> None:
         "--seed",
         type=whole(0, flags.LARGEST_SEED),
         metavar="N",
-        help="of the schedule and of the mix of operations (default: drawn, and printed)",
+        help="seed of the schedule and of the mix of operations (default: random, and printed)",
     )
     command.add_argument(
         "--nodes",
@@ -109,30 +110,30 @@ def _add_clients(command: Parser) -> None:
         "--concurrency",
         type=whole(2, _MOST_PROCESSES),
         metavar="N",
-        help="client processes, each one operation at a time (default: the load's, mostly 20)",
+        help="client processes, each with one operation at a time (default: the load's, mostly 20)",
     )
     command.add_argument(
         "--rate",
         type=number(0, 100_000, "a number of operations/s"),
         default=0.0,
         metavar="N",
-        help="operations/s of all processes together (default 0: as the scenario has it, else no "
-        "limit; simulated: 100)",
+        help="operations/s of all processes together (default 0: the scenario's, else no limit; "
+        "simulated: 100)",
     )
     command.add_argument(
         "--client",
         choices=LIBRARIES,
         default=RAW,
-        help="which library sends to logs and polls them, in scenarios of brokers (default raw, "
-        "our own); transactions are only with --target kafka: our own brokers refuse them as a "
-        "version that they do not have (UNSUPPORTED_VERSION)",
+        help="the client library that sends to logs and polls them, in scenarios of brokers "
+        "(default raw, our own); transactions need --target kafka: our own brokers refuse them "
+        "with UNSUPPORTED_VERSION",
     )
     command.add_argument(
         "--topic-client",
         choices=TOPIC_CLIENTS,
         default=RAW,
-        help="which one creates and deletes topics meanwhile (default raw); the unwaited one tells "
-        "the brokers not to wait until it is done",
+        help="the library that creates and deletes topics (default raw); the unwaited one tells "
+        "the brokers not to wait for completion",
     )
 
 
@@ -159,7 +160,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def choices_of(parsed: argparse.Namespace) -> "Choices":
-    """What the line says of the run itself."""
+    """The user's choices for the run."""
     from chaos.planning import Choices
 
     return Choices(

@@ -1,4 +1,4 @@
-"""`kraft-chaos selftest`: bugs are planted, and the judge must find each of them."""
+"""`kraft-chaos selftest`: plants bugs, each of which the judge must find."""
 
 import argparse
 
@@ -10,18 +10,19 @@ _MOST_TRIES = 10_000
 
 _ABOUT = (
     "Plants known bugs in the nodes, one at a time, and runs the scenarios that show them; then "
-    "the same scenarios with the correct node. Prints which check accused, whether it is one that "
-    "is named for the bug, the runs it took and the seconds until it was found. Exits 1 when a "
-    "bug stayed unseen, a control was not seen, the correct node was not valid each time, or a "
-    "try came to nothing (error, void), which no later one makes good.\n\n"
-    f"With --runtime sim: in virtual time, all {len(MUTATIONS)} of them instead of "
-    f"{len(IN_CONTAINERS)}, in some minutes and with the same result each time. There the nodes "
-    "are looked at from inside as well, which has a column of its own: a bug is found by a check "
-    "that is named for it, or by the invariant of that check's name.\n\n"
-    "With --target kafka: no bugs, for we plant none in other people's work, but clients that lie "
-    "to the judge about what they appended, answers that never reach them, and a record that was "
-    "acknowledged and is taken off the disk of its leader afterwards. Beside them runs Apache "
-    "Kafka with clients that tell the truth. It takes about two minutes."
+    "the same scenarios with the correct node. Prints which check accused, whether it is one "
+    "named for the bug, the number of runs and the seconds until it was found. Exits 1 if a bug "
+    "or a control was not found, the correct node was not valid each time, or a try failed "
+    "(error, void), which no later try makes up for.\n\n"
+    "With --runtime sim: in virtual time, all "
+    f"{len(MUTATIONS)} of them instead of {len(IN_CONTAINERS)}, in some minutes and with the same "
+    "result each time. There invariants inside the nodes are judged as well, in a column of their "
+    "own: a bug is found by a check that is named for it, or by the invariant with that check's "
+    "name.\n\n"
+    "With --target kafka: no planted bugs, but clients that record false results of their "
+    "sends, answers that never reach clients, and an acknowledged record that is removed from its "
+    "leader's disk afterwards. For comparison Apache Kafka runs with truthful clients. It takes "
+    "about two minutes."
 )
 
 _EXAMPLES = """\
@@ -37,7 +38,7 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "selftest",
-        "plant bugs in the nodes; the judge must find each, and accuse no correct node",
+        "plant bugs in the nodes; the judge must find each, and not accuse a correct node",
         run,
         about=_ABOUT,
         examples=_EXAMPLES,
@@ -48,7 +49,7 @@ def add_parser(commands: Commands) -> None:
         nargs="+",
         choices=MUTATIONS,
         metavar="ID",
-        help="these only, and no controls; there are "
+        help="only these, and no controls; known: "
         f"{', '.join(IN_CONTAINERS)}; with --runtime sim also "
         f"{', '.join(name for name in MUTATIONS if name not in IN_CONTAINERS)}",
     )
@@ -57,19 +58,20 @@ def add_parser(commands: Commands) -> None:
         "--tries",
         type=whole(1, _MOST_TRIES),
         metavar="N",
-        help="runs each (default: the catalogue's)",
+        help="runs of each (default: the catalogue's)",
     )
     command.add_argument(
         "--scenario",
         default="",
         metavar="NAME",
-        help="look for them there, not in the scenarios that show each of them best; no controls",
+        help="use this scenario, not those that show each bug best; no controls",
     )
     command.add_argument(
         "--duration",
         type=number(3, 86_400, "a number of seconds"),
         metavar="S",
-        help="of hurting in each run of --scenario, in seconds (default: the scenario's)",
+        help="length of the fault phase in each run of --scenario, in seconds (default: the "
+        "scenario's)",
     )
     flags.add_json(command, "the table")
     flags.add_out(command, to="runs/selftest")

@@ -1,4 +1,4 @@
-"""`kraft-chaos setup`: brings up what this machine lacks."""
+"""`kraft-chaos setup`: installs what this machine lacks."""
 
 import argparse
 
@@ -10,11 +10,11 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "setup",
-        "bring up what is missing (engine, images, caches)",
+        "install what is missing (engine, images, caches)",
         run,
-        about="Brings up what `doctor` finds missing: installs and starts a Docker engine where "
-        "root may, builds or pulls the images, warms the checkers' caches. What is there already "
-        "is left alone, so running it again costs seconds. Needs root only to install.",
+        about="Installs what `doctor` finds missing: installs and starts a Docker engine (as "
+        "root), builds or pulls the images, warms the checkers' caches. What is there already is "
+        "left alone, so running it again takes seconds. Needs root only to install.",
         examples="""\
             kraft-chaos setup && kraft-chaos doctor
             kraft-chaos setup --target kafka          the image of Apache Kafka as well""",
@@ -23,7 +23,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """What a target needs as well. Raises SetupError."""
+    """Install what a target needs in addition. Raises SetupError."""
     from chaos.cluster.targets.named import is_mixed, release_of
     from chaos.installation import prepare
     from chaos.progress import ConsoleProgress

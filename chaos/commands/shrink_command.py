@@ -1,4 +1,4 @@
-"""`kraft-chaos shrink`: the least of a failing run that still fails alike."""
+"""`kraft-chaos shrink`: minimizes a failing run."""
 
 import argparse
 from pathlib import Path
@@ -7,11 +7,11 @@ from chaos.commands import flags
 from chaos.commands.arguments import Commands, add
 
 _ABOUT = (
-    "Takes away from a failing run whatever it can do without, in virtual time, while the same "
-    "check finds the same anomaly in a node of the same role: faults, nodes, operations, clients, "
-    "keys, time. What is left is a run directory of its own: a schedule that `replay` runs on "
-    "either runtime, and narrative.txt, in which a person can read who led, what was cut, which "
-    "operation was promised what, and what was seen instead."
+    "Removes from a failing run whatever is not needed, in virtual time, while the same check "
+    "finds the same anomaly in a node of the same role: faults, nodes, operations, clients, keys, "
+    "time. The result is a run directory: a schedule that `replay` runs on either runtime, and "
+    "narrative.txt, which tells a person which node led, what was cut, what each operation was "
+    "promised, and what was seen instead."
 )
 
 _EXAMPLES = """\
@@ -23,13 +23,13 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "shrink",
-        "the least of a failing run that still fails alike, with its narrative",
+        "minimize a failing run, and write its narrative",
         run,
         about=_ABOUT,
         examples=_EXAMPLES,
     )
-    command.add_argument("named", type=Path, metavar="RUN", help="a run that was found invalid")
-    flags.add_minutes(command, "of looking for something smaller (default 2)", 2.0)
+    command.add_argument("named", type=Path, metavar="RUN", help="an invalid run")
+    flags.add_minutes(command, "time limit of the search (default 2)", 2.0)
     flags.add_out(command, "where the result is made", to="runs/shrunk")
 
 

@@ -1,4 +1,4 @@
-"""`kraft-chaos up`: a cluster to play with."""
+"""`kraft-chaos up`: brings up a cluster for manual faults."""
 
 import argparse
 
@@ -11,11 +11,11 @@ def add_parser(commands: Commands) -> None:
     command = add(
         commands,
         "up",
-        "bring up a cluster to play with",
+        "bring up a cluster for manual faults",
         run,
-        about="Brings up a cluster without load and leaves it: the bootstrap addresses and the "
-        "commands to go on with are printed. Clusters of different names do not disturb each "
-        "other; no later run removes them.",
+        about="Brings up a cluster without load and leaves it running; prints the bootstrap "
+        "addresses and the next commands. Clusters with different names do not disturb each other; "
+        "no later run removes them.",
         examples="""\
             kraft-chaos up
             kraft-chaos up five --nodes 5
@@ -30,7 +30,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """The bootstrap addresses and what to type next are printed."""
+    """Prints the bootstrap addresses and the next commands."""
     from chaos.playground import up
 
     settings = dict(parsed.settings)

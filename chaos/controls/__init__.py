@@ -1,11 +1,11 @@
-"""Controls: runs that must be red whatever the target is like, or the harness is blind.
+"""Controls: runs that must be invalid on any target, or the harness is blind.
 
-    our_node.py     disks that lie under our own node, and two damages to what a valid run recorded
-    clients.py      clients of logs that lie, and answers that never come to them
+    our_node.py     lying disks under our own node, and two ways to damage a valid run's records
+    clients.py      lying clients of logs, and answers that never reach them
     brokers.py      the scenarios in which those clients load brokers
     disk_images.py  a disk image from which one acknowledged record is gone
 
-`CONTROLS` are scenarios that `run` runs when asked by name, and that no list shows.
+`CONTROLS` are scenarios that `run` runs by name, and that no list shows.
 """
 
 from chaos.controls.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT

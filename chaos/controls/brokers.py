@@ -1,7 +1,7 @@
-"""A few seconds of appends to brokers that nobody hurts, by clients of four kinds.
+"""A few seconds of appends to brokers without faults, by clients of four kinds.
 
-Whatever is wrong in these runs the clients have done. Two must be found valid: those of clients
-that tell the truth, whether all answers reach them or not.
+Only the clients are wrong in these runs. Two must be valid: those of truthful clients, whether all
+answers reach them or not.
 """
 
 from dataclasses import replace
@@ -15,10 +15,9 @@ _DURATION_S = 5.0
 
 QUIET_BROKERS = Scenario(
     name="quiet-brokers",
-    summary="clients append to brokers without faults, and report the truth",
+    summary="clients append to brokers without faults, and record the truth",
     description=(
-        "What the controls of brokers are compared with: nothing is planted, and no node may be "
-        "accused."
+        "The baseline of the controls of brokers: nothing is planted, and no node may be accused."
     ),
     faults=(),
     default_duration_s=_DURATION_S,
@@ -29,10 +28,10 @@ QUIET_BROKERS = Scenario(
 LOST_ANSWERS = replace(
     QUIET_BROKERS,
     name="lost-answers",
-    summary="some acknowledgements never reach their client, which says that it does not know",
+    summary="some acknowledgements never reach their client, which records an unknown outcome",
     description=(
         "The records are there all the same, and are counted as recovered. An idempotent producer "
-        "sends them again, and is told where they are. No node may be accused."
+        "sends them again, and gets their offsets. No node may be accused."
     ),
     clients=deaf_clients,
 )
@@ -40,10 +39,10 @@ LOST_ANSWERS = replace(
 RASH_CLIENT = replace(
     QUIET_BROKERS,
     name="rash-client",
-    summary="clients say that a send failed when its answer does not come: must be red",
+    summary="clients record a failure when an answer does not come: must be invalid",
     description=(
-        "The records are there, and consumers are given what surely never happened: an aborted "
-        "read (G1a). It proves the judge, not the brokers."
+        "The records are there, and consumers read records of failed sends: an aborted read (G1a). "
+        "It tests the judge, not the brokers."
     ),
     clients=rash_clients,
 )
@@ -51,10 +50,10 @@ RASH_CLIENT = replace(
 HASTY_CLIENT = replace(
     QUIET_BROKERS,
     name="hasty-client",
-    summary="clients acknowledge records before they send them: must be red",
+    summary="clients record acknowledgements before they send: must be invalid",
     description=(
-        "The last ones are never sent, and are acknowledged records that nobody has; the offsets "
-        "that were made up are those of other records. It proves the judge, not the brokers."
+        "The last records are never sent: they are acknowledged, and no broker has them; the "
+        "invented offsets belong to other records. It tests the judge, not the brokers."
     ),
     clients=hasty_clients,
 )

@@ -1,7 +1,7 @@
-"""Clients of logs that lie about what they did, and answers that never come to them.
+"""Clients of logs that record lies, and answers that never reach them.
 
-Each function makes the clients of one load (`Scenario.clients`). The harness around them is as it
-always is: they send to a real cluster, and what they say is what is recorded.
+Each function makes the clients of one load (`Scenario.clients`). The rest of the harness is
+unchanged: they send to a real cluster, and their statements are recorded.
 """
 
 from collections.abc import Callable
@@ -25,12 +25,12 @@ def hasty_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
 
 
 def deaf_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
-    """Honest ones that some answers do not reach: they do not know, and say so."""
+    """Truthful ones that miss some answers: they record an unknown outcome."""
     return _planted(LossyDriver(driver), options, lambda producer: producer)
 
 
 def rash_clients(driver: Driver, options: AppendOptions) -> "PlantedClients":
-    """As deaf, and take silence for a no."""
+    """They miss answers too, and record a failure."""
     return _planted(LossyDriver(driver), options, RashProducer)
 
 
@@ -44,7 +44,7 @@ def _planted(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlantedClients:
-    """The raw driver's clients, something planted in their producers. Implements `LogClients`."""
+    """The raw driver's clients, with altered producers. Implements `LogClients`."""
 
     raw: RawClients
     leaders: PartitionLeaders
@@ -74,9 +74,9 @@ class _Waiting:
 
 @dataclass(slots=True)
 class HastyProducer:
-    """Says `ok` at once, and sends when the next record is there; the last one it never sends.
+    """Records `ok` at once, and sends when it has the next record; it never sends the last one.
 
-    As offset it tells the one that would be right if nobody else sent to the partition.
+    Its offset would be right if no other client sent to the partition.
     """
 
     producer: LogProducer
@@ -107,7 +107,7 @@ class HastyProducer:
 
 @dataclass(slots=True)
 class RashProducer:
-    """Says `fail` of whatever it does not know."""
+    """Records `fail` for every unknown outcome."""
 
     producer: LogProducer
 
@@ -123,8 +123,8 @@ class RashProducer:
 
 
 class LossyDriver:
-    """A driver on whose connections every `LOST_EVERY`th answer to a Produce is lost, and the
-    connection with it. Implements `Driver`."""
+    """A driver that loses every `LOST_EVERY`th answer to a Produce, and the connection with it.
+    Implements `Driver`."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -138,7 +138,7 @@ class LossyDriver:
         return _LossyConnection(await self._driver.connect(node, timeout_s), self.is_lost)
 
     def is_lost(self) -> bool:
-        """Whether the answer that just came is one of those; counts it."""
+        """Count the answer that just came; whether to lose it."""
         self._answers += 1
         return self._answers % LOST_EVERY == 0
 

@@ -1,7 +1,7 @@
-"""The copy of a run in which the disk of a last leader lacks one record that was acknowledged.
+"""A copy of a run in which the disk of a last leader lacks one acknowledged record.
 
-Final reads had it, and every offset, size and CRC of the image is right: only who compares what
-stands on the disk with what clients were told can see it.
+Final reads had it, and every offset, size and CRC of the image is right: only a comparison of the
+disk with the clients' answers can show it.
 """
 
 import shutil
@@ -22,12 +22,12 @@ from checkers.history.sealed_run import Run, read_run_info, write_run_info
 from checkers.history.store import MANIFEST, VERDICT, read_run
 
 _CODEC_BITS = 0x07
-_CRC_FROM = 21  # the attributes: what stands before them is not counted in
+_CRC_FROM = 21  # the attributes: the CRC does not cover what is before them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """Whose record is gone, and from where."""
+    """The removed record: its client, its node and partition."""
 
     node: int
     key: str
@@ -35,14 +35,14 @@ class Removed:
 
 
 def without_its_record_at_the_leader(run: Path, copy: Path) -> Removed:
-    """Copy a valid run of brokers, unsealed, to a directory that is not there yet.
+    """Copy a valid run of brokers, unsealed, to a new directory.
 
     Raises NothingToDropError where no image of a last leader holds an acknowledged record.
     """
     removed = _victim(read_run(run))
     shutil.copytree(run, copy)
     for derived in (MANIFEST, VERDICT):
-        (copy / derived).unlink(missing_ok=True)  # so that the disks are read anew
+        (copy / derived).unlink(missing_ok=True)  # so that the disks are read again
     for segment in _segments(copy, removed):
         data = segment.read_bytes()
         for batch in read_batches(data):
@@ -54,14 +54,14 @@ def without_its_record_at_the_leader(run: Path, copy: Path) -> Removed:
 
 
 def collected_as_it_is(copy: Path) -> None:
-    """Take the inventory of a copy anew: it is the cluster that lost something, and no evidence
-    went missing afterwards."""
+    """Make the inventory of a copy again: the cluster lost something, no evidence did
+    afterwards."""
     info = read_run_info(copy)
     write_run_info(copy, replace(info, inventory_crc32c=take(copy), trace_lines=trace_lines(copy)))
 
 
 def _victim(run: Run) -> Removed:
-    """From the middle: neither the first nor the last of its log."""
+    """One from the middle: neither the first nor the last of its log."""
     evidence = Evidence(run)
     found, sent = evidence.timeline, evidence.acknowledged
     if found is None or not sent.num_rows:

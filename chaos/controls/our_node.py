@@ -1,9 +1,9 @@
-"""What must be red whatever our own node is like.
+"""Runs that must be invalid, however correct our own node is.
 
-`LYING_FSYNC` is a scenario for containers: an unmodified node, whose disk acknowledges every sync
-and does none, loses its power. `without_an_acknowledged_write` and `without_its_record` take a run
-that was judged valid, and an acknowledged write from what the clients recorded or from the disks.
-All that is counted still fits: of evidence that went missing the judge would say only that it did.
+`LYING_FSYNC` is a scenario for containers: an unmodified node with a disk that acknowledges every
+sync and does none loses its power. `without_an_acknowledged_write` and `without_its_record` remove
+an acknowledged write from a valid run: from the clients' records, or from the disks. All counts
+still match: otherwise the judge would only report missing evidence.
 """
 
 import random
@@ -31,10 +31,10 @@ def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
 
 LYING_FSYNC = Scenario(
     name="lying-fsync",
-    summary="disks acknowledge syncs that they never do, and all power fails: must be red",
+    summary="disks acknowledge syncs that they never do, and all power fails: must be invalid",
     description=(
-        "No node can keep its promises on such disks, and the judge has to say so: acknowledged "
-        "writes are lost. It proves the harness, not the node."
+        "No node can keep its promises on such disks, and the judge has to find that acknowledged "
+        "writes are lost. It tests the harness, not the node."
     ),
     faults=(_CUT,),
     draw=_draw,
@@ -43,12 +43,12 @@ LYING_FSYNC = Scenario(
 
 
 class NothingToDropError(Exception):
-    """The run holds no acknowledged write whose value was read."""
+    """The run has no acknowledged write with a value that was read."""
 
 
 def without_an_acknowledged_write(run: Run) -> Run:
-    """The same run, had a read been recorded in place of an acknowledged write whose value was read
-    by others as well."""
+    """The same run with a read in place of an acknowledged write, the value of which others read as
+    well."""
     key, value = _victim(run)
     ops = run.tables["ops"]
     row = pc.index(_writes_of(ops, key, value), True).as_py()
@@ -60,7 +60,7 @@ def without_an_acknowledged_write(run: Run) -> Run:
 
 
 def without_its_record(run: Run) -> Run:
-    """The same run, had every disk lost the record of an acknowledged write."""
+    """The same run without the record of an acknowledged write on any disk."""
     key, value = _victim(run)
     records = run.tables["log_records"]
     gone = pc.fill_null(
@@ -71,13 +71,13 @@ def without_its_record(run: Run) -> Run:
 
 
 def _writes_of(ops: pa.Table, key: str, value: int) -> pa.ChunkedArray:
-    """For each operation, whether it writes that."""
+    """For each operation, whether it writes that value."""
     mine = pc.and_(pc.equal(ops["key"], key), pc.equal(ops["value"], value))
     return pc.fill_null(pc.and_(pc.equal(ops["f"], "write"), mine), False)
 
 
 def _victim(run: Run) -> tuple[str, int]:
-    """Key and value; it was asked for once only."""
+    """Key and value of a write that was sent only once."""
     ops = run.tables["ops"]
     fine = ops.filter(pc.equal(ops["outcome"], "ok"))
     reads = fine.filter(pc.and_(pc.equal(fine["f"], "read"), fine["value"].is_valid()))

@@ -1,4 +1,4 @@
-"""A finding: its section of `docs/results/findings.md`, its script, and what shows it in a run."""
+"""A finding: its section of `docs/results/findings.md`, its script, its evidence in a run."""
 
 import re
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ _SECTION = re.compile(r"^## (\d+)\. (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Named as the first of its scenarios.
+    """A finding, named as the first of its scenarios.
 
-    `says` are regular expressions of lines that nodes print where it shows, `files` globs below a
-    node's data directory whose bytes show it; `moments` those of the audit at which it is seen.
+    `says` are regular expressions of log lines that show it, `files` globs below a node's data
+    directory for files that show it; `moments` those of the audit that show it.
     """
 
     section: int  # of docs/results/findings.md

@@ -1,4 +1,4 @@
-"""What one run shows of a finding: its verdict, log lines, metadata records, bytes of files."""
+"""The evidence of a finding in one run: verdict, log lines, metadata records, bytes of files."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,8 +21,8 @@ _FILES = 8
 
 
 def excerpt(finding: Finding, directory: Path) -> str:
-    """For a terminal. UsageError for a run of another scenario, OperatorError for what cannot be
-    read."""
+    """For a terminal. UsageError for a run of another scenario, OperatorError for unreadable
+    files."""
     try:
         run = read_run(directory)
     except UnreadableRunError as error:
@@ -38,7 +38,7 @@ def excerpt(finding: Finding, directory: Path) -> str:
         )
     parts = [
         [f"{directory}: {judgement.sentence}"],
-        _headed("what the nodes said", _log_lines(finding, directory)),
+        _headed("lines of the nodes' logs", _log_lines(finding, directory)),
         _headed("records of the metadata log", _changes(Evidence(run), judgement)),
         _headed("files on the disks at the end", _files(finding, directory)),
     ]
@@ -46,7 +46,7 @@ def excerpt(finding: Finding, directory: Path) -> str:
 
 
 def _headed(title: str, lines: Iterable[str]) -> list[str]:
-    """Nothing where there is nothing to show: not every finding has bytes or records."""
+    """Empty where there is nothing to show: not every finding has bytes or records."""
     found = list(lines)
     return [f"{title}:", *(f"  {line}" for line in found)] if found else []
 
@@ -65,7 +65,7 @@ def _log_lines(finding: Finding, directory: Path) -> Iterator[str]:
 
 
 def _changes(evidence: Evidence, judgement: Judgement) -> Iterator[str]:
-    """How the partitions went that the first witness names."""
+    """The changes of the partitions that the first witness names."""
     timeline = evidence.timeline
     if timeline is None:
         return

@@ -1,7 +1,7 @@
 """Copies of a running replica, so that it can go on in more than one way.
 
-What is frozen, and what no part of a replica is, is shared: nobody changes it. `pickle` makes them,
-which is many times as fast as a walk through all objects in Python.
+Frozen values, and what is no part of a replica, are shared, as they never change. `pickle` makes
+the copies, which is many times as fast as a walk through all objects in Python.
 """
 
 import io
@@ -14,17 +14,17 @@ from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
-# Where the classes stand of what changes while a replica runs.
+# The modules of the classes whose objects change while a replica runs.
 _CHANGING = ("node.", "chaos.model_check.memory_log", "chaos.model_check.replica")
-# Whether values of a type are written down, and made anew in each copy. Tuples may hold what
-# changes, and methods are of what does; the others of these are as soon made as looked up.
+# Whether values of a type are pickled, and made again in each copy. Tuples may hold changing
+# values, and methods belong to such; the others of these are as fast to make as to look up.
 _MADE_ANEW: dict[type, bool] = dict.fromkeys(
     (list, deque, set, dict, tuple, MethodType, str, int, bool, type(None)), True
 )
 
 
 class Original(Generic[T]):
-    """What copies are made of, as it was when this was made of it."""
+    """A snapshot of a value, from which copies are made."""
 
     def __init__(self, whole: T) -> None:
         self._shared: list[Any] = []
@@ -33,14 +33,15 @@ class Original(Generic[T]):
         self._written = written.getvalue()
 
     def copy(self) -> T:
-        """With all in it that may change made anew; what stands twice in it, once."""
+        """A copy with new objects for all that may change; an object that occurs twice is copied
+        once."""
         reader = pickle.Unpickler(io.BytesIO(self._written))
         reader.persistent_load = self._shared.__getitem__  # type: ignore[method-assign]
         return cast("T", reader.load())
 
 
 class _Writer(pickle.Pickler):
-    """Puts what is shared into a list, and its place there instead of it."""
+    """Puts shared values into a list, and pickles their index instead."""
 
     def __init__(self, written: io.BytesIO, shared: list[Any]) -> None:
         super().__init__(written, pickle.HIGHEST_PROTOCOL)
@@ -70,13 +71,13 @@ def _is_changing(kind: type) -> bool:
 
 
 def _enclosed(function: FunctionType) -> list[Any]:
-    """What a function has of where it was made, and what changes."""
+    """The changing values in a function's closure."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     return [it for it in cells if _MADE_ANEW.get(type(it), _is_changing(type(it)))]
 
 
 def _changing_parts(value: Any) -> list[Any]:
-    """What a frozen value has in its fields that is not frozen."""
+    """The fields of a frozen value that are not frozen."""
     if not is_dataclass(value):
         return []
     parts = [getattr(value, each.name) for each in fields(value)]

@@ -11,7 +11,7 @@ from node.raft.voter_history import VoterHistory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formation:
-    """Nodes 1, 2, ... of which the last are no voters; `listed` (KIP-856): all are."""
+    """Nodes 1, 2, ... of which the last are observers; `listed` (KIP-856): all are voters."""
 
     listed: bool
     nodes: int
@@ -25,7 +25,7 @@ class Formation:
         return tuple(NodeId(node) for node in range(1, self.nodes + 1))
 
     def voters_of(self, key: ReplicaKey) -> VoterHistory:
-        """Who votes, where the log does not say so: as that disk was formatted."""
+        """The voters, where the log names none: as that disk was formatted."""
         if self.listed:
             return VoterHistory.listed({node: (endpoint(node),) for node in self.all_nodes()}, key)
         votes = key.id <= self.voters and disk_number(key) == 1

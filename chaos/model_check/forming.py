@@ -1,5 +1,5 @@
-"""The quorum that exploration begins with: its first node leads, it has written the first metadata,
-and all have all of it."""
+"""The quorum at the start of the exploration: its first node leads and has written the first
+metadata, and all nodes have all of it."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from node.ids import NodeId
 
 
 def formed(formation: Formation) -> list[LiveReplica]:
-    """Each as the node's own code made it, from an empty disk."""
+    """Each replica as the node's own code made it, from an empty disk."""
     replicas = [LiveReplica(disk(node), formation) for node in formation.all_nodes()]
     first, *others = formation.all_nodes()
     _make(Elect(first, tuple(others[: formation.voters - 1])), replicas)
@@ -26,7 +26,7 @@ def formed(formation: Formation) -> list[LiveReplica]:
     return replicas
 
 
-_ROUNDS = 3  # until all fetched, have what is written of that, and know that it is committed
+_ROUNDS = 3  # until all have fetched, have what was written, and know that it is committed
 
 
 def _replicate(leader: NodeId, others: Sequence[NodeId], replicas: list[LiveReplica]) -> None:

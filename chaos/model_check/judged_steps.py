@@ -1,8 +1,8 @@
-"""What must hold of every step of a quorum, judged by logs, and by nothing that the node decides.
+"""What must hold after every step of a quorum, judged by logs, and by no decision of the node.
 
-Q2, Q11 and V1 to V6 are those of `docs/reference/invariants.md`; Q12 stands beside Q11, for two
-leaders that call different entries committed at one offset. What was committed, and who led, is
-remembered (`Past`): no replica needs to.
+Q2, Q11 and V1 to V6 are those of `docs/reference/invariants.md`; Q12 is beside Q11, for two leaders
+that commit different entries at one offset. Committed entries and leaders are kept in `Past`: no
+replica needs to know them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,24 +15,24 @@ from node.ids import Epoch, NodeId
 from node.raft.voter_forms import VoterChange
 from node.wire.raft_voters import AddVoterRequest
 
-STOPPED = "stopped"  # a node found an invariant of its own broken, and stopped itself
+STOPPED = "stopped"  # a node found one of its own invariants broken, and stopped
 PROMISES = {
     "Q2": "at most one node leads in an epoch",
     "Q11": "a leader has all that was committed before its election",
-    "Q12": "nobody calls different entries committed at one offset",
+    "Q12": "no two nodes commit different entries at one offset",
     "V1": "consecutive sets of voters differ by one",
-    "V2": "one change of an epoch at most is not committed",
+    "V2": "at most one change of an epoch is uncommitted",
     "V3": "voters are changed once the epoch's LeaderChange is committed",
-    "V4": "a replica goes by the voters that its log names, committed or not",
+    "V4": "a replica uses the voters that its log names, committed or not",
     "V5": "a change that is answered as done is committed by a majority of the new voters",
-    "V6": "what a leader calls committed, a majority of its voters have",
+    "V6": "a majority of a leader's voters have what it has committed",
     STOPPED: "no node stops itself",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What was so, and what of the bounds is used up."""
+    """The past, and the used part of the bounds."""
 
     leaders: tuple[tuple[Epoch, NodeId], ...] = ()
     committed: tuple[Entry, ...] = ()
@@ -73,7 +73,7 @@ class BrokenPromise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedStep:
-    """Before and after, of all replicas; `done`: changes that an operator was told are done."""
+    """Before and after, of all replicas; `done`: changes that were acknowledged to an operator."""
 
     past: Past
     before: Sequence[ReplicaView]
@@ -112,7 +112,7 @@ def _elected(past: Past, view: ReplicaView) -> Iterator[BrokenPromise]:
 
 
 def _common(one: Sequence[Entry], other: Sequence[Entry]) -> int:
-    """How many entries two logs begin with alike."""
+    """The length of the common prefix of two logs."""
     same = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -133,12 +133,12 @@ def _committed(step: JudgedStep, leader: ReplicaView) -> Iterator[BrokenPromise]
         yield BrokenPromise(
             promise="V6",
             what=f"{name(leader.key)} commits [{committed[-1]}], which {names(holders)} have, and"
-            f" {names(leader.voters)} vote",
+            f" {names(leader.voters)} are voters",
         )
 
 
 def _holders(views: Sequence[ReplicaView], committed: Sequence[Entry]) -> VotingKeys:
-    """Who has all of it, durably."""
+    """The replicas that have all of it, durably."""
     size = len(committed)
     return frozenset(view.key for view in views if _common(view.log, committed) == size)
 
@@ -168,7 +168,7 @@ def _change_written(was: ReplicaView, view: ReplicaView) -> Iterator[BrokenPromi
 
 def _voters(view: ReplicaView) -> Iterator[BrokenPromise]:
     if view.voters and view.says != view.voters:
-        what = f"{name(view.key)} goes by {names(view.says)}; its log says {names(view.voters)}"
+        what = f"{name(view.key)} uses voters {names(view.says)}; its log has {names(view.voters)}"
         yield BrokenPromise(promise="V4", what=what)
     for size, each in enumerate(view.log):
         before = voters_by(view.log[:size])
@@ -179,12 +179,12 @@ def _voters(view: ReplicaView) -> Iterator[BrokenPromise]:
 
 
 def _answered(step: JudgedStep, node: NodeId, change: VoterChange) -> Iterator[BrokenPromise]:
-    """Done means: a majority of those who vote since then have it, durably."""
+    """Done means: a majority of the new voters have it, durably."""
     committed = step.now[node - 1].committed_log
     voters = voters_by(committed)
     is_added = isinstance(change, AddVoterRequest)
     holders = _holders(step.now, committed) & voters
     if (change.voter in voters) != is_added or 2 * len(holders) <= len(voters):
         verb = "add" if is_added else "remove"
-        what = f"n{node} answers that to {verb} {name(change.voter)} is done; {names(holders)} of"
+        what = f"n{node} acknowledges to {verb} {name(change.voter)}; {names(holders)} of"
         yield BrokenPromise(promise="V5", what=f"{what} {names(voters)} have what is committed")

@@ -1,4 +1,4 @@
-"""What logs say, read without the node's own idea of who votes."""
+"""The contents of logs, read without the node's own view of the voters."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ def renamed(key: ReplicaKey, naming: Naming) -> ReplicaKey:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A batch of the metadata log. Which it is, epoch and offset tell; the rest is what it says."""
+    """A batch of the metadata log, identified by epoch and offset; the rest is its contents."""
 
     epoch: Epoch
     base: Offset
     next: Offset
-    leader: NodeId | None = None  # of whom its LeaderChange tells
-    whole: VotingKeys | None = None  # these vote
+    leader: NodeId | None = None  # of its LeaderChange
+    whole: VotingKeys | None = None  # the voters
     added: VotingKeys = frozenset()
     removed: VotingKeys = frozenset()
 
@@ -40,7 +40,7 @@ class Entry:
         return self.whole is not None or bool(self.added | self.removed)
 
     def after(self, voters: VotingKeys) -> VotingKeys:
-        """Who votes from it on."""
+        """The voters from it on."""
         return ((voters if self.whole is None else self.whole) | self.added) - self.removed
 
     def renamed(self, naming: Naming) -> "Entry":

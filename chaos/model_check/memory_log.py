@@ -11,8 +11,8 @@ _EMPTY = LogPosition(Epoch(0), Offset(0))
 
 
 class MemoryLog:
-    """Implements `node.storage.view.LogView`, and what a shell does with log effects. Nobody takes
-    snapshots here."""
+    """Implements `node.storage.view.LogView`, and a shell's part of log effects. Without
+    snapshots."""
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -60,7 +60,7 @@ class MemoryLog:
         return self.end().offset
 
     def power_off(self) -> None:
-        """What was not flushed is gone."""
+        """Drop what was not flushed."""
         del self.batches[self.durable :]
 
 

@@ -1,7 +1,7 @@
 """Whole quorums as values: the number of each replica's view, and of the past they share.
 
-What a move makes of the replicas that take part in it is found out once, by the node's own code on
-copies of them, and remembered. Replicas of one view go on alike, so one of them stands for all.
+The result of a move is computed once, by the node's own code on copies of the replicas that take
+part, and cached. Replicas with the same view behave alike, so one of them stands for all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ V = TypeVar("V", bound=Renamable)
 
 
 class Numbered(Generic[V]):
-    """Values, each with a number, and the number of what it is under other names."""
+    """Values, each with a number, and with the number of its renamed forms."""
 
     def __init__(self, namings: Sequence[Naming]) -> None:
         self._namings = namings
@@ -46,7 +46,7 @@ class Numbered(Generic[V]):
         return known
 
     def renamed(self, number: int) -> tuple[int, ...]:
-        """By each naming."""
+        """Renamed by each naming."""
         known = self._renamed.get(number)
         if known is None:
             value = self._values[number]
@@ -57,7 +57,7 @@ class Numbered(Generic[V]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
-    """Of a move: the numbers of the views of those who took part, and what operators were told."""
+    """The result of a move: the view numbers of its participants, and the answers to operators."""
 
     views: tuple[int, ...]
     done: Mapping[NodeId, tuple[VoterChange, ...]]
@@ -66,17 +66,17 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """By a move: a state, and what the move broke."""
+    """The state after a move, and the promises that it broke."""
 
     move: Move
     state: WholeState
     broken: tuple[BrokenPromise, ...]
-    changes: int  # of the voters that operators were told are done
+    changes: int  # of the voters, acknowledged to operators
 
 
 class Quorums:
     def __init__(self, namings: Sequence[Naming]) -> None:
-        """`namings`: how nodes may change places, so that nobody can tell."""
+        """`namings`: the permutations of nodes that keep the start state."""
         self.views = Numbered[ReplicaView](namings)
         self.pasts = Numbered[Past](namings)
         self._places = [[naming[node] - 1 for node in sorted(naming)] for naming in namings]
@@ -93,7 +93,7 @@ class Quorums:
         return self.pasts[state[-1]]
 
     def after(self, state: WholeState, move: Move) -> Reached | None:
-        """What `move` makes of it, and which promises that breaks. None: it cannot be made."""
+        """The result of `move`, and the promises that it breaks. None: the move is impossible."""
         outcome = self._outcome(move, state)
         if outcome is None:
             return None
@@ -138,7 +138,7 @@ class Quorums:
         return number
 
     def canonical(self, state: WholeState) -> WholeState:
-        """The same one for all states that differ only in which node is which."""
+        """The canonical form of all states that differ only by a permutation of nodes."""
         renamed = [self.views.renamed(number) for number in state[:-1]]
         pasts = self.pasts.renamed(state[-1])
         return min(

@@ -1,4 +1,4 @@
-"""What may happen to a quorum, each a whole exchange between replicas, or an end of one."""
+"""The possible moves of a quorum: each a whole exchange between replicas, or a failure of one."""
 
 from dataclasses import dataclass
 
@@ -24,13 +24,13 @@ from node.wire.vote import VoteRequest
 _AS_WE_SERVE = ApiVersionsResponse(
     error=ErrorCode.NONE, apis=API_RANGES, supported=SUPPORTED_FEATURES
 )
-_WAITS = 6  # of a leader that was cut off, until it stands again
+_WAITS = 6  # of a leader that was cut off, until it is a candidate again
 _ROUNDS = 2  # of pre-votes, and of votes
 
 
 @dataclass(frozen=True, slots=True)
 class Elect:
-    """It waits until it stands for election, and these vote for it, who have lost their leader."""
+    """It waits until it is a candidate, and these vote for it, which have lost their leader."""
 
     node: NodeId
     by: tuple[NodeId, ...]
@@ -53,7 +53,7 @@ class Elect:
         by = ", ".join(f"n{each}" for each in self.by)
         voted = f", and {by} vote{'s' * (len(self.by) == 1)} for it" if by else ""
         crash = ", and it loses power before that is durable" if self.crashes else ""
-        return f"n{self.node} stands for election{voted}{crash}"
+        return f"n{self.node} becomes a candidate{voted}{crash}"
 
 
 def _stands(candidate: LiveReplica) -> bool:
@@ -92,7 +92,7 @@ def _answer(asked: LiveReplica, ask: RequestTo) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """One Fetch; before it, whoever does not follow that leader yet hears of it."""
+    """One Fetch; before it, a replica that does not follow that leader yet learns of it."""
 
     node: NodeId
     leader: NodeId
@@ -128,7 +128,7 @@ def _follows(role: Role, leader: LiveReplica) -> bool:
 
 
 def _hears(follower: LiveReplica, leader: LiveReplica) -> bool:
-    """A voter by BeginQuorumEpoch, an observer by a Fetch that is refused."""
+    """A voter learns of it by BeginQuorumEpoch, an observer by a refused Fetch."""
     if _follows(follower.role, leader):
         return True
     leader.reconnect()
@@ -146,8 +146,8 @@ def _hears(follower: LiveReplica, leader: LiveReplica) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChangeVoters:
-    """An operator asks the leader to add or remove a voter, and it is written at once. (Asked while
-    it cannot be, it waits; that is asking later. Before it is durable nobody else sees it.)"""
+    """An operator asks the leader to add or remove a voter, and it is written at once. (A request
+    that has to wait equals a later one. Before it is durable no other node sees it.)"""
 
     leader: NodeId
     voter: ReplicaKey
@@ -169,7 +169,7 @@ class ChangeVoters:
         return len(leader.log.batches) > before
 
     def _shown(self, leader: LiveReplica, asked: OutgoingRequest) -> Response | None:
-        """By one that is to be added: that it can vote."""
+        """The replica to be added shows that it can vote."""
         match asked:
             case ApiVersionsRequest():
                 return _AS_WE_SERVE
@@ -212,7 +212,7 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceDisk:
-    """All that it ever knew is gone, and it starts again with an empty disk."""
+    """It loses everything, and starts again with an empty disk."""
 
     node: NodeId
 
@@ -232,8 +232,8 @@ Move = Elect | Fetch | ChangeVoters | Crash | ReplaceDisk
 
 
 def make(move: Move, replicas: list[LiveReplica]) -> bool:
-    """By those who take part in it, in place. False: it cannot be made. After it all that they
-    wrote is durable."""
+    """Make the move, in place. False: it is impossible. Afterwards all writes of the participants
+    are durable."""
     if not move.make(replicas):
         return False
     for replica in replicas:

@@ -1,7 +1,7 @@
 """A replica that is explored: the node's own quorum (`node.raft`) on a log in memory.
 
-It is given requests and answers, and told when time has passed; what it asks of others waits until
-whoever explores delivers it, or breaks its connections.
+It gets requests and answers, and the time; its own requests wait until the explorer delivers them,
+or breaks their connections.
 """
 
 from chaos.model_check.formation import Formation
@@ -44,13 +44,13 @@ class LiveReplica:
         log: MemoryLog | None = None,
         election: ElectionState | None = None,
     ) -> None:
-        """One life of it, from what its disk holds."""
+        """Start a life from the contents of its disk."""
         self.key = key
         self.log = log or MemoryLog()
         self.election = election or ElectionState()
         self.asked: list[RequestTo] = []  # and not answered
-        self.open: dict[ConnectionId, VoterChange] = {}  # changes that an operator waits for
-        self.done: list[VoterChange] = []  # what operators were told is done
+        self.open: dict[ConnectionId, VoterChange] = {}  # changes with a waiting operator
+        self.done: list[VoterChange] = []  # changes acknowledged to operators
         self.answers: dict[ConnectionId, Response] = {}  # of this step
         self._formation = formation
         self._now_ns = 0
@@ -80,20 +80,20 @@ class LiveReplica:
         return self.raft.quorum.role
 
     def restarted(self) -> "LiveReplica":
-        """After a power cut: what was not durable is gone."""
+        """After a power cut: without what was not durable."""
         log = MemoryLog()
         log.batches = self.log.batches[: self.log.durable]
         log.durable = self.log.durable
         return LiveReplica(self.key, self._formation, log, self.election)
 
     def replaced(self) -> "LiveReplica":
-        """After its disk was replaced by an empty one."""
+        """With an empty disk in place of the old one."""
         return LiveReplica(disk(self.key.id, disk_number(self.key) + 1), self._formation)
 
     # --- events ---
 
     def request(self, request: QuorumRequest, connection: ConnectionId = PEERS) -> Response | None:
-        """The answer, if it comes at once."""
+        """Handle a request; the answer, if it comes at once."""
         self._begin()
         answer = self.raft.on_request(connection, LISTENER, request, self._now())
         if answer is not None:
@@ -102,15 +102,15 @@ class LiveReplica:
         return self.answers.get(connection)
 
     def change(self, request: VoterChange) -> None:
-        """An operator asks, over a connection of its own, and waits."""
+        """An operator sends a request, on its own connection, and waits."""
         connection = ConnectionId(max(self.open, default=0) + 1)
         self.open[connection] = request
         self.request(request, connection)
 
     def write(self) -> None:
-        """As its controller does: a record of metadata."""
+        """Write a record of metadata, as its controller does."""
         self._begin()
-        assert self.raft.may_write(), "not all voters are named, and know it"
+        assert self.raft.may_write(), "not all voters are named, or know that"
         self.raft.append([(None, encode_metadata(NoOpRecord()))], self._now())
         self._finish()
 
@@ -121,7 +121,7 @@ class LiveReplica:
         self._finish()
 
     def reconnect(self) -> None:
-        """All that was asked is lost, and asked again if it is still worth asking."""
+        """All its requests are lost, and sent again if they are still needed."""
         for channel in sorted({ask.channel for ask in self.asked}):
             self._begin()
             self.asked = [ask for ask in self.asked if ask.channel != channel]
@@ -129,7 +129,7 @@ class LiveReplica:
             self._finish()
 
     def wait(self) -> None:
-        """Until the next time-out, if there is one."""
+        """Advance to the next time-out, if there is one."""
         due_ns = self.raft.deadline_ns()
         self._now_ns = max(self._now_ns, due_ns if due_ns < NEVER_NS else 0)
         self._begin()
@@ -174,7 +174,7 @@ class LiveReplica:
                 case ResponseTo(connection=connection, response=response):
                     self.answers[connection] = response
                 case _:
-                    pass  # a flush is the explorer's to decide, and nobody reads traces
+                    pass  # the explorer decides on flushes, and traces are not read
         for connection, response in self.answers.items():
             change = self.open.pop(connection, None)
             if change is not None and response == VoterChangeResponse():

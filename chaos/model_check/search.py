@@ -1,5 +1,5 @@
-"""Breadth first: every state within the bounds once, so that the first broken promise is found by
-the fewest moves."""
+"""Breadth-first search of every state within the bounds, so that the first broken promise is found
+by the fewest moves."""
 
 import itertools
 import time
@@ -27,7 +27,7 @@ class MadeMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterexample:
-    made: tuple[MadeMove, ...]  # from the beginning on
+    made: tuple[MadeMove, ...]  # from the beginning
     broken: tuple[BrokenPromise, ...]  # by the last one
 
 
@@ -35,7 +35,7 @@ class Counterexample:
 class Explored:
     states: int
     moves: int
-    changes: int  # of the voters that operators were told are done, in all these moves
+    changes: int  # of the voters, acknowledged to operators, in all these moves
     depth: int  # moves from the beginning to the last state
     seconds: float
     found: Counterexample | None
@@ -44,7 +44,7 @@ class Explored:
 def explore(
     bounds: SmallBounds, promises: Collection[str], tell: Callable[[str], None] = lambda _: None
 ) -> Explored:
-    """Until one of `promises` is broken, or all is explored."""
+    """Search until one of `promises` is broken, or all is explored."""
     return _Search(bounds, promises, tell).run()
 
 
@@ -89,7 +89,7 @@ class _Search:
     def _next(
         self, states: list[tuple[int, WholeState]]
     ) -> tuple[list[tuple[int, WholeState]], Counterexample | None]:
-        """Those a move behind `states` that are new."""
+        """The new states one move after `states`."""
         new: list[tuple[int, WholeState]] = []
         for number, state in states:
             for reached in filter(self._is_within, self._successors(state)):
@@ -142,7 +142,7 @@ class _Search:
             yield ChangeVoters(leader.key.id, key, adds=False)
 
     def _elections(self, state: WholeState, candidate: ReplicaView) -> Iterator[Reached]:
-        """By as few as elect it: more of them hear of it by fetching later."""
+        """Elections by the fewest voters: the others learn of the leader by a later Fetch."""
         if candidate.epoch >= self._bounds.epochs:
             return
         node = candidate.key.id
@@ -177,7 +177,7 @@ class _Search:
 
 
 def _namings(views: Sequence[ReplicaView], past: Past) -> list[Naming]:
-    """By which nodes may change places, and nobody can tell at the beginning; as they are first."""
+    """The permutations of nodes that keep the start state; the identity is first."""
     nodes = [each.key.id for each in views]
     namings = [dict(zip(nodes, other, strict=True)) for other in itertools.permutations(nodes)]
     return [

@@ -1,4 +1,4 @@
-"""What all explored replicas have in common: names, addresses, time-outs, and no chance."""
+"""What all explored replicas share: names, addresses, time-outs, and no randomness."""
 
 import random
 from typing import Any
@@ -10,12 +10,12 @@ from node.ids import ConnectionId, NodeId, ReplicaKey
 
 CLUSTER_ID = "explored"
 LISTENER = "CONTROLLER"
-PEERS = ConnectionId(1000)  # requests of others come in by this one; an operator's by lower ones
-_PORTS = 9000  # and the id of a node
+PEERS = ConnectionId(1000)  # connection of peers' requests; operators use lower ones
+_PORTS = 9000  # plus the id of a node
 _DISKS = 1000  # of one node at most
 _NEVER_MS = 10**9
 
-# Nothing is due unless a replica is told to wait for it.
+# No time-out fires unless a replica is told to wait for it.
 TIMEOUTS = QuorumTimeouts(
     election_ms=_NEVER_MS,
     fetch_ms=_NEVER_MS,
@@ -27,7 +27,7 @@ OPERATOR_WAITS_MS = 2**31 - 1
 
 
 class NoChance(random.Random):
-    """Shortest waits, and the first of what there is to choose from."""
+    """The shortest waits, and the first of all choices."""
 
     def randrange(self, *_: Any) -> int:
         return 0
@@ -41,7 +41,7 @@ def endpoint(node: NodeId) -> Endpoint:
 
 
 def node_at(at: Endpoint) -> NodeId:
-    """Who listens there."""
+    """The node that listens there."""
     return NodeId(at.port - _PORTS)
 
 

@@ -1,4 +1,4 @@
-"""What was explored, for a terminal and for a script."""
+"""The result of an exploration, for a terminal and for a script."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ def told(bounds: SmallBounds, explored: Explored) -> str:
     lines.append(
         f"{counted(explored.states, 'state')}, {counted(explored.moves, 'move')}, depth"
         f" {explored.depth}, {explored.seconds:.1f} s;"
-        f" {counted(explored.changes, 'change')} of the voters answered as done"
+        f" {counted(explored.changes, 'change')} of the voters acknowledged"
     )
     lines.append("all states explored, nothing broken" if explored.found is None else "broken")
     return "\n".join(lines)

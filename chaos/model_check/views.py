@@ -1,10 +1,10 @@
 """A replica as a value: all that decides what it can do next, and nothing else.
 
-Left out are times, connections and what was asked over them: the explorer lets any time pass, and
-breaks connections at will. Left out too is whether a follower has heard its leader (it may lose it
-at any moment), who has renewed the leader's licence, and what nobody decides by any more: what a
-follower knows to be committed (whoever leads has to commit something of its own epoch first), and
-how far a leader knows a replica to be, where it has counted that already.
+Left out are times, connections and the requests on them: the explorer lets any time pass, and
+breaks connections at will. Left out too are whether a follower has heard its leader (it may lose it
+at any moment), the nodes that renewed the leader's check-quorum, and values without further effect:
+a follower's high watermark (a leader has to commit something of its own epoch first), and a
+replica's log end at the leader, once it is counted.
 """
 
 from dataclasses import dataclass, replace
@@ -33,27 +33,27 @@ class ReplicaView:
     # Between moves all of the log is durable.
     key: ReplicaKey
     log: tuple[Entry, ...]
-    state: str  # as STATE_NAMES
+    state: str  # one of STATE_NAMES
     epoch: Epoch
     leader: NodeId
     stored_leader: NodeId
     voted: ReplicaKey | None
-    finds_leader: bool  # knows where it listens
-    stands: bool  # will stand for election when it has waited
+    finds_leader: bool  # knows the leader's address
+    stands: bool  # will become a candidate after its time-out
     committed: Offset | None  # as far as it knows, if it leads or just did
     high_watermark: Offset | None  # of a leader
-    ends: Ends  # of the replicas, as a leader knows them, and has not counted them
-    open: tuple[VoterChange, ...]  # what operators wait for
-    says: VotingKeys  # who votes, as it says itself
+    ends: Ends  # of the replicas, as the leader knows them, not counted yet
+    open: tuple[VoterChange, ...]  # changes with a waiting operator
+    says: VotingKeys  # the voters, by its own account
 
     @cached_property
     def voters(self) -> VotingKeys:
-        """Who votes, by its log."""
+        """The voters, by its log."""
         return voters_by(self.log)
 
     @cached_property
     def committed_log(self) -> tuple[Entry, ...]:
-        """As far as it knows."""
+        """The committed entries, as far as it knows."""
         end = self.committed or 0
         return tuple(each for each in self.log if each.next <= end)
 
@@ -112,7 +112,7 @@ def view(replica: LiveReplica) -> ReplicaView:
 
 
 def _telling_ends(leader: Leader, log_end: Offset) -> Ends:
-    """Those by which more can be committed, or that let a replica be added."""
+    """Log ends by which more can be committed, or a replica can be added."""
     floor = leader.epoch_start if leader.high_watermark is None else leader.high_watermark
     return frozenset(
         (key, each.end)

@@ -14,11 +14,11 @@ _WRONG = {name: one.wrong for name, one in MUTATIONS.items()} | {
 
 
 def run(arguments: list[str]) -> None:
-    """Plant, then be `kraft-node`; that leaves the process by its own exit codes."""
+    """Plant the bug, then run `kraft-node`, with its exit codes."""
     if len(arguments) < 2 or arguments[0] not in _WRONG or arguments[1] != "--":
         sys.stderr.write(
-            "error: one mutation, then -- and the words for kraft-node\n"
-            f"  there are {', '.join(_WRONG)}\n"
+            "error: expected one mutation, then -- and the arguments of kraft-node\n"
+            f"  known: {', '.join(_WRONG)}\n"
             "  try: python -m chaos.mutations Q-ZOMBIE -- start -c server.properties\n"
         )
         sys.exit(WRONG_USAGE)

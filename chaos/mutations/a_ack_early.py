@@ -1,5 +1,5 @@
-"""A-ACK-EARLY: records that all of the ISR are to have are acknowledged once their leader has them,
-as it answers acks=1 (KAFKA-6361: acknowledged by who did not know yet that it leads no more)."""
+"""A-ACK-EARLY: acks=all is acknowledged once the leader has the records, as acks=1 is (KAFKA-6361:
+acknowledged by a leader that did not know yet that it was deposed)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.replica import Replica
@@ -8,7 +8,7 @@ from node.ids import Offset
 
 
 def once_the_leader_has_it(self: Replica, end: Offset) -> ErrorCode | None:
-    """Nothing is lost by it unless the leader is, at once."""
+    """Nothing is lost unless the leader fails at once."""
     return ErrorCode.NONE if end <= self.end else None
 
 

@@ -1,5 +1,5 @@
-"""A-ACK-WRITTEN: who alters configurations is told that it is done once that is decided, and not
-once it is committed."""
+"""A-ACK-WRITTEN: a change of configurations is acknowledged once it is decided, not once it is
+committed."""
 
 from chaos.mutations.planted import Planted
 from node.controller.controller import Controller

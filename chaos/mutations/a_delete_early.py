@@ -1,5 +1,6 @@
-"""A-DELETE-EARLY: a deletion of records is acknowledged once the leader has done it, and followers
-still have what another leader would bring back (KIP-107: the low watermark of all)."""
+"""A-DELETE-EARLY: a deletion of records is acknowledged once the leader has done it, while
+followers still have records that another leader would bring back (KIP-107: the low watermark of
+all)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.replica import Replica

@@ -1,4 +1,4 @@
-"""A-DENY-CONTROL: an active controller says that it is none while something that it wrote is not
+"""A-DENY-CONTROL: an active controller answers NOT_CONTROLLER while one of its writes is not
 committed."""
 
 from chaos.mutations.planted import Planted

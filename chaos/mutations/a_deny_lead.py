@@ -1,4 +1,4 @@
-"""A-DENY-LEAD: while the controller has not answered what ISR it is to be, a leader says that it
+"""A-DENY-LEAD: while the controller has not answered its AlterPartition, a leader answers that it
 does not lead; clients look for another, and find it again."""
 
 from chaos.mutations.planted import Planted

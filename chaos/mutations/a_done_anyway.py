@@ -1,4 +1,4 @@
-"""A-DONE-ANYWAY: what a request asks to have validated, and no more, is done (KIP-339,
+"""A-DONE-ANYWAY: a request that is only to be validated is carried out (KIP-339,
 `ValidateOnly`)."""
 
 from dataclasses import replace

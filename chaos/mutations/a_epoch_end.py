@@ -1,5 +1,5 @@
-"""A-EPOCH-END: who asks where an older epoch ends is told the end of the log, so that no consumer
-finds out that what it has read was cut (what KIP-320 is about)."""
+"""A-EPOCH-END: OffsetForLeaderEpoch for an older epoch returns the log end, so that no consumer
+detects the truncation of what it has read (KIP-320)."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
-"""A-GROWN-UNWRITTEN: a controller acknowledges partitions that it has not written down, as it has
-no broker to spare for them (any success that stands for 'later')."""
+"""A-GROWN-UNWRITTEN: a controller acknowledges partitions that it has not written, as it has no
+broker for them yet (any success that stands for 'later')."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
-"""A-LENIENT: values of configs are taken as they come; nobody looks whether they are legal
-(KAFKA-13490, before which a quorum kept whatever it was told of topics)."""
+"""A-LENIENT: values of configs are accepted without validation (KAFKA-13490, before which a quorum
+stored any value for a topic)."""
 
 from chaos.mutations.planted import Planted
 from node.controller import resource_configs
@@ -15,7 +15,7 @@ _as_it_should = resource_configs._record
 def taken_as_it_is(
     resource: ResourceChange, change: ConfigChange, current: str | None
 ) -> ConfigRecord:
-    """All else is judged as ever: deletions, lists, and configs that there are not."""
+    """All else is still validated: deletions, lists, and unknown configs."""
     if change.operation != SET or change.value is None or change.name not in METRICS_DEFINITIONS:
         return _as_it_should(resource, change, current)
     return ConfigRecord(

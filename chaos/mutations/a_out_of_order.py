@@ -1,5 +1,5 @@
-"""A-OUT-OF-ORDER: a broker that begins to lead knows nothing of idempotent producers, and lets none
-go on that does not begin anew (what KIP-360 is about; KAFKA-5793)."""
+"""A-OUT-OF-ORDER: a new leader knows no idempotent producers, and refuses those that continue their
+sequence (KIP-360; KAFKA-5793)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.held_replicas import Held, HeldReplicas
@@ -12,7 +12,7 @@ _as_it_knows, _as_it_should = HeldReplicas.producers, Producers.refusal
 
 
 def of_this_reign(self: HeldReplicas, held: Held) -> Producers:
-    """What the log has of them from before is not looked at."""
+    """Their earlier batches in the log are ignored."""
     if held.log not in self._producers:
         begin = 0 if held.replica.leading is None else held.replica.leading.epoch_start
         reign = KnownProducers()

@@ -1,5 +1,5 @@
-"""A-OUT-OF-RANGE: a leader that does not know its high watermark yet tells consumers that know more
-that their offset is out of range, and they begin anew (KAFKA-7897, and what KIP-207 is about)."""
+"""A-OUT-OF-RANGE: a leader that does not know its high watermark yet answers consumers with a
+higher offset OFFSET_OUT_OF_RANGE, and they reset (KAFKA-7897, KIP-207)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.fetch_requests import FetchRequests

@@ -1,5 +1,5 @@
-"""A-REFUSE-ISR: a controller calls the third member of an ISR ineligible, whoever it is: by a count
-in the place of a look at who is registered (KIP-841, KIP-903)."""
+"""A-REFUSE-ISR: a controller refuses the third member of any ISR as ineligible: it counts instead
+of looking at the registrations (KIP-841, KIP-903)."""
 
 from collections.abc import Sequence
 

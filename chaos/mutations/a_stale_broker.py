@@ -1,5 +1,5 @@
-"""A-STALE-BROKER: a controller calls a broker that is about to shut down a stranger, as if it
-were gone already (KIP-841: it is registered until its session ends)."""
+"""A-STALE-BROKER: a controller answers STALE_BROKER_EPOCH to a broker that is about to shut down,
+as if it were gone (KIP-841: it is registered until its session ends)."""
 
 from chaos.mutations.planted import Planted
 from node.controller import heartbeats

@@ -1,5 +1,5 @@
-"""A-TOLD-AHEAD: consumers and followers are told that the high watermark is where the log ends;
-consumers are given no more than what is committed."""
+"""A-TOLD-AHEAD: Fetch answers have the log end as the high watermark; consumers still get only
+committed records."""
 
 from dataclasses import replace
 

@@ -1,5 +1,4 @@
-"""A-TOO-FEW: a leader whose ISR has just min ISR members refuses what they all are to have: by one
-member too many."""
+"""A-TOO-FEW: a leader with exactly min ISR members in its ISR refuses acks=all: off by one."""
 
 from chaos.mutations.planted import Planted
 from node.broker.replica import Replica

@@ -1,9 +1,9 @@
-"""What is planted, and who must find it. Ids begin with what is wrong: Q the quorum, V voters, R
-reads, A answers, P partitions, E eligible leader replicas, G groups.
+"""The planted bugs, and the checks that must find them. Ids begin with what is wrong: Q the quorum,
+V voters, R reads, A answers, P partitions, E eligible leader replicas, G groups.
 
 `checks` are those whose promise the bug breaks first. Any of them is an expected accuser; others
-may accuse as well, since one wrong decision breaks more than one promise. What is planted where
-there are brokers stands in `in_brokers.py`, `in_replication.py` and `in_answers.py`.
+may accuse as well, since one wrong decision breaks more than one promise. Bugs for clusters with
+brokers are in `in_brokers.py`, `in_replication.py` and `in_answers.py`.
 """
 
 from chaos.mutations.in_brokers import IN_BROKERS
@@ -30,7 +30,7 @@ def _of_voters(
 _CATALOGUE = (
     Mutation(
         id="Q-NO-FSYNC",
-        wrong="a voter fetches on before what it appended is durable",
+        wrong="a voter sends its next Fetch before its last append is durable",
         real="KAFKA-10533",
         checks=(
             "Q18-durable-before-counted",
@@ -44,7 +44,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-VOTE-LATE",
-        wrong="a vote is answered that is not durable, and forgotten when power fails",
+        wrong="a vote is granted before it is durable, and lost when power fails",
         real="Raft thesis 3.8",
         checks=("Q3-one-vote-per-epoch", "Q2-one-leader-per-epoch"),
         scenario="power-off",
@@ -52,7 +52,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-VOTE-UNFLUSHED",
-        wrong="a candidate asks for votes with what it has not flushed, and again when it is lost",
+        wrong="a candidate asks for votes with an unflushed log, and again after losing it",
         real="Apache Kafka as shipped, but for the order in which it flushes",
         checks=("durable-before-asked", "Q11-leader-completeness"),
         scenario="hand-over",
@@ -61,7 +61,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-MARK-EARLY",
-        wrong="the mark of what was flushed is ahead of the flush, and a power cut looks like rot",
+        wrong="the recovery point is ahead of the flush, so a power cut looks like corruption",
         real="the order of any write-ahead log, turned round",
         checks=("nodes-kept-running",),
         scenario="blackout",
@@ -71,7 +71,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-SEGMENT",
-        wrong="the log is cut past its newest snapshot",
+        wrong="the log is deleted past its newest snapshot",
         real="KAFKA-14238",
         checks=("Q14-log-starts-at-a-snapshot",),
         scenario="snapshot-catch-up",
@@ -79,7 +79,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-SNAP-OFF",
-        wrong="a snapshot is named by the last offset that it stands for, not by the one behind it",
+        wrong="a snapshot is named by its last offset, not by the offset after it",
         real="KAFKA-14618",
         checks=("Q15-snapshots-of-committed", "M2-equal-images"),
         scenario="snapshot-catch-up",
@@ -87,7 +87,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-SNAP-TORN",
-        wrong="a snapshot has its name before its bytes are durable",
+        wrong="a snapshot is renamed before its bytes are durable",
         real="any file that is renamed and not synced",
         checks=("Q14-log-starts-at-a-snapshot", "nodes-kept-running"),
         scenario="snapshot-catch-up",
@@ -96,7 +96,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-SAME-EPOCH",
-        wrong="a restarted leader leads on in its old epoch",
+        wrong="a restarted leader continues to lead in its old epoch",
         real="KAFKA-10527",
         checks=("Q17-no-leader-again", "Q5-log-matching", "Q12-committed-agree"),
         scenario="kill-leader",
@@ -104,7 +104,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-HWM-EPOCH",
-        wrong="a new leader calls old records committed before any of its own are",
+        wrong="a new leader commits old records before any of its own epoch",
         real="KAFKA-12619",
         checks=("Q13-high-watermark-above-leader-change", "Q11-leader-completeness"),
         scenario="kill-leader",
@@ -129,7 +129,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-ZOMBIE",
-        wrong="a leader that is cut off from the others leads on for ever",
+        wrong="a leader that is cut off from the others never resigns",
         real="KAFKA-15489",
         checks=("Q22-cut-off-leader-resigns",),
         scenario="partition-leader",
@@ -138,7 +138,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-DISRUPT",
-        wrong="a voter that was cut off comes back and deposes a leader that is well",
+        wrong="a voter that was cut off comes back and deposes a healthy leader",
         real="KIP-996",
         checks=("Q23-return-without-disturbance",),
         scenario="flapping-follower",
@@ -176,7 +176,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-PURGATORY",
-        wrong="a parked Fetch is answered late, with the epoch of then and the state of now",
+        wrong="a parked Fetch is answered with the old epoch and the current state",
         real="KAFKA-15100",
         checks=("Q12-committed-agree", "Q10-no-cut-below-high-watermark"),
         scenario="returning-minority",
@@ -202,7 +202,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-HWM-SELF",
-        wrong="a leader counts its own log though it votes no more",
+        wrong="a leader counts its own log though it is no longer a voter",
         real="KAFKA-16530",
         checks=(
             "V6-committed-by-voters",
@@ -213,7 +213,7 @@ _CATALOGUE = (
     ),
     _of_voters(
         "Q-HWM-DOWN",
-        wrong="the high watermark goes down as voters come and go",
+        wrong="the high watermark goes down when voters change",
         real="the rule of KIP-856, left out",
         checks=(
             "Q8-node-high-watermark",
@@ -233,7 +233,8 @@ _CATALOGUE = (
     ),
     Mutation(
         id="Q-STAY-CANDIDATE",
-        wrong="a leader that is cut off stands for election for ever, each time in a higher epoch",
+        wrong="a leader that is cut off becomes candidate again and again, each time in a higher "
+        "epoch",
         real="KIP-595 before KIP-996",
         checks=("asked-before-standing",),
         scenario="partition-leader",
@@ -259,7 +260,7 @@ _CATALOGUE = (
     ),
     _of_voters(
         "V-REFORMAT",
-        wrong="a new disk votes as the lost one would",
+        wrong="a new disk has the vote of the lost one",
         real="KAFKA-12181; Apache Kafka with a static quorum",
         checks=(
             "V8-new-disk-is-no-voter",
@@ -270,7 +271,7 @@ _CATALOGUE = (
     ),
     _of_voters(
         "V-COMMIT-ONLY",
-        wrong="other voters are in force once their record is committed, not once it is written",
+        wrong="new voters are in force once their record is committed, not once it is written",
         real="the rule of KIP-856, left out",
         checks=(
             "V6-committed-by-voters",
@@ -280,7 +281,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="V-STRICT-VOTE",
-        wrong="who is no voter by its own log gives no vote, and gets none",
+        wrong="a node that is no voter by its own log grants no vote, and gets none",
         real="the rule of KIP-856, left out",
         checks=("Q21-a-majority-elects",),
         scenario="uninformed-voter",
@@ -288,13 +289,13 @@ _CATALOGUE = (
     ),
     _of_voters(
         "V-LAG",
-        wrong="whoever ever fetched is made a voter, however far behind",
+        wrong="any replica that ever fetched can become a voter, however far behind",
         real="Apache Kafka, within an hour",
         checks=("V10-added-when-caught-up",),
     ),
     Mutation(
         id="V-ID-KEY",
-        wrong="a new disk vouches for what the lost one was counted with",
+        wrong="a new disk is counted with the log end of the lost one",
         real="the motivation of KIP-856",
         checks=(
             "V6-committed-by-voters",
@@ -306,7 +307,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="V-REJOIN",
-        wrong="who was removed is a voter again, and nobody asked for it",
+        wrong="a removed voter becomes a voter again without a request",
         real="KAFKA-19850",
         checks=("voters-as-asked-for", "voters-as-told"),
         scenario="remove-leader",
@@ -314,7 +315,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="V-TOLD-OLD",
-        wrong="a leader tells whoever asks of the voters that elected it, not of those since then",
+        wrong="DescribeQuorum returns the voters that elected the leader, not the current ones",
         real="an answer that is made once, and kept",
         checks=("voters-as-told",),
         scenario="changing-voters",
@@ -323,7 +324,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="V-BAD-ENDPOINT",
-        wrong="who becomes a voter is said to be where nobody reaches it",
+        wrong="an added voter is recorded with an unreachable address",
         real="KAFKA-20661",
         checks=(
             "V11-changes-come-to-an-end",
@@ -351,7 +352,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="A-LENIENT",
-        wrong="a value that must be refused is taken",
+        wrong="a value that must be refused is accepted",
         real="KAFKA-13490",
         checks=("wrong-requests-refused",),
         scenario="partition-leader",
@@ -359,7 +360,7 @@ _CATALOGUE = (
     ),
     Mutation(
         id="A-DONE-ANYWAY",
-        wrong="a request that is only to be validated changes what it names",
+        wrong="a request that is only to be validated is carried out",
         real="the rule of KIP-339, left out",
         checks=("durability", "linearizable"),
         scenario="blackout",
@@ -377,7 +378,8 @@ _CATALOGUE = (
     ),
     Mutation(
         id="A-DENY-CONTROL",
-        wrong="an active controller says that it is none while a write of its is not committed",
+        wrong="an active controller answers NOT_CONTROLLER while one of its writes is not "
+        "committed",
         real="any refusal that stands for 'not now'",
         checks=("controllers-do-not-deny-it",),
         scenario="partition-leader",

@@ -1,5 +1,5 @@
-"""E-CLEAN-LIE: the file that vouches for a clean shutdown is written when a new broker is
-registered, for whatever its logs hold by its end (KIP-966, "Detection of an unclean shutdown")."""
+"""E-CLEAN-LIE: the clean-shutdown file is written when a new broker is registered, whatever its
+logs have at its end (KIP-966, "Detection of an unclean shutdown")."""
 
 from chaos.mutations.planted import Planted
 from node.broker.broker import Broker

@@ -1,5 +1,5 @@
-"""E-CLEAN-SEGMENT: a clean stop vouches for all segments, and syncs the last one alone: those that
-were full before were never synced (what Apache Kafka does to the end of a time index)."""
+"""E-CLEAN-SEGMENT: a clean shutdown vouches for all segments, and syncs only the last: earlier ones
+were never synced (as Apache Kafka does with the end of a time index)."""
 
 from chaos.mutations.planted import Planted
 from node.storage.partition_log import PartitionLog

@@ -1,5 +1,5 @@
-"""E-CLEAN-UNSYNCED: the file that vouches for a clean shutdown is synced, and the logs that it
-vouches for are not (KIP-966, "Detection of an unclean shutdown")."""
+"""E-CLEAN-UNSYNCED: the clean-shutdown file is synced, and the logs that it vouches for are not
+(KIP-966, "Detection of an unclean shutdown")."""
 
 from chaos.mutations.planted import Planted
 from node.ids import Offset

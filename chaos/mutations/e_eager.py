@@ -1,5 +1,5 @@
-"""E-EAGER: a member of the ELR is elected although somebody who may lead is in the ISR, and is then
-the ISR alone (KIP-966, "Leader election")."""
+"""E-EAGER: a member of the ELR is elected although a replica in the ISR may lead, and is then alone
+in the ISR (KIP-966, "Leader election")."""
 
 from chaos.mutations.planted import Planted
 from node.controller import partition_changes
@@ -10,7 +10,7 @@ _as_it_should = partition_changes._elect
 
 
 def elr_first(before: Partition, after: Partition, rules: Rules) -> _Elected:
-    """Where a leader has to be elected at all."""
+    """Only where a leader has to be elected."""
     elected = _as_it_should(before, after, rules)
     if elected.leader != before.leader:
         for broker in after.elr:

@@ -1,6 +1,6 @@
-"""E-ELECTION-WIPE: whether the preferred leader could be elected is looked at as if there were no
-ELR, and whatever that changes empties it (what Apache Kafka before 4.3 does where a replica's
-directory changes; its pull request 20716)."""
+"""E-ELECTION-WIPE: the check for a preferred leader election ignores the ELR, and any change that
+it makes empties the ELR (as Apache Kafka before 4.3 does when a replica's directory changes; its
+pull request 20716)."""
 
 from dataclasses import replace
 

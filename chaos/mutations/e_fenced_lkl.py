@@ -1,4 +1,4 @@
-"""E-FENCED-LKL: where nobody is eligible the last known leader is elected, fenced or not
+"""E-FENCED-LKL: where no replica is eligible the last known leader is elected, fenced or not
 (KAFKA-19522)."""
 
 from chaos.mutations.planted import Planted

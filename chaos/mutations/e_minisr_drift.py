@@ -1,4 +1,4 @@
-"""E-MINISR-DRIFT: another min.insync.replicas leaves the ELR as it was by the one before
+"""E-MINISR-DRIFT: a change of min.insync.replicas leaves the ELR as it was under the old value
 (KAFKA-16540)."""
 
 from collections.abc import Iterator, Sequence

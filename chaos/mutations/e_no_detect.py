@@ -1,5 +1,5 @@
-"""E-NO-DETECT: who registers after an unclean shutdown is taken for one that kept all it had, and
-stays in the ELR (KAFKA-18635)."""
+"""E-NO-DETECT: a broker that registers after an unclean shutdown counts as one that kept
+everything, and stays in the ELR (KAFKA-18635)."""
 
 from chaos.mutations.planted import Planted
 from node.controller import broker_registration

@@ -1,5 +1,5 @@
-"""E-NO-ELECT: who registers after an unclean shutdown is struck off ISR and ELR, and where it led
-nobody is elected (KAFKA-18106)."""
+"""E-NO-ELECT: a broker that registers after an unclean shutdown is removed from ISR and ELR, and
+where it led no leader is elected (KAFKA-18106)."""
 
 from chaos.mutations.planted import Planted
 from node.controller import broker_registration

@@ -1,5 +1,5 @@
-"""E-UNRELATED-WIPE: that a replica is on another disk forgets who is eligible (what Apache Kafka
-4.3 does; its pull request 20716)."""
+"""E-UNRELATED-WIPE: a replica's move to another disk empties the ELR (as Apache Kafka 4.3 does; its
+pull request 20716)."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
-"""G-ACK-WRITTEN: a coordinator acknowledges what it has written, and tells of it, before any other
-replica has it (KAFKA-20634 in the other order)."""
+"""G-ACK-WRITTEN: a coordinator acknowledges offsets, and returns them, before any other replica has
+them (KAFKA-20634 in the other order)."""
 
 from collections.abc import Sequence
 

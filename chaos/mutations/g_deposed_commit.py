@@ -1,4 +1,4 @@
-"""G-DEPOSED-COMMIT: a coordinator that is deposed answers that what it had appended is committed
+"""G-DEPOSED-COMMIT: a deposed coordinator acknowledges what it had appended as committed
 (KAFKA-20634)."""
 
 from chaos.mutations.planted import Planted

@@ -1,5 +1,5 @@
-"""G-DISOWN: a member that does not know yet that others have come is told that its generation is
-over, and is not waited for (what the rebalance time-out of KIP-62 is there for)."""
+"""G-DISOWN: a member that does not know yet that others have joined gets ILLEGAL_GENERATION, and is
+not waited for (against the rebalance time-out of KIP-62)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.coordinators.group import Group

@@ -1,5 +1,5 @@
-"""G-OLD-GENERATION: a member of a generation that is over is told that all is well, and goes on
-reading what others were given: two members have one partition."""
+"""G-OLD-GENERATION: heartbeats of an old generation succeed, and its member goes on reading
+partitions that others have: two members have one partition."""
 
 from chaos.mutations.planted import Planted
 from node.broker.coordinators.group import Group

@@ -1,5 +1,5 @@
-"""G-UNREST: a member that is not the leader is told to join again although nothing has changed, and
-so for ever: a group that never comes to rest."""
+"""G-UNREST: a member that is not the leader gets REBALANCE_IN_PROGRESS although nothing has
+changed, again and again: the group is never stable."""
 
 from chaos.mutations.planted import Planted
 from node.broker.coordinators.group import Group, GroupState

@@ -1,8 +1,8 @@
-"""Answers of brokers that are not true when they are given, though little comes of it, or nothing:
-who must find them looks at each answer in the step in which it is given.
+"""Answers of brokers that are false when they are given, mostly without consequences: only a check
+of each answer in the step in which it is given can find them.
 
-A leader that moves, an ISR that shrinks, a coordinator that is cut off, and operators and members
-who are at work while brokers come and go show them.
+They show with a leader that moves, an ISR that shrinks, a coordinator that is cut off, and
+operators and members that are active while brokers restart.
 """
 
 from chaos.mutations.mutation import Mutation
@@ -32,14 +32,14 @@ IN_ANSWERS = (
         "acknowledged-is-on-the-isr",
         "P10-leaders-hold-acknowledged",
         "log-durability",
-        wrong="what all of the ISR are to have is acknowledged once the leader has it",
+        wrong="acks=all is acknowledged once the leader has the records",
         real="acks=1; the motivation of KIP-966",
     ),
     _planted(
         "A-OUT-OF-RANGE",
         "slow-roll",
         "out-of-range-is-outside",
-        wrong="a new leader calls an offset out of range that its log has",
+        wrong="a new leader answers OFFSET_OUT_OF_RANGE for an offset in its log",
         real="KAFKA-7897; what KIP-207 is about",
     ),
     _planted(
@@ -47,14 +47,14 @@ IN_ANSWERS = (
         "slow-roll",
         "out-of-order-does-not-follow",
         "log-offsets",
-        wrong="a new leader knows nothing of idempotent producers, and refuses what comes next",
+        wrong="a new leader knows no idempotent producers, and refuses the next sequence",
         real="KAFKA-5793; what KIP-360 is about",
     ),
     _planted(
         "A-DENY-LEAD",
         "slow-roll",
         "leaders-do-not-deny-it",
-        wrong="a leader says that it does not lead while a change of its ISR is under way",
+        wrong="a leader answers that it does not lead while a change of its ISR is pending",
         real="any refusal that stands for 'not now'",
     ),
     _planted(
@@ -62,14 +62,14 @@ IN_ANSWERS = (
         "slow-roll",
         "told-offsets-are-the-logs",
         "P16-no-committed-record-cut",
-        wrong="consumers and followers are told that all is committed that the leader has",
+        wrong="Fetch answers have the log end as the high watermark",
         real="the rule of KIP-966, left out of an answer",
     ),
     _planted(
         "A-TOO-FEW",
         "slow-roll",
         "too-few-replicas-are-too-few",
-        wrong="a leader whose ISR has just min ISR members refuses acks=all",
+        wrong="a leader with exactly min ISR members in its ISR refuses acks=all",
         real="a comparison, by one",
     ),
     _planted(
@@ -77,35 +77,35 @@ IN_ANSWERS = (
         "stranded-coordinator",
         "told-commits-were-committed",
         "committed-offsets-are-kept",
-        wrong="a coordinator acknowledges offsets, and tells of them, that nobody else has yet",
+        wrong="a coordinator acknowledges and returns offsets that no other replica has yet",
         real="KAFKA-20634 in the other order",
     ),
     _planted(
         "G-DISOWN",
         _MOVING,
         "members-are-not-disowned",
-        wrong="a member is told that its generation is over as soon as another one joins",
+        wrong="a member gets ILLEGAL_GENERATION as soon as another one joins",
         real="what the rebalance time-out of KIP-62 is there for",
     ),
     _planted(
         "G-OLD-GENERATION",
         _MOVING,
         "one-generation-answers",
-        wrong="a member of a generation that is over is told that all is well",
+        wrong="heartbeats of an old generation succeed",
         real="a zombie member: two of them read one partition",
     ),
     _planted(
         "G-UNREST",
         _MOVING,
         "rebalances-have-a-cause",
-        wrong="a member is told to join again although nobody came or went",
-        real="a group that never comes to rest",
+        wrong="a member gets REBALANCE_IN_PROGRESS although no member joined or left",
+        real="a group that is never stable",
     ),
     _planted(
         "A-EPOCH-END",
         _MOVING,
         "told-epochs-end-there",
-        wrong="an older epoch is told to end where the log does",
+        wrong="OffsetForLeaderEpoch returns the log end for an older epoch",
         real="what KIP-320 is about",
     ),
     _planted(
@@ -120,21 +120,21 @@ IN_ANSWERS = (
         _MOVING,
         "acknowledged-writes-are-committed",
         "topics-as-asked-for",
-        wrong="partitions are acknowledged that were not written down",
+        wrong="new partitions are acknowledged that were not written",
         real="a success that stands for 'later'",
     ),
     _planted(
         "A-REFUSE-ISR",
         "slow-roll",
         "refused-proposals-are-wrong",
-        wrong="the third member of an ISR is called ineligible, whoever it is",
-        real="a count in the place of a look at who is registered",
+        wrong="the third member of any ISR is refused as ineligible",
+        real="a count instead of a look at the registrations",
     ),
     _planted(
         "A-STALE-BROKER",
         "slow-roll",
         "strangers-are-strangers",
-        wrong="a broker that is about to shut down is told that its epoch is over",
+        wrong="a broker that is about to shut down gets STALE_BROKER_EPOCH",
         real="KIP-841, the other way round",
     ),
 )

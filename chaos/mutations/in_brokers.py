@@ -1,11 +1,11 @@
-"""What is planted in simulated clusters that have brokers, and who must find it: P partitions, E
+"""Bugs for simulated clusters with brokers, and the checks that must find them: P partitions, E
 eligible leader replicas (KIP-966).
 
-Six stories show them: of the last replica standing, where the ISR shrinks to one broker, and that
-one loses its power; one in which it shrinks to one broker that is well; one in which it shrinks and
-grows again and again; one in which the controllers do not hear a broker; one in which the brokers
-are restarted, one after another; and one in which all are killed, and the last leader comes back
-last. `in_answers.py` has what is told and is not so.
+Six scenarios show them: the last replica standing, where the ISR shrinks to one broker, which loses
+its power; one in which the ISR shrinks to one healthy broker; one in which it shrinks and grows
+repeatedly; one in which the controllers do not hear a broker; one in which the brokers are
+restarted, one after another; and one in which all are killed, and the last leader comes back last.
+`in_answers.py` has false answers.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ def _of_controller(
     tries: int = 3,
     simulated: bool = True,
 ) -> Mutation:
-    """One that the controller's own log shows as well."""
+    """A bug that the controller's own log shows as well."""
     planted = BROKER_MUTATIONS[name]
     return Mutation(
         id=name,
@@ -81,7 +81,7 @@ def _of_storm(
 IN_BROKERS = (
     Mutation(
         id="P-HWM-MINISR",
-        wrong="a high watermark moves however few are in the ISR",
+        wrong="a high watermark moves however few replicas are in the ISR",
         real="KAFKA-15583",
         checks=("P8-moved-with-min-isr", "P8-shown-with-min-isr"),
         scenario="hwm-under-min-isr",
@@ -90,19 +90,19 @@ IN_BROKERS = (
     ),
     _of_storm(
         "P-HWM-COMMITTED",
-        wrong="who lags is not waited for any more, though the controller has not let it go",
+        wrong="a lagging replica is not waited for, though it is still in the committed ISR",
         real="HS AsyncIsr",
         checks=("P7-maximal-isr-holds-all",),
     ),
     _of_storm(
         "P-HWM-DOWN",
-        wrong="a high watermark falls to where a follower is that was not heard of",
+        wrong="a high watermark falls to the offset of a follower that was not heard",
         real="the rule of KIP-966, left out",
         checks=("P12-high-watermark-rises",),
     ),
     Mutation(
         id="P-STALE-EPOCH",
-        wrong="a broker joins an ISR by what an earlier life of it had",
+        wrong="a broker joins an ISR by the log of its earlier life",
         real="KIP-903, KAFKA-14617",
         checks=("P4-joined-by-this-life",),
         scenario="controlled-shutdown-roll",
@@ -117,15 +117,15 @@ IN_BROKERS = (
     ),
     _of_storm(
         "P-TRUNC-HWM",
-        wrong="who follows another leader cuts its log at the high watermark that it knew",
+        wrong="a follower of a new leader truncates its log to the high watermark that it knew",
         real="KIP-101, Apache Kafka before 0.11",
         checks=("P16-no-committed-record-cut",),
-        tries=12,  # few followers change their leader here while they lag: four cuts a run at most
+        tries=12,  # few followers change leader while they lag: at most four times a run
         simulated=False,
     ),
     _of_storm(
         "P-STAY-FENCED",
-        wrong="a fenced broker that has replicas is never unfenced",
+        wrong="a fenced broker with replicas is never unfenced",
         real="the rule of KIP-631, left out",
         checks=("P18-brokers-are-let-in",),
     ),
@@ -137,7 +137,7 @@ IN_BROKERS = (
     ),
     _of_last_replica(
         "E-CLEAN-LIE",
-        wrong="the file that vouches for a clean shutdown is there before there is one",
+        wrong="the clean-shutdown file is written before the clean shutdown",
         real="the rule of KIP-966, left out",
         checks=("E6-clean-as-vouched", "E6-lost-bytes-are-not-clean"),
     ),
@@ -147,13 +147,13 @@ IN_BROKERS = (
     _of_controller("E-EAGER", "isr-shrink-storm", settings={"min_isr": "3"}, tries=4),
     _of_last_replica(
         "P-LAST-REPLICA",
-        wrong="who was in the ISR last leads again, whatever it has lost",
+        wrong="the last member of the ISR leads again, whatever it has lost",
         real="KIP-966, Motivation",
         checks=("E8-nobody-else-is-elected", "log-durability", "P16-no-committed-record-cut"),
     ),
     Mutation(
         id="P-NOT-DEMOTED",
-        wrong="a broker that is about to shut down leads on",
+        wrong="a broker that is about to shut down continues to lead",
         real="KAFKA-14296",
         checks=("P3-only-active-brokers-lead",),
         scenario="controlled-shutdown-roll",

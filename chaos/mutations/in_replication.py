@@ -1,9 +1,9 @@
-"""What is planted in how replicas follow, are counted and end, in simulated clusters, and who must
-find it.
+"""Bugs in how replicas follow, are counted and are removed, in simulated clusters, and the checks
+that must find them.
 
-Stories of their own show most of these: of brokers that are restarted one after another over slow
-links, of a leader that is cut off and comes back with another log, of a broker and the active
-controller that are lost together, and of stops in good order behind which the power fails.
+Scenarios of their own show most of these: brokers that are restarted one after another over slow
+links, a leader that is cut off and comes back with another log, a broker and the active controller
+that are lost together, and clean shutdowns followed by a power cut.
 """
 
 from collections.abc import Mapping
@@ -43,58 +43,58 @@ IN_REPLICATION = (
         "P-DIVERGE-ACK",
         "slow-roll",
         *_PARTED,
-        wrong="a follower counts with what its log holds, though that has parted from its leader's",
+        wrong="a follower is counted by its log end, though its log has diverged from its leader's",
         real="KAFKA-13141",
     ),
     _planted(
         "P-HWM-STUCK",
         "slow-roll",
         *_KEEPS_UP,
-        wrong="that the ISR has shrunk moves no high watermark",
+        wrong="a shrunk ISR does not move the high watermark",
         real="KAFKA-13091",
     ),
     _planted(
         "P-SHUT-HWM",
         "slow-roll",
         *_KEEPS_UP,
-        wrong="a broker that has shut down is waited for until it has lagged for long enough",
+        wrong="a broker that has shut down is waited for until its lag time is over",
         real="KAFKA-15021",
     ),
     _planted(
         "P-EARLY-HWM",
         "stranded-leader",
         "P16-no-committed-record-cut",
-        wrong="a follower takes over its leader's high watermark before it cuts its log",
+        wrong="a follower takes over its leader's high watermark before it truncates its log",
         real="KAFKA-14704",
     ),
     _planted(
         "P-STALE-DIVERGE",
         "late-answer",
         "P16-no-committed-record-cut",
-        wrong="a follower cuts its log where that of an earlier leader parts from it",
+        wrong="a follower truncates its log where it diverges from that of an earlier leader",
         real="KAFKA-18991",
     ),
     _planted(
         "P-LASTEPOCH",
         "isr-shrink-storm",
         *_PARTED,
-        wrong="a follower forgets the epoch of its last record when a Fetch brings it none",
+        wrong="a follower forgets the epoch of its last record after an empty Fetch",
         real="KAFKA-15510",
         duration_s=24.0,
-        tries=8,  # it takes a follower that has more than the next leader when it is told nothing
+        tries=8,  # needs a follower with more than the next leader at its empty Fetch
     ),
     _planted(
         "P-NEVER-FENCED",
         "lost-together",
         "P18-silent-brokers-are-fenced",
-        wrong="a new active controller begins no session for a broker before it hears of it",
+        wrong="a new active controller starts no session for a broker before it hears it",
         real="KAFKA-18138",
     ),
     _planted(
         "P-BUSY-FENCE",
         "held-up-controller",
         "P18-heard-brokers-are-kept",
-        wrong="heartbeats that a controller comes to late, as it was held up, do not count",
+        wrong="heartbeats that a busy controller handles late do not count",
         real="KAFKA-15019",
     ),
     _planted(
@@ -108,14 +108,14 @@ IN_REPLICATION = (
         "G-DEPOSED-COMMIT",
         "stranded-coordinator",
         "committed-offsets-are-kept",
-        wrong="a coordinator that is deposed answers that what it appended is committed",
+        wrong="a deposed coordinator acknowledges what it appended as committed",
         real="KAFKA-20634",
     ),
     _planted(
         "E-CLEAN-UNSYNCED",
         "clean-stop-power-off",
         *_CLEAN_STOP,
-        wrong="the file that vouches for a clean shutdown is synced, and not the logs before it",
+        wrong="the clean-shutdown file is synced, and not the logs before it",
         real="the rule of KIP-966, left out",
         duration_s=20.0,
     ),
@@ -123,8 +123,8 @@ IN_REPLICATION = (
         "E-CLEAN-SEGMENT",
         "clean-stop-power-off",
         *_CLEAN_STOP,
-        wrong="a clean stop syncs the last segment alone, and vouches for all",
-        real="Apache Kafka as shipped, of the end of its time index",
+        wrong="a clean shutdown syncs only the last segment, and vouches for all",
+        real="Apache Kafka as shipped, for the end of its time index",
         duration_s=20.0,
         settings={"log.segment.bytes": "4096"},
     ),
@@ -132,8 +132,8 @@ IN_REPLICATION = (
         "E-ELECTION-WIPE",
         "isr-shrink-storm",
         "E3-eligible-are-kept",
-        wrong="a look at who is preferred empties the ELR of every partition that another leads",
-        real="Apache Kafka before 4.3, of another change; its pull request 20716",
+        wrong="a check of preferred leaders empties the ELR of every partition that another leads",
+        real="Apache Kafka before 4.3, for another change; its pull request 20716",
         duration_s=24.0,
         settings={"min_isr": "3", "leader.imbalance.check.interval.seconds": "1"},
         tries=4,

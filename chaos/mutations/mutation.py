@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 class Mutation:
     """One planted bug, and the scenario that shows it within `tries` runs.
 
-    `simulated`: in virtual time only. Either it takes a window of some hundred milliseconds that is
-    measured there, and not yet in containers; or nobody has tried it in containers yet.
+    `simulated`: in virtual time only. Either it needs a window of some hundred milliseconds,
+    measured there and not yet in containers; or it was not tried in containers yet.
     """
 
     id: str

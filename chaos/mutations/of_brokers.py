@@ -1,8 +1,8 @@
-"""What is planted in the controller's decisions on brokers and partitions, and who must find it.
+"""Bugs in the controller's decisions on brokers and partitions, and the checks that must find them.
 
-P partitions, E eligible leader replicas. What the checks make of a metadata log that random brokers
-and operators caused stands in `tests/chaos/mutations/test_of_brokers.py`; `in_brokers.py` has those
-that runs of a scenario show as well.
+P partitions, E eligible leader replicas. `tests/chaos/mutations/test_of_brokers.py` runs the checks
+on metadata logs made by random brokers and operators; `in_brokers.py` has the bugs that runs of a
+scenario show as well.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class BrokerMutation:
 _CATALOGUE = (
     BrokerMutation(
         id="P-FENCED-ISR",
-        wrong="a leader's ISR is taken as it is, fenced brokers and all",
+        wrong="a leader's proposed ISR is accepted, fenced brokers included",
         real="KIP-841, KAFKA-13916",
         checks=("P3-only-active-brokers-lead",),
     ),
     BrokerMutation(
         id="P-EPOCH-BUMP",
-        wrong="a process that registers again gets another broker epoch",
+        wrong="a process that registers again gets a new broker epoch",
         real="KAFKA-16952",
         checks=("M3-broker-epochs-rise",),
     ),
@@ -39,13 +39,14 @@ _CATALOGUE = (
     ),
     BrokerMutation(
         id="E-NO-DETECT",
-        wrong="who registers after an unclean shutdown stays eligible",
+        wrong="a broker that registers after an unclean shutdown stays eligible",
         real="KAFKA-18635",
         checks=("E5-unclean-registration-drops", "E6-lost-bytes-are-not-clean"),
     ),
     BrokerMutation(
         id="E-NO-ELECT",
-        wrong="who registers after an unclean shutdown leaves the ISR that it goes on leading",
+        wrong="a broker that registers after an unclean shutdown leaves the ISR and goes on "
+        "leading",
         real="KAFKA-18106",
         checks=("P2-leader-in-isr",),
     ),
@@ -57,13 +58,13 @@ _CATALOGUE = (
     ),
     BrokerMutation(
         id="E-EAGER",
-        wrong="an eligible replica is elected although one of the ISR could be",
+        wrong="an eligible replica is elected although a member of the ISR could be",
         real="the rule of KIP-966, left out",
         checks=("E7-elr-elected-with-empty-isr",),
     ),
     BrokerMutation(
         id="E-MINISR-DRIFT",
-        wrong="another min.insync.replicas leaves ELRs as they were",
+        wrong="a change of min.insync.replicas leaves ELRs as they were",
         real="KAFKA-16540",
         checks=("E2-elr-below-min-isr",),
     ),
@@ -78,13 +79,14 @@ _CATALOGUE = (
 _OF_LEADERS = (
     BrokerMutation(
         id="P-TOLD-ISR",
-        wrong="a leader takes the ISR that the controller answers for one of the min ISR it knows",
+        wrong="a leader combines the ISR in the controller's answer with the old min ISR",
         real="this node, until AlterPartition's answers were taken from the metadata log",
         checks=(),
     ),
 )
 
-# Of a leader beside a controller: found in every order of both (`tests/support/isr_orders.py`), and
-# by no run yet, for the answer has to overtake a raised min.insync.replicas.
+# Bugs of a leader: found by trying every order of leader and controller
+# (`tests/support/isr_orders.py`), and by no run yet, for the answer has to overtake a raised
+# min.insync.replicas.
 LEADER_MUTATIONS: dict[str, BrokerMutation] = {each.id: each for each in _OF_LEADERS}
 BROKER_MUTATIONS: dict[str, BrokerMutation] = {each.id: each for each in _CATALOGUE}

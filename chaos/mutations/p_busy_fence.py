@@ -1,5 +1,5 @@
-"""P-BUSY-FENCE: a heartbeat that a controller comes to late, since it was held up itself, does not
-count: whoever sent it is fenced (KAFKA-15019)."""
+"""P-BUSY-FENCE: a heartbeat that a busy controller handles late does not count: its sender is
+fenced (KAFKA-15019)."""
 
 from chaos.mutations.planted import Planted
 from node.controller.image import Image

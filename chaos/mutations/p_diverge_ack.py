@@ -1,5 +1,5 @@
-"""P-DIVERGE-ACK: a follower counts with the offset from which it fetches, though its log has parted
-from the leader's below that (KAFKA-13141)."""
+"""P-DIVERGE-ACK: a follower is counted by its fetch offset, though its log has diverged from the
+leader's below that (KAFKA-13141)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.fetch_requests import FetchRequests

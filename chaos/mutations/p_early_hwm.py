@@ -1,5 +1,5 @@
-"""P-EARLY-HWM: a follower that is told where its log parts from its leader's takes over the high
-watermark first, and cuts its log then (KAFKA-14704)."""
+"""P-EARLY-HWM: a follower with a diverging log takes over the leader's high watermark first, and
+truncates its log afterwards (KAFKA-14704)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.fetchers import Fetchers, _Fetcher

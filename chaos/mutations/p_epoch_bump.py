@@ -1,4 +1,4 @@
-"""P-EPOCH-BUMP: a process that registers again, for want of an answer, gets a new broker epoch
+"""P-EPOCH-BUMP: a process that registers again after a lost answer gets a new broker epoch
 (KAFKA-16952)."""
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""P-FENCED-ISR: a leader proposes whoever is caught up, and that is the ISR, also who is fenced
+"""P-FENCED-ISR: all caught-up replicas that a leader proposes become the ISR, also fenced ones
 (KAFKA-13916; KIP-841, Motivation)."""
 
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""P-HWM-COMMITTED: who lags is not waited for any more, though the controller has not let it go: it
-counts the ISR that the leader would like, not the maximal one (HS AsyncIsr)."""
+"""P-HWM-COMMITTED: a lagging replica is not waited for, though it is still in the committed ISR:
+the proposed ISR counts, not the maximal one (HS AsyncIsr)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.replica import Leading, Replica

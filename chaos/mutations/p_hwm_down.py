@@ -1,4 +1,4 @@
-"""P-HWM-DOWN: a leader's high watermark falls to where a follower is that it has not heard of."""
+"""P-HWM-DOWN: a leader's high watermark falls to the offset of a follower that it has not heard."""
 
 from chaos.mutations.planted import Planted
 from node.broker.replica import Replica

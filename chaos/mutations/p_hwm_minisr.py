@@ -1,4 +1,4 @@
-"""P-HWM-MINISR: the high watermark moves however few are in the ISR (KAFKA-15583)."""
+"""P-HWM-MINISR: the high watermark moves however few replicas are in the ISR (KAFKA-15583)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.replica import Replica

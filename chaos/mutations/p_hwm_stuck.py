@@ -1,5 +1,5 @@
-"""P-HWM-STUCK: that the ISR has shrunk moves no high watermark, though those who are left have it
-all (KAFKA-13091)."""
+"""P-HWM-STUCK: a shrunk ISR does not move the high watermark, though its remaining members have
+everything (KAFKA-13091)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.isr import Proposal

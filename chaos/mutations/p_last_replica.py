@@ -1,5 +1,5 @@
-"""P-LAST-REPLICA: whoever was in the ISR last is waited for, and leads again by what it has then,
-though others are eligible who lost nothing (KIP-966, Motivation)."""
+"""P-LAST-REPLICA: the last member of the ISR is waited for, and leads again with what it has left,
+though others that lost nothing are eligible (KIP-966, Motivation)."""
 
 from chaos.mutations.planted import Planted
 from node.controller import partition_changes

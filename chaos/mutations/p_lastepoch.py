@@ -1,5 +1,5 @@
-"""P-LASTEPOCH: a follower forgets of which epoch its last record is once a Fetch brings none, and
-the next leader cannot tell where their logs part (KAFKA-15510)."""
+"""P-LASTEPOCH: a follower forgets the epoch of its last record after an empty Fetch, and the next
+leader cannot tell where their logs diverge (KAFKA-15510)."""
 
 from weakref import WeakSet
 

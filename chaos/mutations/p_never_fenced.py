@@ -1,5 +1,5 @@
-"""P-NEVER-FENCED: a new active controller begins no sessions for the brokers that it knows of, but
-with their first heartbeats: who is silent by then is never fenced (KAFKA-18138)."""
+"""P-NEVER-FENCED: a new active controller starts the sessions of known brokers only with their
+first heartbeats: a broker that is silent by then is never fenced (KAFKA-18138)."""
 
 from chaos.mutations.planted import Planted
 from node.controller.image import Image

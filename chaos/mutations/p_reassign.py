@@ -1,5 +1,5 @@
 """P-REASSIGN: a reassignment is done as soon as one of its targets is in the ISR; the others are
-not in sync, and who was is gone (KAFKA-15665)."""
+not in sync, and the old replicas are removed (KAFKA-15665)."""
 
 from dataclasses import replace
 

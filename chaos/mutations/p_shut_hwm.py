@@ -1,5 +1,5 @@
-"""P-SHUT-HWM: a broker that has shut down is waited for until it has lagged for long enough, though
-the controller has let it go: produces stall meanwhile (KAFKA-15021)."""
+"""P-SHUT-HWM: a broker that has shut down is waited for until its lag time is over, though the
+controller has removed it from the ISR: produces stall meanwhile (KAFKA-15021)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.replica import Leading, Replica

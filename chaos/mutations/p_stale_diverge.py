@@ -1,5 +1,5 @@
-"""P-STALE-DIVERGE: where a log parts from that of a leader of an earlier epoch, which answers late,
-it is cut, whoever leads since (KAFKA-18991)."""
+"""P-STALE-DIVERGE: a log is truncated where it diverges from that of an earlier leader, which
+answers late, whichever broker leads since (KAFKA-18991)."""
 
 from chaos.mutations.planted import Planted
 from node.broker.fetchers import Fetchers, _Fetcher

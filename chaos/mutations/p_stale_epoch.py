@@ -1,4 +1,4 @@
-"""P-STALE-EPOCH: a leader goes on naming the broker epoch of a follower's first Fetch, and neither
+"""P-STALE-EPOCH: a leader keeps sending the broker epoch of a follower's first Fetch, and neither
 it nor the controller compares that with the registration (KAFKA-14617)."""
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""P-STAY-FENCED: a fenced broker that has replicas is never unfenced."""
+"""P-STAY-FENCED: a fenced broker with replicas is never unfenced."""
 
 from chaos.mutations.planted import Planted
 from node.controller import heartbeats

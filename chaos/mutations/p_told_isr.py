@@ -1,5 +1,5 @@
-"""P-TOLD-ISR: what the controller answers of an ISR is taken at once, beside the min ISR that the
-leader knew till then; the ELR was decided by another (KIP-966)."""
+"""P-TOLD-ISR: the ISR in the controller's answer is used at once, with the min ISR that the leader
+knew until then; the ELR was decided by another min ISR (KIP-966)."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
-"""P-TRUNC-HWM: who begins to follow another leader cuts its log at its own high watermark, as
-Apache Kafka did before KIP-101."""
+"""P-TRUNC-HWM: a follower of a new leader truncates its log to its own high watermark, as Apache
+Kafka did before KIP-101."""
 
 from chaos.mutations.planted import Planted
 from node.broker.held_replicas import HeldReplicas, Key

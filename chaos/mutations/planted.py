@@ -1,4 +1,4 @@
-"""One wrong decision, and how it takes the place of the right one."""
+"""One wrong decision, and how it replaces the right one."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,8 +10,8 @@ from types import ModuleType
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
     """`owner` is the class or module of the node that takes the decision, by a method or function
-    of that name; `wrong` takes its place. Where a bug takes two wrong decisions to do any
-    harm, `other` is the second."""
+    of that name; `wrong` replaces it. Where a bug needs two wrong decisions to do harm, `other` is
+    the second."""
 
     owner: object
     decision: str
@@ -28,14 +28,15 @@ class Planted:
         )
 
     def plant(self) -> None:
-        """For the rest of this process. The node must have such a decision, or nothing is wrong."""
+        """For the rest of this process. The node must have such a decision, else nothing is
+        planted."""
         for one in self.decisions():
             assert hasattr(one.owner, one.decision), f"{one.owner} decides no such thing"
             setattr(one.owner, one.decision, one.wrong)
 
     @contextmanager
     def planted(self) -> Iterator[None]:
-        """While the block lasts: for a simulated run, whose nodes live in this process."""
+        """Within the block: for a simulated run, with its nodes in this process."""
         right = [(one, vars(one.owner)[one.decision]) for one in self.decisions()]
         self.plant()
         try:
@@ -51,7 +52,7 @@ class Planted:
 
 
 def planted_by(mutation: str) -> Planted:
-    """What the module of a mutation, by its id, puts in place of what."""
+    """The replacement that the module of a mutation makes, by its id."""
     module = import_module(f"chaos.mutations.{mutation.lower().replace('-', '_')}")
     planted: Planted = module.PLANTED
     return planted

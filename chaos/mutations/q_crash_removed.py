@@ -8,9 +8,9 @@ _as_it_should = VoterChanges.is_removed
 
 
 def not_expected(self: VoterChanges, leader: Leader) -> bool:
-    """Whoever asked for it never hears that it was done."""
+    """The client that asked for it never gets an answer."""
     is_removed = _as_it_should(self, leader)
-    assert not is_removed, "whoever leads is a voter"
+    assert not is_removed, "a leader is a voter"
     return is_removed
 
 

@@ -1,5 +1,5 @@
 """Q-DISRUPT: pre-vote is skipped; a voter that was cut off comes back with a higher epoch and
-deposes a leader that everybody else hears (KIP-996)."""
+deposes a leader that all other voters hear (KIP-996)."""
 
 from chaos.mutations.planted import Planted
 from node.raft import deadlines
@@ -8,7 +8,7 @@ from node.raft.voter_set import VoterSet
 
 
 def stand_at_once(_role: Prospective, _voters: VoterSet) -> bool:
-    """Without asking whether anybody would vote for it."""
+    """Without asking whether any voter would vote for it."""
     return True
 
 

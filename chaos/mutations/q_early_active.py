@@ -1,4 +1,4 @@
-"""Q-EARLY-ACTIVE: the controller is told that it leads before it has reached the end of the log
+"""Q-EARLY-ACTIVE: the controller becomes active before it has replayed the log to its end
 (KAFKA-17333)."""
 
 from chaos.mutations.planted import Planted
@@ -7,7 +7,7 @@ from node.raft.roles import Leader
 
 
 def whatever_is_missing(_self: RaftClient, _leader: Leader) -> bool:
-    """It decides from an image that lacks what its log holds."""
+    """It decides from an image that lacks records of its log."""
     return True
 
 

@@ -20,7 +20,7 @@ _as_it_should = LeaderFetch.response_to_parked
 def read_while_it_changes(
     self: LeaderFetch, connection: ConnectionId, parked: Parked, mono_ns: int
 ) -> FetchResponse | None:
-    """New records at the offset that was waited for are sent, though they are another leader's."""
+    """New records at the awaited offset are sent, though they are another leader's."""
     quorum, request, view = self._quorum, parked.request, self._log.view
     if isinstance(quorum.role, Leader) and quorum.epoch == request.epoch:
         return _as_it_should(self, connection, parked, mono_ns)
@@ -36,7 +36,7 @@ def read_while_it_changes(
 
 
 def take_any_epoch(data: bytes, end: LogPosition, _epoch: Epoch) -> Fetched:
-    """Whole, sound and in order is enough."""
+    """Any valid batch in order is accepted."""
     return sound_batches(data, end, LAST_EPOCH)
 
 

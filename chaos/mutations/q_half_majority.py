@@ -1,5 +1,6 @@
-"""Q-HALF-MAJORITY: half of the voters, rounded down, are taken for a majority; two of five elect a
-leader and commit, while the other three do the same (Raft thesis 3.4: any two majorities meet)."""
+"""Q-HALF-MAJORITY: half of the voters, rounded down, count as a majority; two of five elect a
+leader and commit, while the other three do the same (Raft thesis 3.4: any two majorities
+overlap)."""
 
 from collections.abc import Sequence
 
@@ -14,7 +15,7 @@ def half_of(size: int) -> int:
 
 
 def replicated_to_half(ends: Sequence[Offset]) -> Offset:
-    """What so many voters have is committed."""
+    """Records on so many voters are committed."""
     return sorted(ends, reverse=True)[half_of(len(ends)) - 1]
 
 

@@ -1,5 +1,5 @@
-"""Q-HWM-DOWN: the high watermark is what the voters' log ends say now, be it lower than before
-(KIP-856, "High Watermark")."""
+"""Q-HWM-DOWN: the high watermark follows the voters' current log ends, even if they are lower than
+before (KIP-856, "High Watermark")."""
 
 from chaos.mutations.planted import Planted
 from node.ids import Offset
@@ -7,7 +7,7 @@ from node.raft import high_watermark
 
 
 def as_computed(candidate: Offset, _known: Offset | None) -> Offset:
-    """As others vote, a majority may lack what the majority before it had."""
+    """After a change of voters a majority may lack what the majority before it had."""
     return candidate
 
 

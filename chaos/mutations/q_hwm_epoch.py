@@ -7,7 +7,7 @@ from node.raft import high_watermark
 
 
 def commit_at_epoch_start(candidate: Offset, epoch_start: Offset) -> bool:
-    """Records of older epochs are called committed while another leader may still cut them off."""
+    """Records of older epochs are committed while another leader may still truncate them."""
     return candidate >= epoch_start
 
 

@@ -1,4 +1,4 @@
-"""Q-HWM-SELF: a leader counts its own log whether it votes or not (KAFKA-16530)."""
+"""Q-HWM-SELF: a leader counts its own log whether it is a voter or not (KAFKA-16530)."""
 
 from chaos.mutations.planted import Planted
 from node.ids import Offset
@@ -9,7 +9,7 @@ _as_it_should = Replicas.voter_ends
 
 
 def with_its_own(self: Replicas, leader: Leader) -> list[Offset]:
-    """One that was removed calls committed what no majority of those who are left has."""
+    """A removed leader commits what no majority of the remaining voters has."""
     ends = _as_it_should(self, leader)
     return ends if self._quorum.is_voter else [self._log.durable, *ends]
 

@@ -10,7 +10,7 @@ from node.raft import deadlines
 
 
 def wait_like_everybody(timeouts: QuorumTimeouts, _rng: random.Random) -> int:
-    """Who lost together stands again together."""
+    """Candidates that collided time out together again."""
     return timeouts.election_ms * MS
 
 

@@ -1,8 +1,8 @@
-"""Q-MARK-EARLY: the mark of how far the log was flushed rises when a batch is written, not flushed.
+"""Q-MARK-EARLY: the recovery point of the log rises when a batch is written, not flushed.
 
-A power cut that keeps names and takes bytes then leaves a mark that vouches for what is gone. The
-node takes that for rot, and never starts again: at most a nuisance of one node, and the end of the
-cluster where all of them lose power.
+A power cut that keeps files and loses bytes then leaves a mark that vouches for lost data. The node
+takes that for corruption, and never starts again: that costs one node, or the cluster if all lose
+power.
 """
 
 from chaos.mutations.planted import Planted

@@ -1,8 +1,8 @@
-"""Q-PREVOTE-GREEDY: a follower that hears its leader grants pre-votes all the same; who comes back
-from a bad link, or has one to the leader only, deposes a leader that is well (KIP-996).
+"""Q-PREVOTE-GREEDY: a follower that hears its leader grants pre-votes all the same; a voter that
+comes back from a bad link, or has one to the leader only, deposes a healthy leader (KIP-996).
 
-Whatever the candidate's log: an active controller writes twice a second, so who was cut off is
-behind, and would be refused for that alone.
+The candidate's log is ignored: an active controller writes twice a second, so a voter that was cut
+off is behind, and would be refused for that alone.
 """
 
 from chaos.mutations.planted import Planted
@@ -13,7 +13,7 @@ _as_it_should = votes.grants_pre_vote
 
 
 def grant_to_anybody(role: Role, *, up_to_date: bool) -> bool:
-    """A follower has nothing against an election."""
+    """A follower grants any pre-vote."""
     return isinstance(role, Follower) or _as_it_should(role, up_to_date=up_to_date)
 
 

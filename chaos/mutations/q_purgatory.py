@@ -1,5 +1,5 @@
-"""Q-PURGATORY: a parked Fetch is answered late, by a thread that reads what it should not: the
-epoch is that of when it was parked, the high watermark that of now (KAFKA-15100)."""
+"""Q-PURGATORY: a parked Fetch is answered late, by a thread that reads shared state: the epoch is
+that of the time when it was parked, the high watermark the current one (KAFKA-15100)."""
 
 from chaos.mutations.planted import Planted
 from node.ids import ConnectionId
@@ -13,8 +13,8 @@ _as_it_should = LeaderFetch.response_to_parked
 def answer_late(
     self: LeaderFetch, connection: ConnectionId, parked: Parked, mono_ns: int
 ) -> FetchResponse | None:
-    """Who was deposed meanwhile answers for an epoch that it does not lead any more, and calls
-    committed at the fetcher what is committed in another log."""
+    """A leader that was deposed meanwhile answers for its old epoch, with a high watermark that
+    belongs to another log than the fetcher's."""
     quorum, request = self._quorum, parked.request
     if isinstance(quorum.role, Leader) and quorum.epoch == request.epoch:
         return _as_it_should(self, connection, parked, mono_ns)

@@ -1,4 +1,4 @@
-"""Q-SAME-EPOCH: a restarted leader leads on in its stored epoch (KAFKA-10527)."""
+"""Q-SAME-EPOCH: a restarted leader continues to lead in its stored epoch (KAFKA-10527)."""
 
 from chaos.mutations.planted import Planted
 from node.effects import ElectionState
@@ -11,7 +11,7 @@ _as_it_should = Quorum.initial_role
 
 
 def stay_leader(self: Quorum, stored: ElectionState, mono_ns: int) -> Role:
-    """Unflushed records are gone, and their offsets are given away again in the same epoch."""
+    """Unflushed records are lost, and their offsets are used again in the same epoch."""
     if stored.leader != self.key.id:
         return _as_it_should(self, stored, mono_ns)
     return Leader(

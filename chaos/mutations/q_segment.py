@@ -1,7 +1,7 @@
-"""Q-SEGMENT: the log is cut behind the newest snapshot, down to its last segment (KAFKA-14238).
+"""Q-SEGMENT: the log is deleted past the newest snapshot, up to its last segment (KAFKA-14238).
 
-What lies between the snapshot and the log's new start is nowhere any more, and who lacks it can
-neither fetch it nor load it.
+What is between the snapshot and the log's new start is lost, and a replica that lacks it can
+neither fetch nor load it.
 """
 
 from chaos.mutations.planted import Planted

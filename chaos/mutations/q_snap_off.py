@@ -1,6 +1,6 @@
-"""Q-SNAP-OFF: a snapshot is named after the last offset that it stands for (KAFKA-14618).
+"""Q-SNAP-OFF: a snapshot is named after its last offset (KAFKA-14618).
 
-The name says the offset behind it. Who loads it takes the last record for one that is yet to come.
+The right name is the offset after it. A replica that loads it expects the last record again.
 """
 
 from chaos.mutations.planted import Planted

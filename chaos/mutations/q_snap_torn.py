@@ -1,6 +1,6 @@
-"""Q-SNAP-TORN: a snapshot has its name before its bytes are durable.
+"""Q-SNAP-TORN: a snapshot is renamed before its bytes are durable.
 
-A power cut then leaves a snapshot that is none, where the log behind it is gone already.
+A power cut then leaves an invalid snapshot, while the log before its end is already deleted.
 """
 
 from chaos.mutations.planted import Planted

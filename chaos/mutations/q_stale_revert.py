@@ -13,7 +13,7 @@ _as_it_should = Controller.on_leadership
 
 
 def keep_the_claims_image(self: Controller, epoch: Epoch | None, now: Now) -> None:
-    """When it leads again, its readers see values that are in nobody's log."""
+    """When it leads again, its readers see values that are in no log."""
     ended = self._claim
     _as_it_should(self, epoch, now)
     if ended is not None:

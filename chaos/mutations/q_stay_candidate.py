@@ -1,5 +1,5 @@
-"""Q-STAY-CANDIDATE: a leader that no majority follows stands for election at once, and again each
-time that nobody answers (KIP-595, before check-quorum and KIP-996)."""
+"""Q-STAY-CANDIDATE: a leader without a following majority becomes a candidate at once, and again
+after each unanswered election (KIP-595, before check-quorum and KIP-996)."""
 
 from chaos.mutations.planted import Planted
 from node.raft import deadlines
@@ -11,7 +11,7 @@ _due, _to_candidate = deadlines.due_move, Quorum.to_candidate
 
 
 def stand_on(role: Role, standing: Standing, elapsed_ns: int) -> Move | None:
-    """It raises the epoch all the time that it is cut off, and comes back with the highest."""
+    """It raises the epoch as long as it is cut off, and comes back with the highest."""
     move = _due(role, standing, elapsed_ns)
     is_alone = isinstance(role, Leader) and move is Move.RESIGN and standing.can_lead
     is_unheard = isinstance(role, Candidate) and move is Move.ASK

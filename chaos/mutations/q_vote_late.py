@@ -1,7 +1,7 @@
-"""Q-VOTE-LATE: a vote is answered that is not durable; its voter forgets it when power fails.
+"""Q-VOTE-LATE: a vote is granted before it is durable; its voter forgets it when power fails.
 
-quorum-state holds the epoch in time, but no vote for another node: that would be the second write
-of the epoch, and is not made. So the voter may vote again in that epoch, for another candidate.
+quorum-state has the epoch in time, but no vote for another node: that would be the second write of
+the epoch, and is skipped. So the voter may vote again in that epoch, for another candidate.
 """
 
 from dataclasses import replace
@@ -13,7 +13,8 @@ from node.raft.roles import Role, election_state
 
 
 def persist_no_vote(self: KnownQuorum, role: Role) -> None:
-    """A candidate's own vote is saved with the epoch of its candidacy; others' candidates' not."""
+    """A candidate's vote for itself is saved with the epoch of its candidacy; votes for others are
+    not."""
     state = election_state(role)
     if state.voted != self.key:
         state = replace(state, voted=None)

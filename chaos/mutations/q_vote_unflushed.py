@@ -1,9 +1,9 @@
-"""Q-VOTE-UNFLUSHED: a candidate boasts of what it has not flushed, and gets its vote again without.
+"""Q-VOTE-UNFLUSHED: a candidate advertises unflushed records, and gets its vote again without them.
 
-It asks for votes with the end of its log, which a power cut takes back. When it is a candidate of
-the same epoch again, who voted for it says yes again, whatever its log has become. Either alone
-does no harm: the vote is refused to the shorter log, or no log ever gets shorter than it was said
-to be. Kafka as shipped does both, and is safe by its order: it appends and flushes in one breath.
+It asks for votes with its log end, which a power cut undoes. When it is a candidate of the same
+epoch again, its voters grant their votes again, whatever its log has become. Either alone does no
+harm: the shorter log gets no vote, or no log becomes shorter than advertised. Kafka as shipped does
+both, and is safe by its order: it appends and flushes in one step.
 """
 
 from chaos.mutations.planted import Planted
@@ -16,7 +16,7 @@ _grants_vote = votes.grants_vote
 
 
 def ask_unflushed(_self: Votes) -> bool:
-    """With a log that is partly in the page cache only."""
+    """With a log that is partly only in the page cache."""
     return True
 
 

@@ -1,4 +1,5 @@
-"""Q-ZOMBIE: no check-quorum; a leader that is cut off from the others leads on (KAFKA-15489)."""
+"""Q-ZOMBIE: no check-quorum; a leader that is cut off from the others never resigns
+(KAFKA-15489)."""
 
 from chaos.mutations.planted import Planted
 from node.raft import deadlines
@@ -7,7 +8,7 @@ from node.raft.voter_set import VoterSet
 
 
 def never_lose_the_quorum(_role: Leader, _voters: VoterSet, _elapsed_ns: int) -> bool:
-    """However long nobody fetches from it."""
+    """However long no voter fetches from it."""
     return False
 
 

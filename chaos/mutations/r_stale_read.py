@@ -1,5 +1,5 @@
-"""R-STALE-READ: reads are answered from the local image without asking whether we still lead, which
-is what Apache Kafka does (Raft thesis 6.4 says why not)."""
+"""R-STALE-READ: reads are answered from the local image without confirming that the node still
+leads, as Apache Kafka does (Raft thesis 6.4 says why not)."""
 
 from chaos.mutations.planted import Planted
 from node.ids import Ticket

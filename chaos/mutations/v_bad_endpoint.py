@@ -1,4 +1,4 @@
-"""V-BAD-ENDPOINT: who becomes a voter is said to be where it is not (KAFKA-20661)."""
+"""V-BAD-ENDPOINT: an added voter is recorded with a wrong address (KAFKA-20661)."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from node.raft.whole_sets import WholeSets
 from node.records.control import ControlRecord, Voter
 from node.wire.raft_voters import AddVoterRequest
 
-_PORT = 1  # where nobody listens
+_PORT = 1  # where nothing listens
 _as_it_should = WholeSets.change_record
 _as_told = Addresses.of
 
@@ -22,7 +22,7 @@ _as_told = Addresses.of
 def elsewhere(
     self: WholeSets, change: VoterChange, voters: VoterSet, supported: KRaftVersions
 ) -> ControlRecord:
-    """It fetches from a leader that it knows. Once that is gone, nobody can ask it for its vote."""
+    """It fetches from a known leader. Once that is gone, no node can ask it for its vote."""
     if isinstance(change, AddVoterRequest):
         moved = tuple(replace(at, port=_PORT) for at in change.endpoints)
         change = replace(change, endpoints=moved)
@@ -30,12 +30,12 @@ def elsewhere(
 
 
 def believes_so(_self: OwnAddress, _voters: VoterSet) -> Voter | None:
-    """It advertises that address itself, and has nothing to tell its leader."""
+    """It advertises that address itself, and so has no update for its leader."""
     return None
 
 
 def by_the_set(self: Addresses, node: NodeId, role: Role) -> Endpoint | None:
-    """Nor does a leader say anything else."""
+    """A leader has the same wrong address."""
     return self.by_set(node) or _as_told(self, node, role)
 
 

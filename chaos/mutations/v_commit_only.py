@@ -1,4 +1,4 @@
-"""V-COMMIT-ONLY: other voters are in force once their record is committed, not once it is written
+"""V-COMMIT-ONLY: new voters are in force once their record is committed, not once it is written
 (KIP-856, "Voter Changes")."""
 
 from chaos.mutations.planted import Planted
@@ -8,8 +8,8 @@ from node.raft.voter_set import VoterSet
 
 
 def once_committed(self: KnownQuorum) -> VoterSet:
-    """A majority of the old set may commit and elect what the new one knows nothing of. The first
-    voters that a log names are not at stake: nothing can be committed without them."""
+    """A majority of the old set may commit and elect without the new set knowing it. The first
+    voters of a log are exempt: nothing can be committed without them."""
     known = self.committed or Offset(0)
     sets, is_logged = self._log.voters.sets, self._log.voters.is_logged
     first = sets[0] if is_logged or len(sets) == 1 else sets[1]

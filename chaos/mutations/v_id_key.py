@@ -1,4 +1,4 @@
-"""V-ID-KEY: a leader knows how far a node is, and not with which disk (KIP-856, motivation)."""
+"""V-ID-KEY: a leader tracks a node's log end by its id, not by its disk (KIP-856, motivation)."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ _as_it_should = Replicas.on_valid_fetch
 
 
 def by_node(self: Replicas, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
-    """A new disk vouches for what the lost one is counted with."""
+    """A new disk is counted with the log end of the lost one."""
     _as_it_should(self, connection, request, now)
     voter = self._quorum.voters.by_id.get(request.replica.id)
     if voter is not None and voter != request.replica:

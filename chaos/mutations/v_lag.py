@@ -1,5 +1,5 @@
-"""V-LAG: whoever ever fetched is taken for caught up, and made a voter (KIP-856, "AddVoter"; Apache
-Kafka takes who had caught up within the last hour)."""
+"""V-LAG: any replica that ever fetched counts as caught up, and becomes a voter (KIP-856,
+"AddVoter"; Apache Kafka accepts one that had caught up within the last hour)."""
 
 from chaos.mutations.planted import Planted
 from node.raft.roles import Leader
@@ -8,7 +8,7 @@ from node.wire.raft_voters import AddVoterRequest
 
 
 def has_fetched(self: VoterChanges, leader: Leader, request: AddVoterRequest) -> bool:
-    """Until it has caught up, nothing may be committed that one of the others does not have."""
+    """Until it has caught up, nothing can be committed that one of the others lacks."""
     del self
     return request.voter in leader.replicas
 

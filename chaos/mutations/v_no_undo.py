@@ -1,4 +1,4 @@
-"""V-NO-UNDO: voters stay as a record said that is truncated (KIP-856, "Internal Listener")."""
+"""V-NO-UNDO: the voters of a truncated record stay in force (KIP-856, "Internal Listener")."""
 
 from chaos.mutations.planted import Planted
 from node.ids import Offset
@@ -6,7 +6,7 @@ from node.raft.voter_history import VoterHistory
 
 
 def keep_all(self: VoterHistory, end: Offset) -> VoterHistory:
-    """Who counts by a set that no log has may elect beside those who count by the one before."""
+    """Nodes that count by a set in no log may elect beside those that count by the one before."""
     del end
     return self
 

@@ -1,5 +1,5 @@
-"""V-REFORMAT: a voter is known by its id alone, and a new disk votes as the lost one (KIP-856,
-motivation).
+"""V-REFORMAT: a voter is identified by its id alone, and a new disk has the lost one's vote
+(KIP-856, motivation).
 """
 
 from chaos.mutations.planted import Planted
@@ -8,7 +8,7 @@ from node.raft.voter_set import VoterSet
 
 
 def by_id(self: VoterSet, key: object) -> bool:
-    """Two disks that were wiped elect a leader that lacks what all had acknowledged."""
+    """Two wiped disks elect a leader that lacks acknowledged records."""
     assert isinstance(key, ReplicaKey), key
     return key.id in self.by_id
 

@@ -1,4 +1,4 @@
-"""V-REJOIN: who was removed is a voter again as soon as it follows, and nobody asked for it
+"""V-REJOIN: a removed voter becomes a voter again as soon as it follows, without a request
 (KAFKA-19850)."""
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _as_it_should = VoterChanges.poll
 
 
 def add_back(self: VoterChanges, now: Now) -> None:
-    """An operator who removes a node finds that it votes."""
+    """An operator who removes a node finds that it is still a voter."""
     _as_it_should(self, now)
     leader, voters = self._quorum.role, self._log.voters
     if not isinstance(leader, Leader) or not self.may_change(leader):
@@ -31,7 +31,7 @@ def add_back(self: VoterChanges, now: Now) -> None:
 
 
 def _followers(changes: VoterChanges, leader: Leader) -> Iterator[Voter]:
-    """Who was a voter, is none now, and has all that the leader has."""
+    """Former voters that have all that the leader has."""
     *earlier, newest = (since.voters.rows for since in changes._log.voters.sets)
     for row in (row for rows in earlier for row in rows.values()):
         end = leader.replicas.get(row.key, Progress()).end

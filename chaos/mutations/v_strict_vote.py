@@ -1,5 +1,5 @@
-"""V-STRICT-VOTE: who is no voter by its own log gives no vote, and gets none from those by whose
-log it is none (KIP-856, "Leader Election")."""
+"""V-STRICT-VOTE: a node that is no voter by its own log grants no vote, and gets none from nodes
+whose logs do not list it (KIP-856, "Leader Election")."""
 
 from chaos.mutations.planted import Planted
 from node.ids import Now
@@ -10,7 +10,8 @@ _as_it_should = Votes.on_request
 
 
 def among_its_own_voters(self: Votes, request: VoteRequest, now: Now) -> VoteResponse:
-    """Where a change reached only some, nobody is elected by the new set, nor by the old one."""
+    """Where a change reached only some nodes, neither the new set nor the old one elects a
+    leader."""
     voters = self._quorum.voters
     if self._quorum.key in voters and request.candidate in voters:
         return _as_it_should(self, request, now)

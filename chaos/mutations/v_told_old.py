@@ -1,5 +1,5 @@
-"""V-TOLD-OLD: who asks a leader for the voters is told of those by whom it was elected, whatever
-was changed and acknowledged since."""
+"""V-TOLD-OLD: DescribeQuorum returns the voters that elected the leader, whatever was changed and
+acknowledged since."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def as_elected(
     advertised: tuple[Endpoint, ...],
     now: Now,
 ) -> DescribeQuorumResponse:
-    """All that it does goes by the right voters, and no trace and no disk tells of others."""
+    """All its actions use the right voters, and no trace and no disk shows others."""
     response = describe_quorum(request, quorum, log, replicas, advertised, now)
     leader = quorum.role
     if not isinstance(leader, Leader):

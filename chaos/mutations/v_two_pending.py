@@ -5,7 +5,7 @@ from node.raft.voter_changes import VoterChanges
 
 
 def none_is(self: VoterChanges) -> bool:
-    """A majority of the newest set need not meet one of the set before the last."""
+    """A majority of the newest set need not overlap one of the set before the last."""
     del self
     return False
 

@@ -1,12 +1,12 @@
 """The kill table: which planted bug was found by which check, after how many runs. Pure.
 
-A bug may need several tries, each of which is shown. What no try can make good is one that came to
-nothing, by a failure of the harness or a fault without effect: a suspect with one does not hold. A
-correct node has to be valid each time. Where seeds draw faults as they fall, now and then one
-cannot bite: a try without effect is then one in which nothing was found.
+A bug may need several tries, each of which is shown. A try that failed, by a failure of the harness
+or a fault without effect, is not made up for by another: its suspect does not hold. A correct node
+has to be valid each time. Where seeds draw the faults, now and then one takes no effect: that
+counts as a try that found nothing.
 
-Checks accuse from outside, by what was recorded. In virtual time the nodes are looked at from
-inside as well; a bug that is found that way only was found too, but the table says so.
+Checks accuse from outside, by recorded events. In virtual time invariants are judged inside the
+nodes as well; a bug found only that way counts as found, and the table says so.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from itertools import groupby
 from checkers.counted import counted
 from checkers.verdict import Judgement, Verdict
 
-_INSIDE = "invariant:"  # how rows begin that tell of a look inside the nodes
+_INSIDE = "invariant:"  # prefix of rows about the inside of nodes
 
 
 class SuspectKind(StrEnum):
     MUTATION = "mutation"
-    CONTROL = "control"  # what any harness must see
-    CORRECT = "correct"  # what runs as it is: no check may accuse it
+    CONTROL = "control"  # any harness must find it
+    CORRECT = "correct"  # unmodified: no check may accuse it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspectTry:
-    """One run, as it was judged."""
+    """One judged run."""
 
     seed: int
     verdict: Verdict
@@ -49,7 +49,7 @@ class SuspectRow:
     scenario: str
     named: tuple[str, ...]
     trials: tuple[SuspectTry, ...]
-    drawn: bool = False  # faults as they fall
+    drawn: bool = False  # faults are drawn by the seed
 
     @property
     def last(self) -> SuspectTry:
@@ -62,7 +62,7 @@ class SuspectRow:
 
     @property
     def inside_by_name(self) -> tuple[str, ...]:
-        """The broken invariants of the same names."""
+        """The broken invariants with the same names."""
         return tuple(check for check in self.last.inside if check in self.named)
 
     @property
@@ -76,14 +76,14 @@ class SuspectRow:
 
     @property
     def tries(self) -> str:
-        """How many there were, by their verdicts in order: `2 valid, 1 invalid`."""
+        """Their number by verdict, in order: `2 valid, 1 invalid`."""
         alike = groupby(trial.verdict.word for trial in self.trials)
         return ", ".join(f"{len(list(each))} {word}" for word, each in alike)
 
     @property
     def holds(self) -> bool:
-        """Found by a check that is named for it, or the invariant of its name, in tries that all
-        came to a verdict; or, of a correct node, found valid each time."""
+        """Found by a check that is named for it, or the invariant with its name, and no try failed;
+        a correct node: valid each time."""
         if self.kind is SuspectKind.CORRECT:
             return all(trial.verdict is Verdict.VALID for trial in self.trials)
         found = bool(self.by_name or self.inside_by_name)
@@ -107,8 +107,8 @@ def trial_of(judgement: Judgement, *, seed: int, seconds: float, directory: str)
 def is_decided(
     kind: SuspectKind, named: Sequence[str], trial: SuspectTry, *, drawn: bool = False
 ) -> bool:
-    """Whether another run could not make it hold, or need not: a bug is found, a correct node is
-    not valid, a try came to nothing."""
+    """Whether another run would not change the result: a bug is found, a correct node is not valid,
+    or a try failed."""
     if kind is SuspectKind.CORRECT:
         return trial.verdict is not Verdict.VALID
     return _came_to_nothing(trial, drawn) or any(
@@ -186,10 +186,10 @@ def _complaint(row: SuspectRow) -> str:
     last = row.last
     if row.kind is SuspectKind.CORRECT:
         bad = next(trial for trial in row.trials if trial.verdict is not Verdict.VALID)
-        return f"nothing is planted in it, and yet: {bad.sentence}  ({bad.directory})"
+        return f"no bug is planted in it, and yet: {bad.sentence}  ({bad.directory})"
     for trial in row.trials:
         if _came_to_nothing(trial, row.drawn):
-            return f"a try came to nothing: {trial.sentence}  ({trial.directory})"
+            return f"a try failed: {trial.sentence}  ({trial.directory})"
     if accusers := (*last.accusers, *last.inside):
         return f"accused by {', '.join(accusers)}, and by none of {', '.join(row.named)}"
     tries = counted(len(row.trials), "try", "tries")

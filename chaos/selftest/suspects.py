@@ -1,4 +1,4 @@
-"""What `kraft-chaos selftest` tries: which bug is planted where, and which checks must see it."""
+"""The suspects of `kraft-chaos selftest`: planted bugs, and the checks that must find them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +19,9 @@ _CONTROL_TRIES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelftestArguments:
-    """The command line of `selftest`, checked. No mutations: all that the runtime shows, and the
-    controls. A scenario takes the place of the scenarios that show each of them best. Of a target
-    that is not ours only the controls are tried."""
+    """The command line of `selftest`, checked. Without mutations: all that show in the runtime, and
+    the controls. `scenario` replaces the scenarios that show each of them best. For a target that
+    is not ours only the controls are tried."""
 
     mutations: tuple[str, ...]
     tries: int | None
@@ -30,18 +30,18 @@ class SelftestArguments:
     as_json: bool
     runtime: str
     scenario: str = ""
-    duration_s: float | None = None  # of hurting, in that scenario
+    duration_s: float | None = None  # length of the fault phase, in that scenario
     target: str = NODE
 
     @property
     def is_whole(self) -> bool:
-        """All suspects, and none beside them, are tried."""
+        """Whether all suspects are tried."""
         return not self.mutations and not self.scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """What is run, again and again, until it is decided. None: as scenario or seed have it."""
+    """What is run repeatedly until it is decided. None: as scenario or seed have it."""
 
     kind: SuspectKind
     id: str
@@ -80,7 +80,8 @@ def suspects(arguments: SelftestArguments) -> list[Suspect]:
     shown = MUTATIONS if arguments.runtime == SIM else IN_CONTAINERS
     if arguments.duration_s is not None and not arguments.scenario:
         raise UsageError(
-            "--duration is of one scenario, and each bug has its own\n  try: --scenario swarm"
+            "--duration needs --scenario, since each bug has its own scenario\n  try: --scenario "
+            "swarm"
         )
     chosen = [_shown(name, shown) for name in arguments.mutations or shown]
     planted = [_planted(mutation, arguments) for mutation in chosen]
@@ -90,7 +91,7 @@ def suspects(arguments: SelftestArguments) -> list[Suspect]:
 
 def _shown(name: str, shown: Mapping[str, Mutation]) -> Mutation:
     if name not in shown:
-        raise UsageError(f"{name} shows in virtual time only\n  try: --runtime {SIM}")
+        raise UsageError(f"{name} shows only in virtual time\n  try: --runtime {SIM}")
     return shown[name]
 
 
@@ -110,7 +111,7 @@ def _planted(mutation: Mutation, arguments: SelftestArguments) -> Suspect:
 
 
 def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
-    """One for a scenario with its settings, as long as the longest of its mutations."""
+    """One for each scenario with its settings, as long as the longest of its mutations."""
     alike: dict[object, list[Suspect]] = {}
     for suspect in planted:
         told = (suspect.scenario, suspect.nodes, *sorted(suspect.settings.items()))
@@ -128,8 +129,8 @@ def _correct(planted: Sequence[Suspect]) -> Iterator[Suspect]:
 
 
 def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:
-    """Clients that tell the truth, which no check may accuse, and clients that lie. Raises
-    UsageError: what others wrote gets no bugs from us."""
+    """Truthful clients, which no check may accuse, and lying ones. Raises UsageError for mutations:
+    bugs are planted only in our own node."""
     if not arguments.is_whole:
         raise UsageError(
             f"bugs are planted in our own node, not in {arguments.target}, whose selftest has "

@@ -1,7 +1,7 @@
-"""Bugs are planted in the nodes, and the judge must find each of them.
+"""Plants bugs in the nodes, and has the judge find each of them.
 
-Beside them runs the correct node, in the same scenarios: a judge that accuses every node finds
-everything. A bug unseen, a control unseen, or the correct node accused, is exit 1.
+The correct node runs in the same scenarios: a judge that accuses every node finds everything. A
+missed bug, a missed control, or an accused correct node is exit 1.
 """
 
 import json
@@ -34,7 +34,7 @@ from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from checkers.suite import judge
 
-KEPT = "selftest.json"  # in the directory of runs, where all suspects were tried
+KEPT = "selftest.json"  # in the directory of runs, if all suspects were tried
 _CONCURRENCY = 20
 _OFF_THE_DISK = ("P10-leaders-hold-acknowledged", "P13-reads-are-stored")
 
@@ -55,12 +55,13 @@ def selftest(arguments: SelftestArguments) -> int:
 
 
 def _sound(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
-    """Valid runs, for controls that need no cluster. That there is none is said, and is exit 1."""
+    """Valid runs, for controls that need no cluster. If there is none, that is reported, and is
+    exit 1."""
     return [row for row in rows if row.kind is SuspectKind.CORRECT and row.holds]
 
 
 def _damaged_records(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
-    """What a valid run recorded, with an acknowledged write gone."""
+    """The records of a valid run, without an acknowledged write."""
     sound = _sound(rows)
     if not sound:
         return []
@@ -87,7 +88,7 @@ def _damaged(sound: SuspectRow, name: str, check: str, run: Run) -> SuspectRow:
 
 
 def _damaged_image(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
-    """A valid run of brokers, with an acknowledged record gone from the disk of its leader."""
+    """A valid run of brokers, without an acknowledged record on its leader's disk."""
     sound = _sound(rows)
     if not sound:
         return []
@@ -112,7 +113,7 @@ def _damaged_image(rows: Sequence[SuspectRow]) -> list[SuspectRow]:
 
 
 def row_of(suspect: Suspect, arguments: SelftestArguments, progress: ConsoleProgress) -> SuspectRow:
-    """Tried by one seed after the other, from the first that was asked for on."""
+    """Tried with consecutive seeds, from the requested one on."""
     trials: list[SuspectTry] = []
     for number in range(suspect.tries):
         trial = _try(suspect, arguments, arguments.seed + number)

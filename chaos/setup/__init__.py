@@ -1,6 +1,6 @@
-"""What the harness needs of a machine, and how to bring it there.
+"""What the harness needs on a machine, and how to install it.
 
-`chaos.examination` looks and changes nothing. `install.prepare()` brings up what is missing: the
-engine (where root may install one), the images (pulled where a registry answers, built on the spot
-otherwise), warm caches. Both say of what cannot be had why, how to mend it, and what works without.
+`chaos.examination` looks and changes nothing. `install.prepare()` installs what is missing: the
+engine (as root), the images (pulled where a registry answers, else built here), warm caches. For
+what cannot be installed, both say why, what to do, and what works without it.
 """

@@ -62,7 +62,7 @@ def python_version(client: docker.DockerClient, base: str) -> str:
 def _bootstrap(client: docker.DockerClient, why_not_pulled: str) -> None:
     if os.geteuid() != 0:
         why = f"no image could be pulled ({why_not_pulled}) and debootstrap needs root"
-        raise SetupError("no base image can be had", why=why, mend=MEND)
+        raise SetupError("no base image is available", why=why, mend=MEND)
     if found_program("debootstrap") is None:
         apt_install("debootstrap", mend=MEND)
     suite, mirror = _suite(), _mirror()
@@ -75,7 +75,7 @@ def _bootstrap(client: docker.DockerClient, why_not_pulled: str) -> None:
 
 
 def _import(client: docker.DockerClient, root: Path) -> None:
-    """Hand the tree to the engine, without what only a package manager wants."""
+    """Import the tree into the engine, without files that only a package manager needs."""
     skipped = ("./var/cache/apt/*", "./var/lib/apt/lists/*", "./usr/share/doc/*", "./proc/*")
     command = ["tar", "-C", str(root), *(f"--exclude={path}" for path in skipped), "-c", "."]
     name, tag = BASE.split(":")
@@ -94,7 +94,7 @@ def _suite() -> str:
 
 
 def _mirror() -> str | None:
-    """Where this machine's apt takes its release from; None leaves the choice to debootstrap."""
+    """The mirror of this machine's apt; None leaves the choice to debootstrap."""
     form = "$(CODENAME) $(REPO_URI)"
     listed = run(
         ["apt-get", "indextargets", "--format", form, "Created-By: Packages"],

@@ -1,4 +1,4 @@
-"""The Docker engine: found, or installed and started where root may."""
+"""The Docker engine: found, or installed and started (as root)."""
 
 import os
 import socket
@@ -39,7 +39,7 @@ def connect(timeout_s: int = 60) -> docker.DockerClient:
 
 
 def _knock(host: str) -> None:
-    """Look first: the library leaves a socket open that it could not connect, and says too much."""
+    """Probe first: the library leaves a socket open that it could not connect, and is verbose."""
     scheme, _, where = host.partition("://")
     address, _, port = where.partition(":")
     try:
@@ -72,7 +72,7 @@ def why_unreachable() -> str | None:
 
 
 def why_not_to_be_had() -> str:
-    """Why no engine answers, and `ensure` would not make one answer; "" otherwise."""
+    """Why no engine answers and `ensure` could not start one; "" otherwise."""
     why = why_unreachable()
     if why is None:
         return ""
@@ -86,7 +86,7 @@ def why_not_to_be_had() -> str:
 
 
 def ensure(progress: Tell) -> None:
-    """Make an engine answer, or say why none can."""
+    """Make an engine answer; SetupError says why none can."""
     why = why_unreachable()
     if why is None:
         return
@@ -106,7 +106,7 @@ def ensure(progress: Tell) -> None:
 
 
 def _refuse_where_not_ours(why: str) -> None:
-    """Whose engine it is: the one that DOCKER_HOST names, or root's, is not for us to start."""
+    """We do not start the engine that DOCKER_HOST names, nor root's."""
     host = os.environ.get("DOCKER_HOST")
     if host:
         raise SetupError(
@@ -161,7 +161,7 @@ def _spawn(dockerd: str) -> "subprocess.Popen[bytes] | None":
         directory.mkdir(parents=True, exist_ok=True)
     if not remove_stale(PID_FILE, "dockerd"):
         return None
-    # It would take whatever process has that number now for its containerd, and kill it in the end.
+    # It would take the process that has that number now for its containerd, and kill it in the end.
     remove_stale(RUNTIME / "containerd" / "containerd.pid", "containerd")
     command = [dockerd, "--data-root", str(STATE), "--exec-root", str(RUNTIME)]
     command += ["-p", str(PID_FILE), "--bip", DEFAULT_BRIDGE]
@@ -196,12 +196,12 @@ def _wait(process: "subprocess.Popen[bytes] | None") -> None:
             lines = LOG.read_text(errors="replace").splitlines() if LOG.exists() else []
             tail = "\n    ".join(lines[-5:])
             raise SetupError(
-                "the Docker engine was started and does not answer",
+                "the Docker engine was started, and does not answer",
                 why=f"{why}\n    {tail}",
                 mend=f"look at {LOG}",
                 without=WITHOUT,
             )
-        time.sleep(0.1)  # between two questions to the engine
+        time.sleep(0.1)  # between two requests to the engine
         why = why_unreachable()
     if process is not None:
         process.returncode = 0  # it outlives us: it is not waited for, and no warning is due

@@ -1,4 +1,4 @@
-"""Names, inputs and builds of the images. A tag is a hash of what is in the image.
+"""Names, inputs and builds of the images. A tag is a hash of the image's inputs.
 
 So an edit of the node makes a new tag, and a run can never use a stale image unnoticed.
 """
@@ -24,7 +24,7 @@ AGENT_REPOSITORY = "kraft-chaos/agent"
 NODE_REPOSITORY = "kraft-chaos/node"
 NODE_LATEST = f"{NODE_REPOSITORY}:latest"  # for the compose file; runs name their image exactly
 MEND = "kraft-chaos setup"
-TRUSTED = Path("/usr/local/share/ca-certificates")  # by this machine's administrator
+TRUSTED = Path("/usr/local/share/ca-certificates")  # certificates of this machine's administrator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def image_id(client: docker.DockerClient, name: str) -> str | None:
 
 
 def base_id(client: docker.DockerClient) -> str:
-    """The id of the base image; SetupError where it was never made."""
+    """The id of the base image; SetupError if it was never made."""
     found = image_id(client, BASE)
     if found is None:
         raise SetupError(f"the image {BASE} is missing", why="set-up has not run yet", mend=MEND)
@@ -98,7 +98,7 @@ def toxiproxy_recipe(binary: bytes) -> Recipe:
 
 
 def kafka_recipe(base: str, release: str) -> Recipe:
-    """Apache Kafka's image without its jars: the release says which they are."""
+    """Apache Kafka's image without its jars, which follow from the release."""
     files = {
         "Dockerfile": _compose("kafka", "Dockerfile"),
         "entry": _compose("node", "entry"),
@@ -113,7 +113,7 @@ def kafka_jars_recipe(base: str, release: str) -> Recipe:
     """The image in which Debian's Maven fetches them; they are in its /libs."""
     files = {
         "Dockerfile": _compose("kafka-jars", "Dockerfile"),
-        "certificates/none": b"",  # a directory of nothing cannot be copied
+        "certificates/none": b"",  # an empty directory cannot be copied
         **{f"certificates/{path.name}": path.read_bytes() for path in TRUSTED.glob("*.crt")},
         **_jars(release),
     }
@@ -121,7 +121,7 @@ def kafka_jars_recipe(base: str, release: str) -> Recipe:
 
 
 def _jars(release: str) -> dict[str, bytes]:
-    """How the jars of a release are fetched, which stands for the jars: releases never change."""
+    """How the jars of a release are fetched; this identifies the jars, as releases never change."""
     return {
         "pom.xml": _compose("kafka-jars", "pom.xml"),
         "fetch": _compose("kafka-jars", "fetch"),
@@ -140,7 +140,7 @@ def build(client: docker.DockerClient, recipe: Recipe, name: str = "") -> str:
             custom_context=True,
             tag=name,
             rm=True,
-            forcerm=True,  # of a step that failed, too
+            forcerm=True,  # also after a failed step
             network_mode="host",
             buildargs={"BASE": recipe.base} if recipe.base else {},
         )

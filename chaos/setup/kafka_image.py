@@ -1,4 +1,4 @@
-"""Apache Kafka's image: a Java, and the jars of one release as Maven brings them."""
+"""Apache Kafka's image: a Java, and the jars of one release, fetched by Maven."""
 
 import shutil
 import tempfile
@@ -18,7 +18,7 @@ LIBS = "/libs"  # where the image of Debian's Maven has put the jars
 
 
 def name(client: docker.DockerClient, release: str) -> str:
-    """What the image of a release has to be called now; SetupError without a base image."""
+    """The current name of a release's image; SetupError without a base image."""
     return images.kafka_recipe(images.base_id(client), release).name
 
 
@@ -53,8 +53,8 @@ def jars(client: docker.DockerClient, release: str, progress: Tell) -> Path:
 
 
 def _keep(scratch: Path, kept: Path) -> None:
-    """A rename within the cache: a process that sees the directory sees all of it. Another that
-    fetched at the same time may have been sooner."""
+    """A rename within the cache: a process that sees the directory sees all of it. Another process
+    may have fetched it first."""
     try:
         scratch.rename(kept)
     except OSError:

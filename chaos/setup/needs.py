@@ -15,14 +15,14 @@ class Found(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """One thing the harness wants from the machine, and how it stands with it."""
+    """One thing that the harness needs on the machine, and its state."""
 
     name: str
     found: Found
-    seen: str  # what was looked at and what came of it
-    mend: str = ""  # the next command, when it is not there
-    without: str = ""  # what still works while it is not there
-    optional: bool = False  # needed only by those who ask for it
+    seen: str  # what was looked at, and the result
+    mend: str = ""  # the next command, if it is missing
+    without: str = ""  # what still works without it
+    optional: bool = False  # needed only on request
 
     @property
     def ok(self) -> bool:
@@ -30,7 +30,8 @@ class Need:
 
 
 class SetupError(Exception):
-    """A need that could not be met: what failed, why, how to mend it, and what works without it."""
+    """A need that could not be met: what failed, why, the next command, and what works without
+    it."""
 
     def __init__(self, what: str, *, why: str, mend: str, without: str = "") -> None:
         lines = [what, f"  why: {why}", f"  try: {mend}"]

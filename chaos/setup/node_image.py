@@ -17,9 +17,9 @@ LIBRARIES = ("kio", "crc32c", "zstandard")
 
 
 def recipe(client: docker.DockerClient, beside: str = "") -> Recipe:
-    """The node image as it has to be now; SetupError where its inputs were never fetched.
+    """The current node image; SetupError if its inputs were never fetched.
 
-    `beside`: the name of an image, made of the same base, whose program is to be there as well.
+    `beside`: the name of an image with the same base, the program of which is added.
     """
     base = base_id(client)
     wheels = _directory(python_version(client, base))

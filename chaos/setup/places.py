@@ -1,4 +1,4 @@
-"""Where the harness keeps files of its own: per user, outside any run."""
+"""Where the harness keeps its own files: per user, outside any run."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ def cache_dir() -> Path:
 
 
 def runtime_dir() -> Path:
-    """Lock files of living runs; a reboot may empty it, for then no run lives."""
+    """Lock files of active runs; a reboot may empty it, for then no run is active."""
     root = os.environ.get("XDG_RUNTIME_DIR")
     if root and os.access(root, os.W_OK):
         return _made(Path(root) / "kraft-chaos")

@@ -1,4 +1,4 @@
-"""Commands of the set-up, their output kept in one log that errors name."""
+"""Commands of the set-up, with their output in one log that errors name."""
 
 import os
 import shutil

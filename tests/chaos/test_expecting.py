@@ -96,6 +96,6 @@ def test_a_check_that_there_is_not_is_told_before_anything_runs(
     words = ["run", "kill-leader", "--out", str(tmp_path), "--expect", "invalid:durabilty"]
     assert main(words) == 254
     err = capsys.readouterr().err
-    assert "no check 'durabilty'" in err
+    assert "unknown check 'durabilty'" in err
     assert "try: one of durability" in err
     assert not toothless.made

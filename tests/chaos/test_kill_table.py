@@ -106,7 +106,7 @@ def test_a_correct_node_must_be_valid() -> None:
     assert correct(trial()).holds
     assert not correct(trial("durability")).holds
     assert not correct(trial(verdict=Verdict.VOID)).holds
-    assert "nothing is planted in it, and yet: what was judged" in as_text(
+    assert "no bug is planted in it, and yet: what was judged" in as_text(
         [correct(trial("durability"))]
     )
 
@@ -121,7 +121,7 @@ def test_no_retry_makes_good_what_came_to_nothing(nothing: Verdict) -> None:
     assert not correct(trial(verdict=Verdict.UNKNOWN), trial()).holds
     text = as_text([planted(trial(), broken)])
     assert f"1 valid, 1 {nothing.word}" in text
-    assert "Q-SAME-EPOCH: a try came to nothing: what was judged" in text
+    assert "Q-SAME-EPOCH: a try failed: what was judged" in text
     rows = as_json([planted(trial(), broken)])["rows"]
     assert isinstance(rows, list)
     assert rows[0]["verdicts"] == ["valid", nothing.word]

@@ -94,7 +94,7 @@ def test_what_shows_in_virtual_time_only_is_refused_in_containers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["selftest", "--mutation", "Q-PURGATORY", "--runtime", "docker"]) == 254
-    assert "Q-PURGATORY shows in virtual time only" in capsys.readouterr().err
+    assert "Q-PURGATORY shows only in virtual time" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def test_a_replay_is_byte_for_byte_what_was_recorded(
 ) -> None:
     assert main(["replay", str(recorded / "schedule.json"), "--out", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
-    assert "byte for byte what was recorded" in err
+    assert "byte for byte as recorded" in err
     (again,) = tmp_path.iterdir()
     assert f"page: {again}/report.html" in out
     assert differences(recorded, again) == []

@@ -65,7 +65,7 @@ def test_a_second_change_while_one_is_pending_loses_what_was_committed() -> None
     assert [str(each.move) for each in result.found.made] == [
         "n1 writes: remove n2",
         "n1 writes: remove n3",
-        "n2 stands for election, and n3 votes for it",
+        "n2 becomes a candidate, and n3 votes for it",
     ]
 
 
