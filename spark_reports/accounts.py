@@ -1,7 +1,7 @@
-"""What became of everything written, run by run: the kernel mapped over run directories.
+"""The fate of all writes, run by run: the kernel mapped over run directories.
 
-A task reads some runs and hands back a row each, so nothing is shuffled but those rows. They are
-kept for both questions that are asked of them: how many, and which.
+A task reads some runs and returns a row for each, so only those rows are shuffled. They serve for
+both counts and culprits.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from checkers.history.store import read_run
 from spark_reports.fate_counts import COUNTS, Account, account_of
 from spark_reports.sealed_archive import SealedRun
 
-_RUNS_A_TASK = 8  # they differ in length: small tasks keep everybody busy to the end
+_RUNS_A_TASK = 8  # runs differ in length: small tasks keep all executors busy to the end
 _COUNTED = "".join(f", {name}: BIGINT" for name in COUNTS)
 SCHEMA = (
     "run_id STRING, problem STRING, "
@@ -92,7 +92,7 @@ def cells(counted: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def lost(counted: DataFrame) -> DataFrame:
-    """By run, how many were lost that had been acknowledged or given to a consumer."""
+    """By run, the number of lost ones that were acknowledged or polled."""
     each = counted.where(F.col("problem") == "").select(
         "run_id", F.explode_outer("counts").alias("n")
     )

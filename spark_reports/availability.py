@@ -1,4 +1,4 @@
-"""How long nothing succeeded, how long an election took, and what latency became of it."""
+"""Times without a success, the duration of elections, and latency."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 from spark_reports.fault_phases import with_phase
 from spark_reports.ingest import Tables
 
-# A wait shorter than this between two successes is latency, not unavailability.
+# A shorter wait between two successes is latency, not unavailability.
 UNAVAILABLE_FROM_NS = 500_000_000
 
 
@@ -51,7 +51,7 @@ def _moments(ops: DataFrame) -> DataFrame:
 
 
 def unavailability(tables: Tables) -> DataFrame:
-    """One row a run: run_id, scenario, its longest gap, and the sum of its gaps that count."""
+    """One row a run: run_id, scenario, its longest gap, and the sum of gaps above the threshold."""
     counted = F.when(F.col("gap_ns") >= UNAVAILABLE_FROM_NS, F.col("gap_ns"))
     per_run = (
         gaps(tables.ops)
@@ -67,13 +67,13 @@ def unavailability(tables: Tables) -> DataFrame:
 
 
 def elections(tables: Tables) -> DataFrame:
-    """One row a fault that hit the leader of that moment: how long until the next one.
+    """One row for each fault that hit the current leader: the time to the next leader.
 
-    From the moment the fault was in force: to a node's becoming leader in a later epoch
-    (`elected_ns`), and to the first controller that is active in one (`active_ns`); 0 if that was
-    while the fault was still being injected, null where it did not happen before the run ended.
-    The leader is that of the highest epoch when injection began: one that was cut off before may
-    not know yet that it is none.
+    From the moment the fault was in force: until a node leads in a later epoch (`elected_ns`), and
+    until the first controller is active in one (`active_ns`); 0 if that was while the fault was
+    still being injected, null if it did not happen before the run ended. The leader is that of the
+    highest epoch when injection began: one that was cut off before may not know yet that it is
+    deposed.
     """
     began = F.coalesce("t_bit", "t_start").alias("began")
     faults = tables.faults.select("run_id", "fault_id", "kind", "nodes", "t_start", began)
@@ -156,6 +156,6 @@ def latency(sketches: DataFrame) -> DataFrame:
 
 
 def _quantile(share: float) -> Column:
-    """Null where nothing succeeded: an empty sketch has no quantile to ask for."""
+    """Null where nothing succeeded: an empty sketch has no quantiles."""
     found = F.kll_sketch_get_quantile_bigint("sketch", F.lit(share))
     return F.when(F.col("ok") > 0, found)

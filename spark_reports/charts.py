@@ -1,7 +1,7 @@
 """The charts, as Vega-Lite specifications with their data in them.
 
-Colours are given, not left to the alphabet, so that a word has one colour in all charts; red is
-kept for what was lost or proved wrong. Data are sums and bins, never operations.
+Colours are fixed, so that a word has the same colour in all charts; red is only for losses and
+broken promises. Data are sums and bins, never operations.
 """
 
 import json
@@ -25,7 +25,7 @@ Spec = NewType("Spec", str)  # JSON
 
 _WIDTH = 880
 _ROW_HEIGHT = 19
-_FONT = "DejaVu Sans, Verdana, sans-serif"  # wide: no text is cut where another one is used
+_FONT = "DejaVu Sans, Verdana, sans-serif"  # wide: so that no text is cut with another font
 _BINS_LIMIT = 50
 _MS = 1_000_000
 
@@ -85,7 +85,7 @@ def verdicts(summary: ReportSummary) -> Spec:
 
 
 def durability(summary: ReportSummary) -> Spec | None:
-    """A dot a count, on a scale on which one that was lost is seen beside a million."""
+    """A dot for each count, on a scale that shows a single loss beside a million."""
     summed: Counter[tuple[str, str]] = Counter()
     for cell in summary.cells:
         for name in _COUNT_COLOURS:
@@ -154,7 +154,7 @@ _POINTS = ("p50", "p99", "max")
 
 
 def elections(summary: ReportSummary) -> Spec | None:
-    """How long the next leader took, faults that hit the leader counted in bins."""
+    """A histogram of the times to the next leader, over faults that hit the leader."""
     answered = [election for election in summary.elections if election.elected_ns is not None]
     if not answered:
         return None
@@ -222,7 +222,7 @@ def _colour(field: str, colours: dict[str, str], used: list[str]) -> alt.Color:
 
 
 def _whole(counts: Iterable[int]) -> alt.Axis:
-    """An axis of whole numbers up to the greatest count: there is no half of a run."""
+    """An axis of whole numbers up to the greatest count: there are no half runs."""
     most = max(counts)
     return alt.Axis(values=list(range(0, most + 1, round_step(most / 10))), format=",d")
 
@@ -238,7 +238,7 @@ def _decades(values: list[dict[str, object]]) -> list[int]:
 
 
 def _spec(chart: alt.TopLevelMixin) -> Spec:
-    """The JSON of a chart, without the address of a schema that nobody is to load."""
+    """The JSON of a chart, without the address of its schema, which must not be loaded."""
     chart = chart.configure(background="transparent", font=_FONT, padding=6)
     chart = chart.configure_axis(
         gridColor="#dcdedc", domain=False, labelFontSize=11, titleFontSize=11, labelLimit=220

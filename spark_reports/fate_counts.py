@@ -1,7 +1,7 @@
-"""What became of everything that was written in one run, counted by fault phase.
+"""The fate of all records and writes of one run, counted by fault phase.
 
 A kernel: plain Python and numpy over one sealed run, which Spark maps over many of them. The fates
-are those that the checks themselves find, so that no page contradicts a verdict.
+are those that the checks find, so that no page contradicts a verdict.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from spark_reports.phase_words import phases_of
 
 _Phases = NDArray[np.str_]
 
-RECORDS, WRITES = "records", "register writes"  # what logs and what registers hold
+RECORDS, WRITES = "records", "register writes"  # contents of logs and of registers
 CULPRITS_A_RUN = 20
 
 
@@ -29,10 +29,10 @@ CULPRITS_A_RUN = 20
 class FateCounts:
     """Counts of one kind (`RECORDS`, `WRITES`) and fault phase.
 
-    An acknowledged one is there, or it is `lost`, `allowed` (lost after more than is survived),
-    `lost_undecided` (which of both cannot be told) or `undecided`; `late` ones are on disks only.
-    `polled_lost` and `polled_allowed` were not acknowledged, but a consumer was given them before
-    they went. `recovered` and `not_happened` are what became of those that timed out, `unexpected`
+    An acknowledged one is there, or it is `lost`, `allowed` (lost after more failures than are
+    survived), `lost_undecided` (either of these) or `undecided`; `late` ones are only on disks.
+    `polled_lost` and `polled_allowed` were not acknowledged, but a consumer got them before they
+    were lost. `recovered` and `not_happened` are the fates of those that timed out, `unexpected`
     those that were refused and are there.
     """
 
@@ -74,7 +74,7 @@ class Culprit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Of one run: its counts, and the first of the culprits.
+    """The counts of one run, and its first culprits.
 
     `problem`: why it could not be counted; it is not a run without losses then.
     """
@@ -86,7 +86,7 @@ class Account:
 
 
 def account_of(evidence: Evidence) -> Account:
-    """Raises whatever a check would: a run that cannot be counted is not one without losses."""
+    """Raises the same as the checks: a run that cannot be counted is not one without losses."""
     phases = phases_of(evidence.tables["ops"], evidence.tables["faults"])
     if evidence.info.history == HistoryKind.LOG:
         return _of_records(evidence, phases)
@@ -113,7 +113,7 @@ def _of_records(evidence: Evidence, phases: _Phases) -> Account:
 
 
 def _record_flags(findings: Findings) -> Mapping[str, Flags]:
-    """By row of `Sent`; sums are those of the facts of log-durability."""
+    """By row of `Sent`; the sums equal the facts of log-durability."""
     fates, sent = findings.fates, findings.log.sent
     outcome = findings.log.ops.outcome[sent.op]
     lost, allowed = findings.lost_within_budget(), findings.lost_beyond_budget()
@@ -137,7 +137,7 @@ def _record_flags(findings: Findings) -> Mapping[str, Flags]:
 
 
 def _duplicated(findings: Findings, phases: _Phases) -> _Phases:
-    """The phase of each record that stands at two offsets: when the second was told."""
+    """The phase of each record at two offsets: the time of the second acknowledgement."""
     return np.concatenate(
         [phases[:0], *(phases[c.other] for c in findings.found if c.anomaly is Anomaly.DUPLICATE)]
     )

@@ -44,8 +44,7 @@ def read_tables(session: SparkSession, runs: Sequence[SealedRun]) -> Tables:
 
 
 def _row(run: SealedRun) -> tuple[object, ...]:
-    """Who votes in the end, by the run's evidence; only a log that names voters needs to be read
-    for that."""
+    """The voters at the end, by the run's evidence; only a log that names voters has to be read."""
     names_voters = pc.field("type").isin(list(VOTER_RECORDS))
     log_records = pq.read_table(run.table("log_records"), columns=["type"], filters=names_voters)
     traced = Kind.TRACES in run.info.gives

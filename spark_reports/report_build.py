@@ -31,9 +31,9 @@ def build(
 ) -> Sequence[str]:
     """Report on the sealed runs in these directories, in one HTML page at `out`.
 
-    Returns where the tables and a verdict contradict each other, a sentence each. `progress` is
-    told what is done next, in a few words. Raises NothingToReportError, and
-    JavaNotFoundError where Spark cannot start.
+    Returns a sentence for each contradiction between tables and a verdict. `progress` is called
+    with the next step, in a few words. Raises NothingToReportError, and JavaNotFoundError where
+    Spark cannot start.
     """
     progress("looking at the runs")
     archive = examine(run_directories)
@@ -51,7 +51,7 @@ def build(
 
 
 def _settings(archive: Archive, master: str | None) -> SessionSettings:
-    """Few partitions for few operations: each costs the same whether it holds any."""
+    """Few partitions for few operations: an empty one costs as much."""
     operations = sum(run.operations for run in archive.runs)
     partitions = min(max(operations // _OPERATIONS_A_PARTITION, 2), _PARTITIONS_LIMIT)
     return SessionSettings(master=master or "local[*]", shuffle_partitions=partitions)

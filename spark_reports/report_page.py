@@ -1,7 +1,7 @@
 """The page of many runs: static first, interactive where scripts may run.
 
 Each chart stands in the page as SVG; when scripts run, Vega draws it again with tooltips. A CI
-server that blocks the scripts of its artifacts shows the same page without them.
+server that blocks scripts of artifacts shows the same page without them.
 """
 
 import re
@@ -81,23 +81,23 @@ def render(summary: ReportSummary, out: Path) -> str:
 
 
 _READING = (
-    "Counts are those of the checks of each run. Lost: acknowledged, and gone though the promise "
-    "held. Allowed loss: gone after more unclean shutdowns than are survived (min ISR - 1, "
-    "KIP-966). Polled, then lost: not acknowledged, but a consumer was given it. Undecided: "
-    "acknowledged, and neither final reads nor disks tell. Recovered: timed out, but it happened, "
-    "as it may. Duplicated: at two offsets. Unexpected: refused, yet it is there.",
+    "Counts are those of the checks of each run. Lost: acknowledged, and gone although it had to "
+    "survive. Allowed loss: gone after more unclean shutdowns than are survived (min ISR - 1, "
+    "KIP-966). Polled, then lost: not acknowledged, but a consumer got it. Undecided: "
+    "acknowledged, and neither final reads nor disks show it. Recovered: timed out, but it "
+    "happened, which is allowed. Duplicated: at two offsets. Unexpected: refused, yet it is there.",
     "Shares are of what was acknowledged, with their 95 % interval (Wilson). Where nothing was "
-    "lost, the number is the upper end of it: a rate that could still pass unnoticed. Runs of "
-    "which it is not known whether all was kept are counted beside it, and named below the tables.",
-    "Expected: a side of a comparison that is to be invalid shows what the other side prevents. It "
-    "is no surprise, and its losses are losses all the same.",
+    "lost, the number is the upper end of it: a loss rate that could still go unnoticed. Runs in "
+    "which losses are undecided are counted separately, and named below the tables.",
+    "Expected: a side of a comparison that must be invalid shows what the other side prevents. It "
+    "is no surprise, but its losses are counted as losses.",
     "During: the operation was under way while a fault was in force. Before: it began before the "
     "first fault. After: the rest. Latency is that of ok operations; what timed out is counted "
     "beside it and would have been slower. Quantiles are from merged KLL sketches.",
     "Election: from the moment a fault that hit the leader was in force to the next node that led "
     "in a later epoch. Unavailable: at least half a second between successes, with attempts in it.",
-    "Void and unknown runs are counted in, and named: a void run proves nothing about its fault, "
-    "but what it lost is lost.",
+    "Void and unknown runs are included, and named: a void run proves nothing about its fault, but "
+    "its losses are real.",
 )
 
 
@@ -136,7 +136,7 @@ def _head(summary: ReportSummary) -> Markup:
         *((f"{word} runs", units.quantity(n)) for word, n in _by_verdict(runs)),
         ("invalid as expected", units.quantity(sum(run.is_expected_invalid for run in runs))),
         *(fact for kind in _kinds(summary) for fact in _facts(summary, kind)),
-        ("runs not known of", units.quantity(len(summary.doubtful(runs)))),
+        ("runs undecided", units.quantity(len(summary.doubtful(runs)))),
         ("left out", units.quantity(len(summary.archive.skipped))),
     ]
     return tag(
@@ -153,13 +153,13 @@ def _head(summary: ReportSummary) -> Markup:
 
 
 def _word(runs: Sequence[SealedRun], verdict: Verdict) -> str:
-    """Nobody is told "valid" of runs that lost, though all was as expected."""
+    """Runs with expected losses are "as expected", not "valid"."""
     lost = any(run.is_expected_invalid for run in runs)
     return "as expected" if lost and verdict is Verdict.VALID else verdict.word
 
 
 def _verdict(runs: Sequence[SealedRun]) -> Verdict:
-    """The worst, an invalid run that was to be invalid aside; with nothing but those, valid."""
+    """The worst verdict without expected invalid runs; with only those, valid."""
     found = [
         Verdict.VALID if run.is_expected_invalid else run.verdict or Verdict.UNKNOWN for run in runs
     ]
@@ -189,7 +189,7 @@ def _facts(summary: ReportSummary, kind: str) -> list[tuple[str, Child]]:
 
 
 def headline(summary: ReportSummary) -> str:
-    """Runs, then records and writes of registers, each with what was lost of them."""
+    """Runs, then records and writes of registers, each with its losses."""
     runs = summary.archive.runs
     surprising = sum(run.is_surprise for run in runs)
     expected = sum(run.is_expected_invalid for run in runs)
@@ -201,7 +201,7 @@ def headline(summary: ReportSummary) -> str:
     if contradicted := summary.contradicted:
         said.append(f"The tables of {counted(len(contradicted), 'run')} contradict the verdict")
     if doubtful:
-        said.append(f"Of {counted(len(doubtful), 'run')} it is not known whether all was kept")
+        said.append(f"Losses are undecided in {counted(len(doubtful), 'run')}")
     if skipped:
         said.append(f"Directories left out, with the reason below: {len(skipped):,}")
     return ". ".join(said) + "."
@@ -225,7 +225,7 @@ def _losses(summary: ReportSummary, kind: str) -> str:
 _ALSO = (
     ("more are an allowed loss", "allowed"),
     ("were polled and then lost", "polled_lost"),
-    ("are gone, and whether that is allowed cannot be told", "lost_undecided"),
+    ("are gone, allowed or not", "lost_undecided"),
     ("are undecided", "undecided"),
     ("stand at two offsets", "duplicated"),
     ("were refused and are there", "unexpected"),

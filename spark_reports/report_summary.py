@@ -1,4 +1,4 @@
-"""What a report says, as plain values: rows that Spark computed, and nothing of Spark."""
+"""The contents of a report as plain values: rows that Spark computed, without Spark types."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderLoss:
-    """A fault that hit the leader, and how long the next one took; None: not before the end."""
+    """A fault that hit the leader, and the time to the next one; None: not before the end."""
 
     run_id: str
     scenario: str
@@ -70,8 +70,8 @@ class Latency:
 class ReportSummary:
     """All of a report. Void and unknown runs are among the numbers: a void run hides no loss.
 
-    `problems`: runs whose durability could not be counted, by run id, and why. `lost`: of the
-    others, how many were lost, by run id.
+    `problems`: runs with durability that could not be counted, by run id, and why. `lost`: the
+    number of losses of the others, by run id.
     """
 
     archive: Archive
@@ -89,7 +89,7 @@ class ReportSummary:
 
     @property
     def contradicted(self) -> list[tuple[SealedRun, str]]:
-        """The runs whose tables count other losses than their verdicts, or losses that nobody
+        """The runs with tables that count other losses than their verdicts, or losses that were not
         judged, and what each says."""
         found = ((run, self._contradiction(run)) for run in self.archive.runs)
         return [(run, words) for run, words in found if words]
@@ -104,7 +104,7 @@ class ReportSummary:
         return f"its verdict {told}, and its tables {counted:,}"
 
     def doubtful(self, runs: Iterable[SealedRun]) -> list[tuple[SealedRun, str]]:
-        """The runs of which it is not known whether all was kept, and why."""
+        """The runs in which losses are undecided, and why."""
         reasons = ((run, self._doubt(run)) for run in runs)
         return [(run, reason) for run, reason in reasons if reason]
 
@@ -128,7 +128,7 @@ def total(cells: Iterable[GroupCounts], *names: str) -> int:
 def share_of(lost: int, acknowledged: int) -> str:
     """`3.2 % (2.1-4.8 %)`, or so many per million where it is rare; with its 95 % interval.
 
-    Where nothing was lost, what would still pass unnoticed in so many.
+    Where nothing was lost, the rate that would still go unnoticed.
     """
     if not acknowledged:
         return "nothing acknowledged"
@@ -140,7 +140,7 @@ def share_of(lost: int, acknowledged: int) -> str:
 
 
 def _rate(share: float) -> str:
-    """Per cent down to one, per million below: a bound that is rounded down would be none."""
+    """Per cent down to one, per million below: a bound rounded down to 0 would be none."""
     if share >= 0.01:
         return f"{100 * share:.1f} %"
     return f"{share * _MILLION:,.1f} per million"

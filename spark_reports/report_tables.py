@@ -53,7 +53,7 @@ def _scenario_row(summary: ReportSummary, scenario: str) -> tuple[str, Sequence[
 
 
 def _as_expected(runs: Sequence[SealedRun]) -> str:
-    """Of the runs that were to have a certain verdict."""
+    """The runs with an expected verdict."""
     asked = [run for run in runs if run.expected]
     return in_words(sum(not run.is_surprise for run in asked), len(asked)) if asked else ""
 
@@ -87,7 +87,7 @@ def durability_tables(summary: ReportSummary, out: Path) -> Markup:
 
 
 def _told(cells: Sequence[GroupCounts]) -> list[str]:
-    """The counts that say something."""
+    """The columns with any counts."""
     return [name for name in _NUMBERS if name in _ALWAYS or total(cells, name)]
 
 
@@ -99,7 +99,7 @@ def _durability_columns(names: Sequence[str]) -> list[Heading]:
         ("acknowledged", _NUMBER),
         *((_NUMBERS[name], _NUMBER) for name in names),
         ("share lost (95 %)", _NUMBER),
-        ("not known of", "fixed"),
+        ("undecided runs", "fixed"),
     ]
 
 
@@ -129,13 +129,13 @@ def _not_known(summary: ReportSummary, runs: Sequence[SealedRun]) -> Child:
 
 
 def _doubt_table(summary: ReportSummary, out: Path) -> Markup | None:
-    """The runs of which nobody can say that all was kept, each with the reason."""
+    """The runs in which losses are undecided, each with the reason."""
     doubtful = summary.doubtful(summary.archive.runs)
     if not doubtful:
         return None
     rows = [("", (_link(run, out), run.scenario, reason)) for run, reason in doubtful]
     columns: tuple[Heading, ...] = (("run", ""), ("scenario", ""), ("undecided", "wide"))
-    return joined(tag("h3", "Not known: evidence is missing or undecided"), table(columns, rows))
+    return joined(tag("h3", "Undecided: missing or contradictory evidence"), table(columns, rows))
 
 
 def sides_table(summary: ReportSummary) -> Markup | None:
@@ -160,7 +160,7 @@ def _sides(summary: ReportSummary, sides: Mapping[str, Sequence[SealedRun]]) -> 
         for runs, each in zip(sides.values(), cells, strict=True)
     ]
     labels = ("runs", "expected", "as expected", "acknowledged", *(_NUMBERS[n] for n in names))
-    labels = (*labels, "share lost (95 %)", "not known of")
+    labels = (*labels, "share lost (95 %)", "undecided runs")
     rows = [("", [label, *cells]) for label, *cells in zip(labels, *columns, strict=True)]
     return table([("", "fixed"), *((side, "wide") for side in sides)], rows)
 
@@ -337,7 +337,7 @@ def _link(run: SealedRun, out: Path) -> Child:
 
 
 def contradiction_table(summary: ReportSummary, out: Path) -> Markup:
-    """The runs whose tables and verdicts count different losses."""
+    """The runs with different losses in tables and verdict."""
     rows: list[tuple[str, Sequence[Child]]] = [
         ("bad", (_link(run, out), run.scenario, words)) for run, words in summary.contradicted
     ]

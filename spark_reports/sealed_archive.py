@@ -1,8 +1,8 @@
-"""Which directories are sealed runs, and which are not and why. No Spark is needed for that.
+"""Which directories are sealed runs, and why others are not. Needs no Spark.
 
-Runs are found by their manifests, never by a glob: a directory in which a seal broke off holds
-Parquet files that nobody vouches for. What cannot be used is named, so that no report is silently
-about fewer runs than it was asked for.
+Runs are found by their manifests, never by a glob: a directory with an interrupted seal has Parquet
+files without a manifest. What cannot be used is named, so that no report silently covers fewer runs
+than requested.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ from checkers.run.expectation import Expectation, expectation_of
 from checkers.suite import read_verdict
 from checkers.verdict import Judgement, Verdict
 
-# In the order in which they are read: no import of pyspark for their names.
+# In reading order; named here so that pyspark is not imported for the names.
 USED_TABLES = (
     *("ops", "faults", "node_events", "log_batches", "log_records", "disks"),
     *("lost_batches", "lost_records", "lost_disks"),
 )
 
-# Where one of these is undecided, "none was lost" is not known of the run.
+# If one of these is undecided, so is whether the run lost anything.
 _OF_DURABILITY = frozenset(
     {
         "durability",
@@ -41,12 +41,12 @@ _DECIDES_NOTHING = (Verdict.UNKNOWN, Verdict.VOID, Verdict.ERROR)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedRun:
-    """A run whose files are what its manifest says. `verdict` is None if nobody judged it yet, or
-    what says so is damaged or of something else, which `sentence` tells.
+    """A run with files as in its manifest. `verdict` is None if it was not judged yet, or its
+    verdict file is damaged or of another run, as `sentence` says.
 
-    `told_lost`: how many were lost, by its checks of durability; None where it has no such row.
+    `told_lost`: the number of losses by its checks of durability; None where it has no such row.
 
-    `undecided` are the checks about durability, and about what it rests on, that decided nothing.
+    `undecided` are the checks of durability, and of its premises, that decided nothing.
     """
 
     directory: Path
@@ -56,12 +56,12 @@ class SealedRun:
     sentence: str
     undecided: tuple[str, ...] = ()
     expected: Expectation | None = None
-    unlike: str = ""  # what of it is not as expected
+    unlike: str = ""  # what is not as expected
     told_lost: int | None = None
 
     @property
     def scenario(self) -> str:
-        """With its side, where it was compared: the two are not to be added up."""
+        """With its side in a comparison: sides must not be added up."""
         return ", ".join(filter(None, (self.info.scenario, self.info.side)))
 
     @property
@@ -71,7 +71,7 @@ class SealedRun:
 
     @property
     def is_surprise(self) -> bool:
-        """Whether it is bad news: invalid where nothing was expected, or unlike what was."""
+        """Whether it is a surprise: invalid without an expectation, or not as expected."""
         return bool(self.unlike) if self.expected else self.verdict is Verdict.INVALID
 
     @property
@@ -92,7 +92,7 @@ class SkippedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """All that a report was asked to cover."""
+    """All that a report covers."""
 
     runs: tuple[SealedRun, ...]
     skipped: tuple[SkippedRun, ...]
@@ -148,7 +148,7 @@ def _undecided(judgement: Judgement) -> tuple[str, ...]:
 
 
 def _told_lost(judgement: Judgement) -> int | None:
-    """Deletes apart, of which tables of values know nothing."""
+    """Without deletes, which are not in tables of values."""
     rows = [row.facts for row in judgement.results if row.check in _COUNTS_LOST]
     lost = [(row.get("lost"), row.get("lost_deletes", 0)) for row in rows]
     counts = [n - of_deletes for n, of_deletes in lost if type(n) is type(of_deletes) is int]
@@ -156,7 +156,7 @@ def _told_lost(judgement: Judgement) -> int | None:
 
 
 def _judgement(directory: Path) -> tuple[Judgement | None, str]:
-    """Or why there is none."""
+    """The verdict, or why there is none."""
     if not (directory / VERDICT).exists():
         return None, "not judged yet"
     try:
@@ -167,9 +167,9 @@ def _judgement(directory: Path) -> tuple[Judgement | None, str]:
 
 
 def _require_intact(directory: Path) -> int:
-    """How many operations a sealed directory holds.
+    """The number of operations in a sealed directory.
 
-    Raises _UnusableError if it is not sealed, or a file is not the one that was sealed.
+    Raises _UnusableError if it is not sealed, or a file was changed.
     """
     try:
         manifest = read_manifest(directory)

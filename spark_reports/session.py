@@ -30,10 +30,10 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """How big a session is. The defaults suit a laptop and some hundred runs.
+    """The size of a session. The defaults suit a laptop and some hundred runs.
 
-    `shuffle_partitions`: 2 for tests, 8 for 1e7 events, 32 for 1e8. `java_options` count only
-    for the first session of a process: the JVM stays.
+    `shuffle_partitions`: 2 for tests, 8 for 1e7 events, 32 for 1e8. `java_options` apply only to
+    the first session of a process: the JVM stays.
     """
 
     master: str = "local[*]"
@@ -44,9 +44,9 @@ class SessionSettings:
 
 @contextmanager
 def open_session(settings: SessionSettings) -> "Iterator[SparkSession]":
-    """A session that is stopped at the end; its files live in a directory removed with it.
+    """A session that is stopped at the end; its files are in a directory removed with it.
 
-    Where a session is open already (a notebook), that one is used, and left open.
+    An open session (a notebook) is used, and left open.
     Raises JavaNotFoundError.
     """
     from pyspark.sql import SparkSession

@@ -66,11 +66,11 @@ LOG_RECORDS = _struct(
 
 DISKS = _struct(node=_SHORT, directory=_TEXT, problem=_TEXT)
 
-# The same of disks that were lost; which disk of its node, its directory tells.
+# The same for lost disks; the directory identifies the disk of its node.
 LOST_BATCHES = _struct(node=_SHORT, directory=_TEXT, base_offset=_LONG)
 LOST_RECORDS = StructType([*LOG_RECORDS.fields, StructField("directory", _TEXT)])
 
-# What the reports read; the others are for the checks of one run.
+# The columns that reports read; the others are for the checks of one run.
 SCHEMAS: dict[str, StructType] = {
     "ops": OPS,
     "faults": FAULTS,
@@ -83,9 +83,9 @@ SCHEMAS: dict[str, StructType] = {
     "lost_disks": DISKS,
 }
 
-# One row a run: what the stages need of its `run.json`, and who votes in the end. `scenario` has
-# its side. `traced`: every node tells what it does. Where a majority of the voters' disks is lost,
-# `each_needed_ns` is since when each voter that is left had to have what was acknowledged
+# One row a run: what the stages need of its `run.json`, and the voters at the end. `scenario` has
+# its side. `traced`: every node writes traces. Where a majority of the voters' disks is lost,
+# `each_needed_ns` is the time since when each remaining voter had to have what was acknowledged
 # (`checkers.evidence.voters_left`).
 RUNS = _struct(
     run_id=_TEXT,

@@ -1,7 +1,7 @@
 """A campaign's seeds spread over a Spark cluster: one verdict row a seed, as Parquet.
 
-How a seed becomes a row is the caller's: a function from the seed to the row's JSON, which has to
-be picklable and importable where executors run. Here is only how it is mapped and what is kept.
+The caller provides a function from the seed to the row's JSON, which has to be picklable and
+importable on executors. This module maps it and stores the rows.
 """
 
 import json
@@ -25,7 +25,7 @@ SCHEMA = """
     struck MAP<STRING, BIGINT>, command STRING, directory STRING, unlike STRING,
     looked_at MAP<STRING, BIGINT>
 """
-_SEEDS_A_TASK = 4  # runs differ in length: small tasks keep everybody busy to the end
+_SEEDS_A_TASK = 4  # runs differ in length: small tasks keep all executors busy to the end
 _MOST_TASKS = 10_000
 
 
@@ -46,7 +46,7 @@ def spread(
 def verdict_rows(
     session: "SparkSession", function: Callable[[int], str], seeds: range
 ) -> "DataFrame":
-    """A typed row a seed; a seed is run when its row is asked for."""
+    """A typed row for each seed; a seed is run when its row is read."""
     from pyspark.sql import functions as f
 
     busy = session.sparkContext.defaultParallelism

@@ -1,23 +1,23 @@
 """Every written value of every run, classified in SQL in one pass (after Jepsen's set-full).
 
-The second opinion on what `fate_counts` counts of registers run by run, by the rule of the check
-`durability`: a write is *there* if a majority of the voters' disks has its record at one offset,
-and *possible* as long as the disks that were not read whole could make up a majority. Voters are
-here those of the run's newest set, each a node with its disk: of sets that change while it lasts,
-and of what logs that begin behind snapshots stand for, only the check knows.
+The second opinion on `fate_counts` of registers, by the rule of the check `durability`: a write is
+*there* if a majority of the voters' disks has its record at one offset, and *possible* as long as
+the disks that were not read whole could complete a majority. Voters are those of the run's newest
+set, each a node with its disk: only the check knows sets that change during the run, and the
+contents of snapshots before a log's start.
 
-A voter whose disk was lost counts with what lay on it. What is there, but on no disk that is left,
-is *gone*; unless each voter that is left had to have it (*needed*).
+A voter with a lost disk counts with the contents of that disk. What is there, but on no remaining
+disk, is *gone*; unless each remaining voter had to have it (*needed*).
 
     ok     there -> survived       possible -> undecided           else lost
-           there, needed, and a voter that is left lacks it -> lost
-           there, and no disk that is left has it -> gone; undecided if some could not be read
+           there, needed, and a remaining voter lacks it -> lost
+           there, and no remaining disk has it -> gone; undecided if some could not be read
     info   there -> recovered      possible -> open                else not happened
     fail   there -> unexpected                                     else refused
 """
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from checkers.history.tables import NO_DIRECTORY
 from checkers.registers.survival import Fate
@@ -26,7 +26,7 @@ from spark_reports.ingest import Tables
 
 _VALUE = ["run_id", "key", "value"]
 _DISK = ["run_id", "node", "lost"]
-_CLIENT_METRICS = 16  # the resource type that registers are made of
+_CLIENT_METRICS = 16  # the resource type of registers
 
 
 def fates(tables: Tables) -> DataFrame:
@@ -43,7 +43,7 @@ def fates(tables: Tables) -> DataFrame:
 
 
 def attempted(ops: DataFrame, faults: DataFrame) -> DataFrame:
-    """One row a written value with the best outcome it had (a value is written once)."""
+    """One row for each written value, with its best outcome (a value is written once)."""
     writes = ops.where((F.col("f") == "write") & F.col("value").isNotNull())
     rank = F.when(F.col("outcome") == "ok", 0).when(F.col("outcome") == "info", 1).otherwise(2)
     first = F.struct(rank, "t0", "op_id")
@@ -56,8 +56,8 @@ def attempted(ops: DataFrame, faults: DataFrame) -> DataFrame:
 
 
 def disks(tables: Tables) -> DataFrame:
-    """One row a disk: run_id, node, lost, directory, `whole` (was it read from offset 0 on?) and
-    `votes`. Of lost disks those that were read whole, and are known by their directories.
+    """One row a disk: run_id, node, lost, directory, `whole` (read from offset 0 on) and `votes`.
+    Lost disks only if they were read whole, and are known by their directories.
     """
     begins = (
         _of_disks(tables.log_batches, tables.lost_batches, "base_offset")
@@ -77,10 +77,10 @@ def disks(tables: Tables) -> DataFrame:
 
 
 def copies(tables: Tables) -> DataFrame:
-    """One row a stored value: `copies`, the most voters that have it at one offset and epoch; of
-    these those whose disks are left (`kept`), and that were read whole (`held`).
+    """One row for each stored value: `copies`, the most voters that have it at one offset and
+    epoch; of these those with a remaining disk (`kept`), and those that were read whole (`held`).
 
-    Where every node traces, only what is below the highest high watermark that any of them tells.
+    Where every node traces, only values below the highest traced high watermark.
     """
     told = tables.node_events.where(F.col("event") == "q.hwm").join(
         tables.runs.where("traced"), on="run_id", how="left_semi"
@@ -110,8 +110,9 @@ def copies(tables: Tables) -> DataFrame:
 
 
 def quorums(tables: Tables) -> DataFrame:
-    """One row a run: its voters (`of`), how many of their disks were read whole (`complete`) and
-    are `left`, and up to which event each of these has to have what was acknowledged (`needed`)."""
+    """One row a run: its voters (`of`), the number of their disks that were read whole (`complete`)
+    and that are `left`, and up to which event each of these must have what was acknowledged
+    (`needed`)."""
     whole = disks(tables).where(F.col("votes") & F.col("whole"))
     read = whole.groupBy("run_id").agg(
         F.count("*").alias("complete"), F.count(F.when(~_is_lost(), 1)).alias("left")
@@ -128,15 +129,15 @@ def quorums(tables: Tables) -> DataFrame:
 
 
 def _of_disks(current: DataFrame, lost: DataFrame, *columns: str) -> DataFrame:
-    """Rows about disks that were collected and about those that were lost: with `lost`, the
-    directory id of a lost one, "" of the one that its node has."""
+    """Rows of collected and of lost disks: `lost` is the directory id of a lost one, "" for the one
+    that its node has."""
     return current.select("run_id", "node", F.lit("").alias("lost"), *columns).unionByName(
         lost.select("run_id", "node", F.col("directory").alias("lost"), *columns)
     )
 
 
 def _registers(tables: Tables) -> DataFrame:
-    """One row a value of a register that stands on a disk."""
+    """One row for each value of a register on a disk."""
     columns = ("type", "resource_type", "resource", "value", "offset", "epoch")
     stored = _of_disks(tables.log_records, tables.lost_records, *columns)
     register = (F.col("type") == "Config") & (F.col("resource_type") == _CLIENT_METRICS)
@@ -150,8 +151,8 @@ def _is_lost() -> Column:
 
 
 def _votes() -> Column:
-    """Is a node with this disk one of the voters? Also where nobody knows which disk is meant; but
-    not of one that was lost."""
+    """Whether a node with this disk is one of the voters, also where the voter's disk is unknown;
+    but not for a lost disk."""
 
     def is_meant(voter: Column) -> Column:
         directory = F.coalesce("directory", F.lit(NO_DIRECTORY))

@@ -130,7 +130,7 @@ def test_a_run_that_could_not_be_judged_is_named_with_the_reason(
     run: SealedRun, problems: dict[str, str], reason: str
 ) -> None:
     summary = summary_of(run, cells=(cell_of(run, acknowledged=5),), problems=problems)
-    assert "Of 1 run it is not known whether all was kept." in headline(summary)
+    assert "Losses are undecided in 1 run." in headline(summary)
     shown = durability_tables(summary, OUT)
     assert "1 of 1 runs" in shown
     assert reason in shown
