@@ -129,7 +129,7 @@ def test_gaps_of_compacted_topics_are_legal(tmp_path: Path, judged: Judged) -> N
     found = judged(tmp_path)
     assert found["verdict"] == "unknown"
     (gap,) = (one for one in found["checks"] if one["check"] == "partition-contiguous")
-    assert "no record tells cleanup.policy: orders-0 on node 1: offset 0 is" in gap["message"]
+    assert "no record has cleanup.policy: orders-0 on node 1: offset 0 is" in gap["message"]
 
 
 def test_nothing_to_look_at_is_not_green(tmp_path: Path, judged: Judged) -> None:

@@ -75,7 +75,7 @@ def test_what_an_isolation_allows_is_told(
     )
     assert main(["check", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "  isolation   kafka: what transactions send interleaves" in out
+    assert "  isolation   kafka: sends of transactions interleave" in out
     assert "  not held against it: 1 G0\n" in out
     assert main(["check", "--isolation", "pl-2", str(path)]) == 1
     assert "T2 sent 3 to :x behind 1, which T1 sent" in capsys.readouterr().out
@@ -227,7 +227,7 @@ def test_a_runs_own_events_are_a_history_too(
     assert "  format      kraft-chaos events\n" in capsys.readouterr().out
     assert main(["check", str(run), str(run / "events-ops.jsonl.zst")]) == of_run
     assert main(["check", "--model", "register", str(run)]) == 254
-    assert "are not for runs" in capsys.readouterr().err
+    assert "do not apply to runs" in capsys.readouterr().err
 
 
 def test_a_strange_initial_value_is_wrong_usage(

@@ -156,7 +156,7 @@ def test_what_has_no_events_cannot_be_sealed_anew(
     history = tmp_path / "history.edn"
     history.write_text("{:type :invoke, :f :read, :process 0, :value nil}")
     assert main(["check", "--reseal", str(history)]) == 254
-    assert "--reseal is for runs" in capsys.readouterr().err
+    assert "--reseal applies to runs" in capsys.readouterr().err
 
 
 def test_a_run_that_cannot_be_read_does_not_hide_the_others(

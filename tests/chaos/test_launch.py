@@ -98,7 +98,7 @@ def test_what_lacks_one_ability_is_refused_before_it_is_created(
 ) -> None:
     plan = plan_of(EVERY[name])
     for ability in plan.needs:
-        with pytest.raises(OperatorError, match=f"refused: it has to {ability.value}"):
+        with pytest.raises(OperatorError, match=f"refused: it needs to {ability.value}"):
             attempt(plan, plan.needs - {ability}, tmp_path, monkeypatch)
         assert list(tmp_path.iterdir()) == []
 
@@ -129,7 +129,7 @@ def test_a_seed_of_which_nothing_can_be_had_is_refused(
     plan = with_sick_disks()
     sick = tuple(it for it in plan.drawn().windows if it.fault.kind.startswith("disk-"))
     plan = replace(plan, schedule=replace(plan.drawn(), windows=sick))
-    with pytest.raises(OperatorError, match="refused: it has to make disks sick"):
+    with pytest.raises(OperatorError, match="refused: it needs to make disks sick"):
         attempt(plan, [], tmp_path, monkeypatch)
     assert list(tmp_path.iterdir()) == []
 

@@ -26,5 +26,5 @@ def test_the_leader_tells_how_far_the_log_is_committed() -> None:
 
 
 def test_a_leader_that_does_not_know_yet_tells_nothing() -> None:
-    with pytest.raises(NoLeaderError, match="what is committed"):
+    with pytest.raises(NoLeaderError, match="high watermark"):
         asked(known=False, within_s=0.5)

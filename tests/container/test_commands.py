@@ -137,7 +137,7 @@ def test_a_cluster_to_play_with(playground: list[str], capsys: pytest.CaptureFix
     assert main(["heal", *playground]) == 0
     assert "no fault is injected" in capsys.readouterr().out
     assert main(["inject", "kill-leader", "--node", "9", *playground]) == 254
-    assert "no node 9" in capsys.readouterr().err
+    assert "unknown node 9" in capsys.readouterr().err
 
 
 @pytest.mark.xdist_group(PLAY)

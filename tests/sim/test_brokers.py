@@ -138,8 +138,8 @@ def directory_ids(files: Mapping[str, bytes]) -> list[str]:
 @pytest.mark.parametrize(
     ("choices", "why"),
     [
-        (Choices(scenario="hanging-transaction", runtime="docker"), "its clients use transactions"),
-        (Choices(scenario="hanging-transaction", runtime="sim"), "its clients use transactions"),
+        (Choices(scenario="hanging-transaction", runtime="docker"), "uses transactions"),
+        (Choices(scenario="hanging-transaction", runtime="sim"), "uses transactions"),
         (
             Choices(scenario="lost-timestamps", runtime="sim"),
             "log.cleaner.backoff.ms=200: our own node has no such setting",

@@ -72,9 +72,9 @@ def test_the_script_alone_is_what_a_shell_reads(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["no-such"], "there are observer-power-off"),
-        (["--script"], "--script of which finding?"),
-        (["unwaited-topics", "there", "--script"], "--script prints the script alone"),
+        (["no-such"], "known: observer-power-off"),
+        (["--script"], "--script needs the name of a finding"),
+        (["unwaited-topics", "there", "--script"], "--script takes no run"),
     ],
 )
 def test_what_cannot_be_told_is_refused(
