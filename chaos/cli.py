@@ -126,7 +126,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    """Errors whose messages are made for operators."""
+    """Errors with messages for operators."""
     from chaos.cluster.cluster_errors import ClusterError
     from chaos.recorder import RecordingError
     from chaos.seal import UnsealableError
@@ -154,7 +154,7 @@ def _nobody_reads() -> bool:
 
 
 def _leave_quietly() -> int:
-    """As tools do whose output is cut by `head`: drop what is left in the buffer."""
+    """As tools do when `head` cuts their output: drop what is left in the buffer."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _NOBODY_READS
 

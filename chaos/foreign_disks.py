@@ -30,7 +30,7 @@ from checkers.verdict import CheckResult, Verdict, worst
 
 _QUORUM, _PARTITIONS = "checkers.quorum.", "checkers.partitions."
 _UNCOMPACTED = ("partition-contiguous", "P11-replicas-agree")  # compaction leaves gaps
-# Checks whose premises nodes may have from files of their own.
+# Checks with premises that nodes may have from files of their own.
 _CONFIGURED = {
     "E2-elr-below-min-isr": "min.insync.replicas",
     "E3-eligible-are-kept": "min.insync.replicas",

@@ -14,7 +14,7 @@ from workloads.library_clients import RAW
 
 def command_of(plan: RunPlan, run_id: str) -> str:
     """The command that runs it again. `run` has no option for some parts of a plan, such as a
-    shrunk schedule; the command then names the run, whose run.json has everything."""
+    shrunk schedule; the command then names the run: its run.json has everything."""
     try:
         choices = _choices(plan)
         if _comparable(plan_of(choices)) == _comparable(plan):

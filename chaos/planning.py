@@ -141,7 +141,7 @@ def _require_fitting(scenario: Scenario, choices: Choices) -> None:
     for flag, client, known in chosen:
         if client not in known:
             raise UsageError(
-                f"--{flag} {client}: {scenario.name} has the load {kind.name}, whose clients are "
+                f"--{flag} {client}: {scenario.name} has the load {kind.name}, with clients "
                 f"{', '.join(known)}\n  try: one of {', '.join(_with_clients(flag, client))}"
             )
 

@@ -104,7 +104,7 @@ class Recorder:
         self._index = 0
         self._processes = 0
         self._requests = 0
-        self._sending: set[int] = set()  # processes whose open operation is a send
+        self._sending: set[int] = set()  # processes with an open send
         self.counts: Counter[str] = Counter()
 
     def __enter__(self) -> Self:

@@ -66,7 +66,8 @@ def java_version(home: Path) -> int | None:
 
 
 def write_shim(java: Path, home: Path) -> Path:
-    """A JAVA_HOME whose java starts the given one without `--add-modules=jdk.incubator.vector`."""
+    """A JAVA_HOME with a java that starts the given one without
+    `--add-modules=jdk.incubator.vector`."""
     script = home / "bin" / "java"
     script.parent.mkdir(parents=True, exist_ok=True)
     script.write_text(_SHIM.format(java=java))

@@ -34,7 +34,7 @@ class FileKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindOfFile:
-    """What one path is: the kind, whose log it belongs to, and in which family of logs."""
+    """The meaning of a path: its kind, the log that it belongs to, and the family of logs."""
 
     kind: FileKind
     log: str  # as "orders-0"; NODE_FILES

@@ -1,4 +1,4 @@
-"""The page of an audit: the matrix, whose cells lead to the bytes that differ."""
+"""The page of an audit: the matrix, with cells that link to the differing bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -15,7 +15,7 @@ from chaos.conditions import Conditions
 
 
 class AuditedCluster(Cluster, DiskCopying, Protocol):
-    """One whose disks can be copied on either side of a power cut."""
+    """A cluster with disks that can be copied before and after a power cut."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -30,7 +30,7 @@ async def syncs_waiting(stage: Stage) -> None:
 
 
 async def segment_rolled(stage: Stage) -> None:
-    """Of the metadata log, whose segments of the least size hold few registers, and of a topic."""
+    """For the metadata log, with few registers in each of its minimal segments, and for a topic."""
     for first in range(1, 5 * REGISTERS, REGISTERS):
         await set_registers(stage, first)
     await kafka_moments.topic_of_small_segments(stage)

@@ -1,4 +1,4 @@
-"""Whether a fault bit, decided from what was measured. Pure: a fault without effect is False."""
+"""Whether a fault took effect, decided from measurements. Pure: without effect it is False."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from chaos.cluster.interface import DiskSickness, FaultEvidence, Link, PowerCutMode
 from checkers.counted import counted
 
-FORGOTTEN = "old"  # what the agent reads from a canary whose overwriting is gone
-FAILED = 1  # the exit code of a node whose disk failed, or that broke a rule of its own
+FORGOTTEN = "old"  # what the agent reads from a canary that lost its overwriting
+FAILED = 1  # the exit code of a node after a disk failure, or a broken invariant
 SIGKILLED = 137  # 128 + SIGKILL, as the engine reports it
 IN_ORDER = (0, 143)  # of a process that was told to end and did; a JVM tells of the SIGTERM
 
@@ -162,7 +162,7 @@ def of_slow_links(latency_ms: int, answers_ms: Mapping[Link, float]) -> FaultEvi
     }
     if not answers_ms:
         return FaultEvidence(
-            bit=False, what="no two nodes run whose link could be probed", facts=facts
+            bit=False, what="no two running nodes had a link that could be probed", facts=facts
         )
     quickest = min(answers_ms.values())
     return FaultEvidence(

@@ -49,7 +49,7 @@ class Link:
 
 
 class PowerCutMode(StrEnum):
-    """What a disk forgets. All are states that a real disk may leave."""
+    """What a disk loses. All are states that a real disk may leave."""
 
     LOSE_ALL = "lose-all"  # only what was fsynced survives
     LOSE_DATA = "lose-data"  # the journal is written: sizes survive, contents are NULs
@@ -123,7 +123,7 @@ class DiskSickness(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultEvidence:
-    """Whether a fault bit, and how one knows. Without it, the run is void.
+    """Whether a fault took effect, and the proof. Without it, the run is void.
 
     `facts` holds what was measured (swallowed bytes per link, canary found, exit code ...).
     """
@@ -219,7 +219,7 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaped:
-    """A dead run whose leavings were removed, and where its nodes' logs were saved."""
+    """A dead run, with removed leftovers, and the place of its nodes' saved logs."""
 
     run_id: str
     saved: Path
@@ -256,7 +256,7 @@ class Hosted(Protocol):
 
     @property
     def reaped(self) -> Sequence[Reaped]:
-        """The dead runs whose leavings `create` removed, or tried to."""
+        """The dead runs, the leftovers of which `create` removed, or tried to."""
 
     def let_go(self) -> None:
         """Close what this process holds of a cluster that stays up."""
@@ -274,7 +274,7 @@ class BrokenInvariant:
 
 @runtime_checkable
 class Watched(Protocol):
-    """A cluster whose nodes are looked at from inside, after every step."""
+    """A cluster with invariants that are judged inside its nodes, after every step."""
 
     @property
     def broken_invariant(self) -> BrokenInvariant | None:

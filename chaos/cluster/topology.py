@@ -12,7 +12,7 @@ from ipaddress import IPv4Network
 
 from chaos.cluster.interface import Address, Cluster, Described, Link, NodeId, Roles
 
-POOL = IPv4Network("198.18.0.0/15")  # for benchmarks (RFC 2544): nobody's real network
+POOL = IPv4Network("198.18.0.0/15")  # for benchmarks (RFC 2544): not a real network
 PREFIX = 28  # gateway, proxy, node, and room
 RESERVED = 16  # subnets at the pool's end, for the compose file: those are fixed
 API_PORT = 8474

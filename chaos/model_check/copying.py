@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
-# The modules of the classes whose objects change while a replica runs.
+# The modules of classes with objects that change while a replica runs.
 _CHANGING = ("node.", "chaos.model_check.memory_log", "chaos.model_check.replica")
 # Whether values of a type are pickled, and made again in each copy. Tuples may hold changing
 # values, and methods belong to such; the others of these are as fast to make as to look up.

@@ -1,5 +1,5 @@
 """Q-EPOCH-MIX: a follower appends batches of an epoch above the one that it fetched in; they come
-from a leader whose reader raced with its own truncation (KAFKA-18723).
+from a leader with a reader that raced with its own truncation (KAFKA-18723).
 
 Our node has no second thread that could race, so both halves are planted: the reader, and the
 follower that does not look. Either alone does no harm.

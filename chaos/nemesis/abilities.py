@@ -32,7 +32,7 @@ class Ability(StrEnum):
     KILL = "kill processes"
     PAUSE = "pause processes"
     POWER = "cut the power of disks"
-    STOPPED_POWER = "cut the power of disks whose nodes were stopped"
+    STOPPED_POWER = "cut the power of disks after their nodes were stopped"
     TROUBLE = "make disks slow or lying"
     SLOW = "slow down links between nodes"
     FLAKY = "reset connections between nodes"

@@ -28,7 +28,7 @@ HAND_OVER = Scenario(
         "disk yet. In virtual time most flushes are late, and nodes go on meanwhile: votes may be "
         "asked for with what is durable only."
     ),
-    takes=Takes(voters=range(3, 8)),  # of fewer nobody is left who could be elected
+    takes=Takes(voters=range(3, 8)),  # of fewer, no node is left that could be elected
     faults=(_STOP,),
     draw=_draw,
     conditions=Conditions(late_flushes=0.7, late_most_us=200_000),

@@ -1,4 +1,4 @@
-"""How the ISR comes to shrink to one broker, whose power then fails."""
+"""How the ISR shrinks to one broker, which then loses its power."""
 
 from chaos.cluster.interface import NodeId
 from chaos.nemesis.awaited import Acknowledged, IsrIs, Whole

@@ -1,4 +1,4 @@
-"""Replicas whose records are on the disk move to another log directory, and the power fails."""
+"""Replicas with synced records move to another log directory, and the power fails."""
 
 from dataclasses import replace
 

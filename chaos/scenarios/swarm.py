@@ -8,7 +8,7 @@ from chaos.scenarios.swarm_trial import every_fault, trial
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """The schedule of a trial whose seed is drawn: nothing else of it is used."""
+    """The schedule of a trial with a drawn seed: nothing else of it is used."""
     del nodes, duration_s
     return trial(rng.getrandbits(32)).schedule
 

@@ -70,7 +70,7 @@ _AIMED_AFTER_S, _AIMED_SHARE, _AIMED_LEAST_S = (2.0, 8.0), 0.7, 3.0
 _SILENT_SHARE, _SILENT_FROM_S, _SILENT_S = 0.05, (0.5, 1.5), 25.4
 
 
-# Nobody changes who votes here, or asks for it, or reads of the controllers; no disk is lost.
+# No client changes or describes the voters here, or reads from controllers; no disk is lost.
 _OF_CHANGING_VOTERS = (
     "V2-one-change-uncommitted",
     "V3-epoch-committed-before-change",
@@ -156,7 +156,7 @@ def _stream(seed: int, what: str) -> random.Random:
 
 
 def every_fault() -> tuple[Fault, ...]:
-    """One of each kind, for those who ask what this swarm may do."""
+    """One of each kind: all faults that this swarm may draw."""
     rng = random.Random("every fault")
     return tuple(menace.make(rng, 3) for menace in _MENACES.values())
 
@@ -280,7 +280,7 @@ def _aimed(
 
 
 def _draw(rng: random.Random, nodes: int, duration_s: float) -> Schedule:
-    """The schedule of a trial whose seed is drawn: nothing else of it is used."""
+    """The schedule of a trial with a drawn seed: nothing else of it is used."""
     del nodes, duration_s
     return trial(rng.getrandbits(32)).schedule
 

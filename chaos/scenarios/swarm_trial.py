@@ -78,7 +78,7 @@ def _stream(seed: int, what: str) -> random.Random:
 
 
 def every_fault() -> tuple[Fault, ...]:
-    """One of each kind, for those who ask what a swarm may do."""
+    """One of each kind: all faults that a swarm may draw."""
     rng = random.Random("every fault")
     return tuple(menace.make(rng, 5) for menace in MENACES.values())
 

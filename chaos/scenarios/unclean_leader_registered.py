@@ -1,4 +1,4 @@
-"""KIP-966: a leader whose power failed comes back, and must not lead before it is caught up."""
+"""KIP-966: a leader comes back after a power failure, and must not lead before it has caught up."""
 
 from chaos.nemesis.awaited import Acknowledged, IsrIs, Led, Whole
 from chaos.nemesis.kinds.cuts import NetworkPartition

@@ -133,7 +133,7 @@ def _of_brokers(arguments: SelftestArguments) -> list[Suspect]:
     bugs are planted only in our own node."""
     if not arguments.is_whole:
         raise UsageError(
-            f"bugs are planted in our own node, not in {arguments.target}, whose selftest has "
+            f"bugs are planted in our own node, not in {arguments.target}, where selftest has "
             f"controls only\n  try: kraft-chaos selftest --target {arguments.target}"
         )
     return [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 QUIET_WITHIN_S = 5.0
 
-HELD: set[int] = set()  # processes whose tracer stands still
+HELD: set[int] = set()  # processes with a stopped tracer
 
 
 class RefusedError(Exception):
@@ -47,7 +47,7 @@ def quiesce(pids: Sequence[int]) -> int:
 
 
 def _moving(pid: int) -> str:
-    """The states in which a thread may still act. A sleeper whose tracer is held may not: the first
+    """The states in which a thread may still act. A sleeper with a held tracer may not: the first
     system call that it makes, or returns from, stops it."""
     return "R" if pid in HELD else "RS"
 

@@ -45,7 +45,7 @@ def new_cluster(
 def attached_cluster(run_id: str, target: Target | None = None) -> DockerCluster:
     """A cluster that another process keeps up; ClusterError when there is none.
 
-    What is left of one whose making was broken off can only be destroyed.
+    What is left of an interrupted creation can only be destroyed.
     """
     client = docker_engine.require()
     labels = RunLabels(run_id=run_id, owner=Owner.KEPT)

@@ -67,7 +67,7 @@ class DockerCluster(OfTarget[Target]):
         self._machinery: MachineryWatch | None = None
         self._name_is_anothers = False
         self.no_power = no_power
-        self.reaped: Sequence[Reaped] = ()  # dead runs whose leavings `create` removed
+        self.reaped: Sequence[Reaped] = ()  # dead runs, the leftovers of which `create` removed
 
     @property
     def images(self) -> Mapping[str, str]:
@@ -243,7 +243,7 @@ class DockerCluster(OfTarget[Target]):
         return self._there(self._readiness_or_none)
 
     def adopt(self, parts: Parts) -> None:
-        """The parts of a cluster that is up, or of one whose nodes are yet to be started."""
+        """The parts of a running cluster, or of one with nodes that are yet to be started."""
         self._links_or_none = ProxyLinks(parts.api, parts.topology, parts.agent)
         self._entrances_or_none = Entrances(parts.api, parts.topology)
         self._take(parts)

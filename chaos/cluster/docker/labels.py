@@ -22,7 +22,7 @@ class ContainerRole(StrEnum):
 
 
 class Owner(StrEnum):
-    """Whose the cluster is: only what belongs to a process dies with it."""
+    """The owner of the cluster: only what belongs to a process dies with it."""
 
     RUN = "run"
     KEPT = "kept"  # `up`, and runs with --keep: never reaped

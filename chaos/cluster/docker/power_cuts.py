@@ -7,7 +7,7 @@
 2. The canary, a block synced long ago, is overwritten and not synced.
 3. The network falls silent before anything dies, else the kill would send FIN and RST; before that
    the node's address becomes unreachable for the proxy, which would block on dialling it.
-4. The file system is shut down without a last flush; only then SIGKILL, whose unmount would flush.
+4. The file system is shut down without a last flush; only then SIGKILL, as its unmount would flush.
 5. The kernel lets go of the file system; a mount before that finds the dead one.
 
 Of nodes that are to be stopped before their power fails, the file systems are held: the unmount at
@@ -155,7 +155,8 @@ class Power:
         *,
         synced: bool,
     ) -> Mapping[NodeId, PowerCutMeasured]:
-        """Cut the power of held disks whose nodes have ended; all is synced before, if asked to."""
+        """Cut the power of held disks after their nodes have ended; sync them before, if asked
+        to."""
         if synced:
             self._agent.each("sync", list(held.values()))
         overwritten = self._canaries(held)
@@ -207,8 +208,8 @@ class Power:
     def _quiesce(self, pids: Mapping[NodeId, int]) -> dict[NodeId, str]:
         """Stop all victims in one request, at one moment; the states of their threads then.
 
-        A thread whose fsync ends just now runs for a moment, within the kernel, on its way to the
-        stop; that moment may be long on a busy machine, so it is waited for.
+        A thread with an fsync that ends just now runs for a moment, within the kernel, on its way
+        to the stop; that moment may be long on a busy machine, so it is waited for.
         """
 
         def look() -> dict[NodeId, str]:

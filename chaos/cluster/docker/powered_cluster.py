@@ -152,7 +152,8 @@ class PoweredDockerCluster(DockerCluster):
 
 
 class WipeableDockerCluster(PoweredDockerCluster):
-    """A cluster whose nodes may come back with an empty disk; what was on the old one is kept."""
+    """A cluster with nodes that may come back with an empty disk; the old disk's contents are
+    kept."""
 
     _lost_or_none: LostDisks | None = None
 
@@ -187,7 +188,7 @@ class WipeableDockerCluster(PoweredDockerCluster):
 
 
 class SwitchableDockerCluster(WipeableDockerCluster):
-    """A cluster whose nodes may go on as the other program of its target."""
+    """A cluster with nodes that may go on as the other program of its target."""
 
     async def program(self, node: NodeId) -> str:
         return await self._gate.run(self._program, node)

@@ -176,7 +176,7 @@ class ProxyLinks:
             self._agent.call("remember", key=f"{MEMORY}{link}", value=value)
 
     def _guarded(self, proxy: ProxyEntry, stream: Stream, *, cut: bool) -> None:
-        """Change a toxic; a proxy whose API hangs is made anew, with the toxics due to it."""
+        """Change a toxic; a proxy with a hanging API is made again, with its toxics."""
         change = self._api.swallow if cut else self._api.pass_again
         alter = self._stopped.add if cut else self._stopped.discard
         alter((proxy.name, stream))

@@ -75,7 +75,7 @@ def reap(client: docker.DockerClient, agent_image: str, held: str = "") -> list[
     """Remove what this user's dead runs have left, their nodes' logs and disks saved first.
 
     What cannot be removed is said in the result: it must not disturb the run that is about to be.
-    `held` is the run whose lock the caller has: an earlier run of that name is dead.
+    `held` is the run of the caller's lock: an earlier run with that name is dead.
     """
     reaped = []
     for run_id, (owner, directory) in sorted(_runs(client).items()):

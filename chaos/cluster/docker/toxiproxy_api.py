@@ -42,7 +42,7 @@ class ToxiproxyApi:
         self._ask("post", "/populate", body)
 
     def recreate(self, entry: ProxyEntry) -> None:
-        """A new proxy in the place of one whose API hangs."""
+        """A new proxy in place of one with a hanging API."""
         with contextlib.suppress(NotFound):
             self._ask("delete", f"/proxies/{entry.name}")
         self.populate([entry])

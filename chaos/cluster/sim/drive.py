@@ -1,4 +1,4 @@
-"""The disk of a simulated machine, with what the harness does to it and keeps on it."""
+"""The disk of a simulated machine, with the harness's faults and canary."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -118,7 +118,7 @@ class Drive:
         return self.files.troubled_syncs if self.trouble is not None else 0
 
     def sync_ns(self) -> int:
-        """How long the next sync takes; who waits for it waits before it is done."""
+        """How long the next sync takes; the caller waits before it is done."""
         return (
             self._rng.randrange(self._usual_ns.start, self._usual_ns.stop)
             + self.files.trouble.sync_delay_ns

@@ -1,6 +1,6 @@
-"""What a machine's disk is sure to hold of its node, whatever the node believes.
+"""What surely survives on a machine's disk, whatever its node believes.
 
-It is asked after every step of the node, so nothing is looked at that has not changed: quorum-state
+It is read after every step of the node, so only changes are looked at: quorum-state
 is replaced as a whole, by another inode each time, and a log is as durable as it is long once no
 page of it is dirty, which takes a step of the file system. Of its segments only the last one is
 ever written or cut; of the others it is enough to know once that they are durable.

@@ -1,4 +1,4 @@
-"""A file system in memory that forgets as ext4 does when the power goes.
+"""A file system in memory that loses data as ext4 does when the power fails.
 
 It is ext4 with delayed allocation, ordered data and the options of the nodes' disks
 (noauto_da_alloc, a commit every 300 s, that is: none by itself). A file's content is in its page
@@ -6,7 +6,7 @@ cache. A page that is written back goes to its block, and is given one first if 
 sizes and the places of pages are metadata and go through the `journal`. fsync writes a file's dirty
 pages back, then commits the journal, whole, if it holds anything of this inode.
 
-What the real one taught (Linux 6.18; `tests.sim.fidelity` runs both and compares):
+Learnt from the real one (Linux 6.18; `tests.sim.fidelity` runs both and compares):
 
 * fsync of any directory commits the whole journal, whether or not anything changed in it; fsync of
   a file only if the file changed. So one directory fsync covers every earlier rename anywhere.
@@ -66,7 +66,7 @@ class CachedFile:
 
 
 def _nothing(_: DiskStep) -> None:
-    """Nobody waits for this step."""
+    """No process waits for this step."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class FileSystem:
     cached: dict[Inode, CachedFile] = field(default_factory=dict)
     _open: dict[Descriptor, Inode] = field(default_factory=dict)
     _nameless: set[Inode] = field(default_factory=set)  # and open
-    _unread: set[Inode] = field(default_factory=set)  # nobody looked at it since the mount
+    _unread: set[Inode] = field(default_factory=set)  # not read since the mount
     _last_descriptor: int = 2
     _last_inode: int = ROOT
 

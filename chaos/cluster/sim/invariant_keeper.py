@@ -1,6 +1,6 @@
-"""Keeps the invariants of a run: the first that is broken is told, and the run goes on without.
+"""Keeps the invariants of a run: the first broken one is reported, and the run goes on without.
 
-So the black-box checks get the whole run as well, and one can see whether they see it too.
+So the black-box checks get the whole run as well, which shows whether they find it too.
 """
 
 from collections import Counter
@@ -51,7 +51,7 @@ class InvariantKeeper:
         self._note_whether_open()
 
     def open_for_brokers(self, min_isr: int) -> None:
-        """`min_isr`: of topics that do not say themselves."""
+        """`min_isr`: of topics without a value of their own."""
         self.looked.update(dict.fromkeys(OF_BROKERS, 0))
         self._brokers = BrokerWatch(min_isr, self.looked)
         self._note_whether_open()
@@ -118,7 +118,7 @@ class InvariantKeeper:
 
 
 class Post:
-    """The look at one process, from its start to its end."""
+    """The watch over one process, from its start to its end."""
 
     def __init__(self, keeper: InvariantKeeper) -> None:
         self.life: WatchedLife | None = None
@@ -144,19 +144,19 @@ class Post:
             self.broker.hear(connection, request, mono_ns)
 
     def forget(self, connection: ConnectionId) -> None:
-        """Nobody waits for an answer there any more."""
+        """The client no longer waits for an answer there."""
         if self.answers is not None:
             self.answers.forget(connection)
         if self.broker is not None:
             self.broker.forget(connection)
 
     def after_sync(self) -> None:
-        """Between two steps, by a flush that nobody waits for."""
+        """Between two steps, by a flush without a waiting process."""
         if self.life is not None and self._keeper.is_open:
             self.life.after_sync()
 
     def after_step(self, outputs: Sequence[Output]) -> None:
-        """All that the step asked for was done, but for frames."""
+        """All effects of the step were performed, but for frames."""
         if not self._keeper.is_open:
             return
         at_ns = self._keeper.loop.elapsed_ns

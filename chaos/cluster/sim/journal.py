@@ -4,8 +4,8 @@ Names, sizes and the places of pages change by events. An event changes the runn
 once and waits in `pending`; a commit applies what waits to the committed metadata, all of it and in
 order, as ext4 commits whole transactions. So a power cut finds some prefix of the events applied.
 
-Data is not journalled: a page is written to its block whenever somebody writes it back, whether or
-not the event that gave it the block is committed.
+Data is not journalled: a page is written to its block whenever it is written back, whether or not
+the event that gave it the block is committed.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """A file without a name that nobody holds open any more."""
+    """A file without a name that no process has open any more."""
 
     inode: Inode
 
@@ -223,7 +223,7 @@ class Metadata:
 
 @dataclass(slots=True)
 class Journal:
-    """`touched`: the inodes whose fsync has to commit `pending`; `touched_data`: or fdatasync."""
+    """`touched`: inodes for which fsync has to commit `pending`; `touched_data`: also fdatasync."""
 
     committed: Metadata = field(default_factory=Metadata)
     running: Metadata = field(default_factory=Metadata)

@@ -1,9 +1,9 @@
-"""What nodes fetch from each other is not read again where it arrives as it was sent.
+"""Avoids decoding again what nodes fetch from each other, where it arrives as it was sent.
 
-Nor is what two followers are told encoded twice, nor read what a client asks again. Both ends live
-in this process, and reading was a tenth of what a run cost. A frame is known by all its bytes: one
-that was damaged or cut short, or that somebody else wrote, is read. So is one of some that are
-known, and it has to say what it was written from.
+Nor is an answer to two followers encoded twice, nor a repeated request of a client decoded again.
+Both ends live in this process, and decoding was a tenth of the cost of a run. A frame is known by
+all its bytes: a damaged or foreign one is decoded. So is one in some known frames, which must equal
+what it was encoded from.
 """
 
 from collections.abc import Hashable
@@ -31,7 +31,7 @@ _Fetched = FetchResponse | PartitionsFetchResponse
 
 
 class _UnderWay:
-    """Whoever sent them, and whoever will read them."""
+    """Shared by all senders and readers."""
 
     def __init__(self) -> None:
         self.requests: dict[Hashable, tuple[RequestHeader, _Fetch]] = {}
@@ -39,7 +39,7 @@ class _UnderWay:
 
 
 class KnownFrames:
-    """Does what `framing` does; `fetch`: what a Fetch is to who serves by it."""
+    """Does what `framing` does; `fetch`: how the serving node reads a Fetch."""
 
     def __init__(self, under_way: _UnderWay, framing: Framing, fetch: type[_Fetch]) -> None:
         self._requests, self._responses = under_way.requests, under_way.responses

@@ -24,11 +24,11 @@ Ts = TypeVarTuple("Ts")
 
 
 class DeadlockError(Exception):
-    """Everybody waits for somebody else: no callback is ready and no timer is set."""
+    """All tasks wait for each other: no callback is ready and no timer is set."""
 
 
 class StandstillError(Exception):
-    """Callbacks call for each other for ever, and time does not go on."""
+    """Callbacks schedule each other for ever, and time does not advance."""
 
 
 class NotSimulatedError(Exception):
@@ -39,7 +39,7 @@ class Internet(Protocol):
     """Where `create_connection` leads."""
 
     async def dial(self, protocol: asyncio.BaseProtocol, host: str, port: int) -> asyncio.Transport:
-        """Raises OSError where nobody listens; may take for ever."""
+        """Raises OSError where nothing listens; may take for ever."""
 
 
 class _Timer(asyncio.TimerHandle):
@@ -84,7 +84,7 @@ class _Task(asyncio.Task[T]):
         return self._number
 
 
-# A callback that nobody calls off; where it raises, the run ends.
+# A callback that is never cancelled; where it raises, the run ends.
 _Due = partial[object]
 
 
@@ -218,7 +218,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._ready.append(self._handlers[self._signals.popleft()])
 
     def close(self) -> None:
-        """Whoever keeps it, to ask for the time, keeps nothing that lived on it."""
+        """Drops all callbacks, so that a reference kept for the time keeps nothing else alive."""
         super().close()
         self._timers.clear()
         self.internet = None

@@ -1,12 +1,12 @@
 """Byte streams between nodes and clients, over links that can be cut, slowed and broken.
 
-As in containers, every connection goes through a proxy on the directed link from who opened it to
-who serves it, and a link's name is what it is dialled by. Within one direction of a stream nothing
-overtakes; between streams everything may, since each write draws its own latency.
+As in containers, every connection goes through a proxy on the directed link from its client to its
+server, and a link's name is the address that is dialled. Within one direction of a stream bytes
+keep their order; streams may overtake each other, since each write draws its own latency.
 
-`cut(i->j)` swallows what i sends to j, on streams that either of them opened, and tells nobody: a
-connection is made as ever, by the proxy. Where bytes of a stream were swallowed, that direction
-stays dead until the stream is closed: a hole in it would be no TCP.
+`cut(i->j)` swallows what i sends to j, on streams that either of them opened, and neither is
+notified: the proxy still accepts connections. Where bytes of a stream were swallowed, that
+direction stays dead until the stream is closed: a hole in it would be no TCP.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class Network:
             (node, host_name(other)): Link(node, other) for node in nodes for other in nodes
         }
 
-    # --- for those who live on it ---
+    # --- for nodes and clients ---
 
     def resolve(self, node: NodeId, address: Address) -> Address:
         """What an address means in a node, where the others' names are the proxies of the links to
@@ -85,11 +85,11 @@ class Network:
         return address if link is None else Address(link_name(link), address.port)
 
     def listen(self, node: NodeId, port: int, accept: Accept, hear: Hear) -> None:
-        """`hear` is how what happens reaches who listens: at once, or when it next looks."""
+        """`hear` delivers events to the listening process: at once, or when it next looks."""
         self._listeners[node, port] = _Listener(accept, hear)
 
     async def dial(self, protocol: asyncio.BaseProtocol, host: str, port: int) -> asyncio.Transport:
-        """For code that waits. Raises ConnectionRefusedError where nobody listens."""
+        """For code that waits. Raises ConnectionRefusedError where nothing listens."""
         made: asyncio.Future[StreamEnd | None] = self._loop.create_future()
         attempt = self.connect(
             Address(host, port),
@@ -129,7 +129,7 @@ class Network:
                 mine.abort()
 
         way = self._ways.get(address)
-        if way is None:  # nobody has that name, or ever listens at that port
+        if way is None:  # no node has that name, or ever listens at that port
             self._loop.at(self._loop.now, made, None)
             return attempt
         source, destination, port = way
@@ -152,7 +152,7 @@ class Network:
         return attempt
 
     def leave(self, node: NodeId) -> None:
-        """The process at a place is gone: nobody listens there, and others see resets."""
+        """The process at a place has ended: nothing listens there, and others see resets."""
         for where in [where for where in self._listeners if where[0] == node]:
             del self._listeners[where]
         for end in list(self._ends[node]):

@@ -1,4 +1,4 @@
-"""What a node was asked, kept as it is read from its frames, for those who look on."""
+"""The requests to a node, kept as they are decoded from its frames, for the invariants."""
 
 from node.node import Framing
 from node.wire.apis import Request

@@ -1,6 +1,6 @@
-"""One life of one node: what `node.server.shell` is, on virtual time.
+"""One life of one node: the counterpart of `node.server.shell`, on virtual time.
 
-What is done, and in which order, is up to `node.turn`, as there. A step takes no time. A sync takes
+`node.turn` decides what is done, and in which order, as there. A step takes no time. A sync takes
 the time that the disk asks for, and meanwhile the process does nothing: what arrives waits, as in a
 kernel's buffers, and so it does while the process is paused. `between` is called before every
 effect, so that a fault can strike between any two of them.
@@ -175,7 +175,7 @@ class SimProcess:
         except (StepHalted, MemoryError) as error:
             self._halt(error)
             return
-        except Exception as error:  # noqa: BLE001 - whatever nobody expected ends the node
+        except Exception as error:  # noqa: BLE001 - any unexpected error ends the node
             self._die(error)
             return
         finally:

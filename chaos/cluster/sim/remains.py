@@ -58,7 +58,7 @@ def _kinds(metadata: Metadata, tree: Mapping[str, Inode]) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PossibleFile:
-    """What may be left of one file whose metadata after the cut are `found`."""
+    """What may be left of one file with metadata `found` after the cut."""
 
     found: FileMetadata
     running: FileMetadata

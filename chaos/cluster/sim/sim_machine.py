@@ -97,7 +97,7 @@ class Machine:
 
     @property
     def is_listed(self) -> bool:
-        """Who votes stands in its configuration, and not on its disk (KIP-856)."""
+        """Its configuration lists the voters, not its disk (KIP-856)."""
         return bool(self._config.quorum_voters)
 
     def format(

@@ -1,6 +1,6 @@
 """Streams as their two ends see them: transports of asyncio, over the lanes of a network.
 
-What is written goes to whoever carries it (`chaos.cluster.sim.network`); what comes is handed to
+Written bytes go to the network (`chaos.cluster.sim.network`); arriving bytes are handed to
 the end's protocol, at once or when its process next looks.
 """
 

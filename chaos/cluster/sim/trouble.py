@@ -1,4 +1,4 @@
-"""What a disk does, a step at a time, and what may be wrong with it."""
+"""The steps of a disk, and its failures."""
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -23,7 +23,7 @@ class DiskStep(Enum):
 class Trouble:
     """Nothing is wrong at first."""
 
-    sync_delay_ns: int = 0  # what a process has to wait longer for each sync; nobody sleeps here
+    sync_delay_ns: int = 0  # extra time of each sync; the process waits, not this code
     lying: bool = False  # syncs are acknowledged and not done
     read_only: bool = False  # EROFS
     capacity: int | None = None  # pages that fit; ENOSPC beyond

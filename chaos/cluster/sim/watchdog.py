@@ -1,8 +1,8 @@
 """Ends a node's work that never ends, or eats memory, and says which step of it that was.
 
-A node in the simulator shares its process with the harness, so a step that hangs would hang all of
-it, and nobody would hear a SIGTERM. A timer of the machine's CPU time looks in some times a second;
-CPU time, since on a busy machine an innocent step may wait for long. It looks wherever a node's own
+A node in the simulator shares its process with the harness, so a hanging step would hang all of it,
+and no SIGTERM would be handled. A timer of the machine's CPU time fires several times a second; CPU
+time, since on a busy machine an innocent step may wait for long. It looks wherever a node's own
 code runs: as its disk is formatted, as a process opens it, in steps, and in what comes of them. Of
 one moment of virtual time all is counted together, so that steps that beget steps and never let
 time pass are one that never ends. What hangs within one call of C code, where Python hears no
@@ -28,8 +28,8 @@ _SHOWN = 160  # characters of an event
 
 
 class StepHalted(BaseException):
-    """Raised amid a node's work; whoever began that ends the process. No Exception: those a node
-    may catch. `of_node`: nobody else is to blame for it."""
+    """Raised in the middle of a node's work; the caller ends the process. Not an Exception: a node
+    may catch those. `of_node`: only the node is to blame."""
 
     def __init__(self, why: str, *, of_node: bool) -> None:
         super().__init__(why)
@@ -57,7 +57,7 @@ class Going:
     ticks: int = 0  # of the CPU since then
     resident_bytes: int = 0
     first_number: int = 0
-    look_number: int = -1  # the step whose look was going on at the latest tick
+    look_number: int = -1  # the step that was being judged at the latest tick
     look_ticks: int = 0  # of that look
 
     @property
@@ -121,7 +121,7 @@ class Watchdog:
     def fail(
         self, node: NodeId, why: StepHalted | MemoryError, now_ns: int
     ) -> StepError | MachineryError:
-        """Something of a node's was halted: whoever waits for that is told, and the caller too."""
+        """Work of a node was halted: notify the waiting code and the caller."""
         error = _blamed(node, why, now_ns)
         self._failed = self._failed or error
         if self._waiting is not None and not self._waiting.done():

@@ -1,4 +1,4 @@
-"""A node whose steps are counted for who watches over them, and looked at afterwards."""
+"""A node with counted steps, which are judged afterwards."""
 
 from collections.abc import Sequence
 

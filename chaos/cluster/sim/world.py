@@ -58,7 +58,7 @@ class SimWorld:
         directory: Path | None,
         settings: Mapping[str, str] | None = None,
     ) -> Cluster:
-        del run_id, directory  # nobody else sees it, and nothing outlives the process
+        del run_id, directory  # no other process sees it, and nothing outlives this one
         assert target == "node", "the command line refuses others"
         if keep:
             raise ClusterError(

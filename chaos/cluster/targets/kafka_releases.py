@@ -113,7 +113,7 @@ WENT: Mapping[str, Sequence[str]] = {
     ),
 }
 _KNOWN = IN_THE_FIRST.union(*CAME.values())
-# Of one listener, whose name is free.
+# With one listener of any name.
 _OF_A_LISTENER = "listener.name."
 
 

@@ -107,7 +107,7 @@ class Switching(Protocol):
 
 @runtime_checkable
 class Reformatting(Protocol):
-    """A target whose nodes may come back with an empty disk."""
+    """A target with nodes that may come back with an empty disk."""
 
     def reformat_command(
         self, cluster_id: str, node: NodeId, properties_file: str

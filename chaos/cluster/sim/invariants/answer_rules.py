@@ -20,7 +20,7 @@ OF_BROKERS: Mapping[str, str] = {
     "answers are those of the log.",
     "told-epochs-end-there": "OffsetForLeaderEpoch returns the largest epoch in the leader's log "
     "up to the requested one, and where the next one begins.",
-    "acknowledged-deletions-are-done": "Records whose deletion is acknowledged are gone from all "
+    "acknowledged-deletions-are-done": "Records with an acknowledged deletion are gone from all "
     "replicas on running brokers.",
     "out-of-range-is-outside": "OFFSET_OUT_OF_RANGE is returned only for offsets that are not in "
     "the log or, in DeleteRecords, not committed.",
