@@ -199,14 +199,14 @@ def test_disks_of_stopped_nodes_are_as_was_said(name: str, disk: StoppedDisk) ->
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("power-off --set cut=some", "cut=some: it is lose-all or lose-data or torn"),
+        ("power-off --set cut=some", "cut=some: the value must be lose-all or lose-data or torn"),
         ("kill-leader --set cut=torn", "kill-leader has no power cuts"),
         ("swarm --set cut=torn", "swarm has no power cuts"),
         (
             "silent-controller --target kafka --set cut=torn",
             "silent-controller has no power cuts",
         ),
-        ("clean-stop-power-off --target kafka --set stopped_disk=no", "it is unsynced or synced"),
+        ("clean-stop-power-off --target kafka --set stopped_disk=no", "the value must be unsynced or synced"),
         ("last-replica-standing --target kafka --set stopped_disk=synced", "it stopped before"),
         (
             "power-off --set stopped_disk=synced",
