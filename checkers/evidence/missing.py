@@ -122,6 +122,8 @@ def _operations(run: Run) -> Iterator[Missing]:
                 yield _fewer("ops", f"clients counted {number:,} {what}", recorded.get(what, 0))
     if not _is_dense(ops):
         yield Missing(kind=Kind.OPERATIONS, where="ops", what="the order of events has gaps")
+    if what := _outside(ops, run.info):
+        yield Missing(kind=Kind.OPERATIONS, where="ops", what=what)
 
 
 def _fewer(where: str, should: str, found: int, kind: Kind = Kind.OPERATIONS) -> Missing:
@@ -154,6 +156,19 @@ def _is_dense(ops: pa.Table) -> bool:
 def _all_differ(indices: pa.ChunkedArray) -> bool:
     """Of numbers from 0 to one less than there are: their sum says so."""
     return bool(pc.sum(indices).as_py() == len(indices) * (len(indices) - 1) // 2)
+
+
+def _outside(ops: pa.Table, info: RunInfo) -> str:
+    """The operations that begin before the run, or end before they begin or after the run, in
+    words: the recorder notes what happens as it happens, and no such thing."""
+    began, ended = ops["t0"], ops["t1"]
+    impossible = pc.or_kleene(pc.less(began, 0), pc.less(ended, began))
+    if info.finished:
+        impossible = pc.or_kleene(impossible, pc.greater(ended, info.duration_ns))
+    number = pc.sum(impossible).as_py()
+    if not number:
+        return ""
+    return f"{counted(number, 'operation lies', 'operations lie')} outside of the run's time"
 
 
 def _faults(run: Run) -> Iterator[Missing]:

@@ -14,10 +14,11 @@ def evidence_complete(evidence: Evidence) -> CheckResult:
     """All that the run was planned to leave is there: what was counted while it went on is what is
     found.
 
-    Counted are operations, by the recorder and by the clients themselves; faults, planned and
-    begun; answers to probes; processes of each node, the numbers of their trace lines and how the
-    last one ended; files, by bytes and CRC, as they were collected; disks. What is missing accuses
-    nobody, and what is found without it is unknown at best.
+    Counted are operations, by the recorder and by the clients themselves, none of them outside of
+    the run's time; faults, planned and begun; answers to probes; processes of each node, the
+    numbers of their trace lines and how the last one ended; files, by bytes and CRC, as they were
+    collected; disks. What is missing accuses nobody, and what is found without it is unknown at
+    best.
     """
     lacking = evidence.missing
     if lacking:

@@ -225,8 +225,10 @@ class Altered:
         recorded = dict(info.recorded or {}) | dict(_counts(tables))
         recorded = {n: c for n, c in recorded.items() if c or n in (info.recorded or {})}
         lines = Counter(str(node) for node in tables["node_events"]["node"].to_pylist())
+        ended = [at for at in tables["ops"]["t1"].to_pylist() if at is not None]
         return replace(
             info,
+            duration_ns=max([info.duration_ns, *ended]),
             recorded=recorded,
             counted=None
             if info.counted is None

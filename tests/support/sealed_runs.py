@@ -8,7 +8,7 @@ healthy nodes would have traced and stored follows from the same log.
 import heapq
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -106,12 +106,20 @@ def synthetic_run(shape: Shape | None = None, violation: str | None = None) -> R
         scenario=shape.scenario,
         seed=shape.seed,
         duration_s=float(shape.duration_s),
-        duration_ns=(shape.duration_s + 1) * SECOND * MS,
+        duration_ns=max((shape.duration_s + 1) * SECOND * MS, *_ends(model.ops)),
         fault_kinds=["partition"] * bool(shape.faults),
         command=f"kraft-chaos run {shape.scenario} --seed {shape.seed}",
         **rows,  # type: ignore[arg-type]  # batches, records, disks
     )
     return counted(run)
+
+
+def _ends(ops: list[Row]) -> Iterator[int]:
+    """When operations ended, in ns."""
+    for row in ops:
+        if row["t1"] is not None:
+            assert isinstance(row["t1"], int)
+            yield row["t1"]
 
 
 def _faults(shape: Shape) -> list[Row]:

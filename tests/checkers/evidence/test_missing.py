@@ -29,6 +29,17 @@ def without(run: Run, table: str, rows: Callable[[pa.Table], pa.Array]) -> Run:
     return replace(run, tables={**run.tables, table: left})
 
 
+def timed(run: Run, column: str, at_ns: int) -> Run:
+    """The tenth operation begins or ends at another time."""
+    ops = run.tables["ops"]
+    times = ops[column].to_pylist()
+    times[9] = at_ns
+    changed = ops.set_column(
+        ops.schema.get_field_index(column), column, pa.array(times, pa.int64())
+    )
+    return replace(run, tables={**run.tables, "ops": changed})
+
+
 def told(run: Run, **changes: object) -> Run:
     return replace(run, info=replace(run.info, **changes))  # type: ignore[arg-type]
 
@@ -58,6 +69,9 @@ def node_is(number: int) -> Callable[[pa.Table], pa.Array]:
             "operations",
             "ops: ",
         ),
+        (lambda run: timed(run, "t0", -1), "operations", "1 operation lies outside"),
+        (lambda run: timed(run, "t1", 0), "operations", "1 operation lies outside"),
+        (lambda run: timed(run, "t1", run.info.duration_ns + 1), "operations", "1 operation lies"),
         (
             lambda run: without(run, "faults", lambda t: t["bit"]),
             "faults",
@@ -104,6 +118,12 @@ def test_what_is_missing_is_named_by_its_kind(
 def test_the_inventory_vouches_for_all_kinds(whole: Run) -> None:
     damaged = replace(whole, differs={"inventory.json": "is gone"})
     assert {each.kind for each in missing(damaged)} == set(map(Kind, whole.info.gives))
+
+
+def test_operations_may_begin_with_the_run_and_end_with_it(whole: Run) -> None:
+    assert missing(timed(whole, "t0", 0)) == ()
+    assert missing(timed(whole, "t1", whole.info.duration_ns)) == ()
+    assert missing(timed(told(whole, finished=False), "t1", whole.info.duration_ns + 1)) == ()
 
 
 def test_prose_is_no_evidence(whole: Run) -> None:

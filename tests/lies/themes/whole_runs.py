@@ -177,6 +177,12 @@ def clients_counted_more_operations(run: Altered, rng: random.Random) -> None:
     run.keep("disks", lambda row: row["node"] != 1)
 
 
+@lie("evidence-complete", of=ANY, target=BOTH, want=NOT_GREEN)
+def an_operation_began_before_the_run(run: Altered, rng: random.Random) -> None:
+    """No recorder was there to note it."""
+    rng.choice(run.ops(outcome="ok"))["t0"] = -1
+
+
 @lie("evidence-complete", of=QUORUMS, want=NOT_GREEN)
 def a_trace_lacks_its_end(run: Altered, rng: random.Random) -> None:
     """A node was stopped in good order, and its trace does not say so."""
