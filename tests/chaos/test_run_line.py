@@ -206,7 +206,10 @@ def test_disks_of_stopped_nodes_are_as_was_said(name: str, disk: StoppedDisk) ->
             "silent-controller --target kafka --set cut=torn",
             "silent-controller has no power cuts",
         ),
-        ("clean-stop-power-off --target kafka --set stopped_disk=no", "the value must be unsynced or synced"),
+        (
+            "clean-stop-power-off --target kafka --set stopped_disk=no",
+            "the value must be unsynced or synced",
+        ),
         ("last-replica-standing --target kafka --set stopped_disk=synced", "it stopped before"),
         (
             "power-off --set stopped_disk=synced",
