@@ -2,9 +2,9 @@
 
 What is judged:
 
-    history/            the schema that everybody records by: operations, observations, tables
+    history/            the schema that every part records by: operations, observations, tables
     disk/               reads segments, checkpoints and metadata records of any target
-    evidence/           what a run left, as one object, and what of it is missing
+    evidence/           what a run left, as one object, and what is missing of it
 
 Checks, by what they judge; `docs/reference/invariants.md` has them all:
 
@@ -22,7 +22,7 @@ How they are put together:
     verdict.py          verdicts and their order
     suite.py            every check that applies to a run, and one sentence
     verdict_file.py     `verdict.json`
-    promises.py         what checks promise, for people
+    promises.py         what checks promise, for readers
 
 And beside them:
 

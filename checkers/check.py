@@ -1,7 +1,7 @@
 """A check as a value: what it promises, to which runs it applies, and how it judges.
 
-Whether a check applies follows from what a run was *planned* to have, never from what is there: one
-that applies always has a row. Where its evidence is missing the row says so, and is unknown.
+Whether a check applies follows from what a run was *planned* to have, never from what is there: a
+check that applies always has a row. If its evidence is missing, the row says so, and is unknown.
 """
 
 import inspect
@@ -23,11 +23,11 @@ Judge = Callable[[Evidence], CheckResult]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One promise, and who looks after it.
+    """One promise, and the function that judges it.
 
-    `rests_on` are the kinds of evidence that an accusation needs whole: something that is absent is
-    held against a node. Where a run lacks some of them, an accusation is no more than a suspicion.
-    `source` is where the promise comes from: a section of a KIP, Raft, KAFKA-nnnn.
+    `rests_on` are the kinds of evidence that must be complete for an accusation: a check that holds
+    something's absence against a node. If a run lacks some of them, an accusation is only a
+    suspicion. `source` is where the promise comes from: a section of a KIP, Raft, KAFKA-nnnn.
     """
 
     id: str
@@ -42,15 +42,14 @@ class Check:
         return _promise(self.judges)
 
     def __call__(self, run: Run | Evidence) -> CheckResult:
-        """Judge a run by this alone, whether it applies or not."""
+        """Judge a run by this check alone, whether it applies or not."""
         evidence = run if isinstance(run, Evidence) else Evidence(run)
         return replace(self.judges(evidence), check=self.id, promise=self.promise)
 
 
 @cache
 def _promise(judges: Judge) -> str:
-    """The first paragraph of its docstring, without the number that it is known by and without its
-    source."""
+    """The first paragraph of the docstring, without its number (`Q2: `) and its source."""
     first = (inspect.getdoc(judges) or "").partition("\n\n")[0]
     said = re.sub(r"^[A-Z]+\d+: ", "", " ".join(first.split()))
     return said[:1].upper() + re.sub(r" \([^()]*\)$", "", said)[1:]
@@ -59,7 +58,7 @@ def _promise(judges: Judge) -> str:
 def check(
     name: str, *, applies: Applies, source: str, rests_on: Collection[Kind] = ()
 ) -> Callable[[Judge], Check]:
-    """Makes a check of the function that judges; its docstring begins with the promise."""
+    """Make a check of the function that judges; its docstring begins with the promise."""
 
     def made(judges: Judge) -> Check:
         return Check(
@@ -75,12 +74,12 @@ def everywhere(_: RunInfo) -> bool:
 
 
 def traced(info: RunInfo) -> bool:
-    """Applies where nodes trace what they do."""
+    """Applies where nodes write traces."""
     return Kind.TRACES in info.gives
 
 
 def traced_quorum(info: RunInfo) -> bool:
-    """Applies where nodes trace what they do, and more than one of them votes."""
+    """Applies where nodes write traces, and more than one of them votes."""
     return traced(info) and len(planned_voters(info)) > 1
 
 
@@ -90,27 +89,27 @@ def several_nodes(info: RunInfo) -> bool:
 
 
 def untraced(info: RunInfo) -> bool:
-    """Applies where nodes trace nothing, and probes and disks have to do instead."""
+    """Applies where nodes write no traces, so that probes and disks have to do."""
     return Kind.TRACES not in info.gives
 
 
 def probed(info: RunInfo) -> bool:
-    """Applies where nodes trace nothing and the harness asks controllers for the quorum."""
+    """Applies where nodes write no traces and the harness asks controllers for the quorum."""
     return untraced(info) and Kind.QUORUM_PROBES in info.gives
 
 
 def of_registers(info: RunInfo) -> bool:
-    """Applies to what clients did to registers."""
+    """Applies where clients use registers."""
     return info.history == HistoryKind.REGISTERS
 
 
 def asks_who_votes(info: RunInfo) -> bool:
-    """Applies where clients change voters, and ask who votes."""
+    """Applies where clients change voters, and ask for the voters."""
     return int(info.load.get("describers", 0)) > 0
 
 
 def of_logs(info: RunInfo) -> bool:
-    """Applies to what clients did to the logs of partitions."""
+    """Applies where clients use the logs of partitions."""
     return info.history == HistoryKind.LOG
 
 

@@ -1,4 +1,4 @@
-"""How a check ends: what it looked at and what it found, as one row of a judgement."""
+"""The result of a check: what it looked at and what it found, as one row of a judgement."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ _Witness = Sequence[Mapping[str, EventValue]]
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken promise, said in a sentence, and the events that show it."""
+    """One broken promise: a sentence, and the events that show it."""
 
     message: str
     witness: _Witness = ()
 
 
 def unread(unit: str, needs: str) -> CheckResult:
-    """Unknown: none of what a check looks at could be read."""
+    """Unknown: nothing that the check looks at could be read."""
     message = f"looked at no {unit}; it needs {needs}"
     return CheckResult(verdict=Verdict.UNKNOWN, message=message)
 
@@ -34,13 +34,13 @@ def conclude(
     allowed: Sequence[Violation] = (),
     nothing: str = "",
 ) -> CheckResult:
-    """Invalid with the first violation; unknown if nothing was seen or parts are missing.
+    """Invalid with the first violation; unknown if nothing was looked at or parts are missing.
 
     `unit` names what `looked_at` counts, `needs` the evidence, `holds` the promise that was kept.
     `nothing` says why there was nothing to look at, where that is a fact of the run and no lack of
-    evidence (no leader was cut off): then the promise holds.
-    `allowed` are breaches of what is not promised after what was done to the cluster, or what it
-    was told: counted and said, and no accusation.
+    evidence (no leader was cut off): the promise then holds. `allowed` are breaches that the
+    promise excludes, given what was done to the cluster or how it was configured: they are counted
+    and named, and accuse no node.
     """
     message, verdict = f"{looked_at:,} {unit}: {holds}", Verdict.VALID
     if violations:
@@ -55,7 +55,7 @@ def conclude(
         message = f"nothing wrong in {looked_at:,} {unit}, but {gaps[0]}"
         verdict = Verdict.UNKNOWN
     if allowed:
-        message += f", but for {len(allowed):,} allowed: {allowed[0].message}"
+        message += f", except for {len(allowed):,} allowed: {allowed[0].message}"
     return CheckResult(
         verdict=verdict,
         message=message,

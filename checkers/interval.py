@@ -1,4 +1,4 @@
-"""How far a share that was counted can be trusted."""
+"""The confidence interval of a counted share."""
 
 from math import sqrt
 
@@ -6,9 +6,9 @@ _Z = 1.959964  # of the normal distribution, for 95 %
 
 
 def wilson(hits: int, runs: int) -> tuple[float, float]:
-    """The 95 % interval of the share of `hits` among `runs` (Wilson, 1927).
+    """The 95 % confidence interval of the share of `hits` among `runs` (Wilson, 1927).
 
-    Without a single run anything is possible.
+    Without a single run it is from 0 to 1.
     """
     if not runs:
         return 0.0, 1.0

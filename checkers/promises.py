@@ -6,7 +6,7 @@ from itertools import groupby
 from checkers.all_checks import CHECKS
 from checkers.check import Check
 
-# The packages of checks, with what they judge.
+# The packages of checks, and what they judge.
 _JUDGED = {
     "registers": "Registers: what clients wrote and read",
     "log": "Logs: what clients sent and polled",
@@ -17,7 +17,7 @@ _JUDGED = {
 
 
 def listed() -> Sequence[dict[str, str]]:
-    """A row a check: id, promise, source, runs (to which it applies), rests_on, module."""
+    """One row per check: id, promise, source, runs (to which it applies), rests_on, module."""
     return [
         {
             "id": check.id,
@@ -32,12 +32,12 @@ def listed() -> Sequence[dict[str, str]]:
 
 
 def as_text() -> str:
-    """A paragraph a check, for a terminal."""
+    """One paragraph per check, for a terminal."""
     paragraphs = []
     for row in listed():
         lines = [row["id"], f"  {row['promise']}", f"  judged: {row['runs']}"]
         lines += [f"  source: {row['source']}"] if row["source"] else []
-        lines += [f"  accuses only with whole: {row['rests_on']}"] if row["rests_on"] else []
+        lines += [f"  accuses only with complete: {row['rests_on']}"] if row["rests_on"] else []
         paragraphs.append("\n".join(lines))
     return "\n\n".join(paragraphs)
 
@@ -54,7 +54,7 @@ def _tables() -> Iterator[str]:
     rows = sorted(listed(), key=lambda row: list(_JUDGED).index(package(row)))
     for name, found in groupby(rows, key=package):
         yield f"## {_JUDGED[name]}\n"
-        yield "| check | promise | source | judged | accuses only with whole |"
+        yield "| check | promise | source | judged | accuses only with complete |"
         yield "|---|---|---|---|---|"
         for row in found:
             cells = [f"`{row['id']}`", row["promise"], row["source"], row["runs"], row["rests_on"]]
@@ -63,6 +63,7 @@ def _tables() -> Iterator[str]:
 
 
 def _runs(check: Check) -> str:
-    """To which runs it applies: the first sentence about its `applies`, without the verb."""
+    """The runs to which it applies: the first sentence of its `applies`' docstring, without the
+    verb."""
     first = (check.applies.__doc__ or "").strip().partition(".\n")[0].split("\n\n")[0]
     return " ".join(first.split()).removeprefix("Applies ").rstrip(".")

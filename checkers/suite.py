@@ -1,6 +1,6 @@
-"""All checks over one run, and the sentence that says what they found.
+"""Runs all checks over one run, and writes the sentence that says what they found.
 
-A check is a pure function of what a run left. One that raises is an error of ours and makes the
+A check is a pure function of what a run left. A check that raises is our own error and makes the
 run's verdict `error`, never `valid`; the others still run, so that a proved violation is shown.
 """
 
@@ -25,7 +25,7 @@ Stopwatch = Callable[[], float]
 
 
 _EVIDENCE = "evidence-complete"
-_STOPPED = "stops-without-a-majority"  # which is said at the end, where there was none left
+_STOPPED = "stops-without-a-majority"  # said at the end, if no majority was left
 _SAID_FIRST = ("linearizable", "log-durability")  # what the workloads are about
 
 
@@ -34,7 +34,7 @@ def judge(
 ) -> Judgement:
     """Run every check that applies; the worst verdict is the run's.
 
-    `stopwatch` measures what each costs, in seconds.
+    `stopwatch` measures the time of each check, in seconds.
     """
     evidence = run if isinstance(run, Evidence) else Evidence(run)
     run = evidence.run
@@ -68,8 +68,9 @@ def _judged(check: Check, evidence: Evidence, stopwatch: Stopwatch) -> CheckResu
 
 
 def _as_far_as_known(result: CheckResult, check: Check, evidence: Evidence) -> CheckResult:
-    """What is missing accuses nobody: where an accusation rests on what should be there and is not,
-    it is no more than a suspicion. Nor is there nothing to judge where nobody could see it."""
+    """Missing evidence accuses no node: an accusation that rests on the absence of something is
+    only a suspicion if such evidence is missing. Nor may a check say "nothing to judge" if it could
+    not see."""
     lacking = [each for each in evidence.missing if each.kind in check.rests_on]
     accuses = result.verdict is Verdict.INVALID
     if accuses and (doubt := why_machinery(evidence.run.info.machinery, result.witness)):
@@ -78,7 +79,7 @@ def _as_far_as_known(result: CheckResult, check: Check, evidence: Evidence) -> C
     saw_nothing = result.verdict is Verdict.VALID and not result.looked_at
     if not lacking or not (accuses or saw_nothing):
         return result
-    why = f"it rests on {lacking[0].kind.value}, and some are missing ({lacking[0]})"
+    why = f"it rests on {lacking[0].kind.value}, and some of it is missing ({lacking[0]})"
     suspicion = f"a suspicion only, {why}: {result.message}"
     return replace(
         result,
@@ -89,12 +90,12 @@ def _as_far_as_known(result: CheckResult, check: Check, evidence: Evidence) -> C
 
 
 def _not_in_vain(result: CheckResult, info: RunInfo) -> CheckResult:
-    """A run shows nothing in which a check for which its scenario exists had nothing to judge."""
+    """A run is void if a check for which its scenario exists had nothing to judge."""
     if result.check not in info.exists_for or result.verdict is not Verdict.VALID:
         return result
     if result.looked_at:
         return result
-    message = f"{result.message}; and {info.scenario} exists for this check"
+    message = f"{result.message}, yet {info.scenario} exists for this check"
     return replace(result, verdict=Verdict.VOID, message=message)
 
 
@@ -102,7 +103,7 @@ def _sentence(verdict: Verdict, results: Sequence[CheckResult], numbers: dict[st
     if verdict is Verdict.VALID:
         return f"VALID: {_praise(results, numbers)}"
     blamed = [result for result in results if result.verdict is verdict]
-    # Where evidence is missing, that is why the others are unknown.
+    # Missing evidence comes first: it is why the others are unknown.
     blamed.sort(key=lambda result: result.check != _EVIDENCE)
     if not blamed:
         return f"{verdict.name}: nothing was judged"

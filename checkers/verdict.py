@@ -1,7 +1,7 @@
-"""Verdicts, and what a check hands back.
+"""Verdicts, and the result of a check.
 
-Ordered, the worst wins: invalid > error > void > unknown > valid. A proved violation is never
-hidden by a crashed checker, and nothing that could not be decided is ever green.
+In order, the worst wins: invalid > error > void > unknown > valid. A crashed checker never hides a
+proved violation, and what could not be decided is never valid.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ _EXIT_CODES = {
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of a whole: nothing judged is unknown, not valid."""
+    """The verdict of the whole: if nothing was judged, it is unknown, not valid."""
     return max(verdicts, key=lambda verdict: verdict.value, default=Verdict.UNKNOWN)
 
 
@@ -49,10 +49,10 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 class CheckResult:
     """One row of a judgement.
 
-    `check` is its name (`linearizable`, `Q2-one-leader-per-epoch`), given by the check that
-    made it; `looked_at` how many things it judged. `count` is the number of violations,
-    `witness` at most 20 events that show the first one, each with at least `what` and, where they
-    are known, `t_ns`, `node`, `process`, `key`. `promise` is what has to hold, found or not.
+    `check` is its name (`linearizable`, `Q2-one-leader-per-epoch`), given by the check that made
+    it; `looked_at` is how many things it judged. `count` is the number of violations, `witness` at
+    most 20 events that show the first one, each with at least `what` and, where known, `t_ns`,
+    `node`, `process`, `key`. `promise` is what has to hold, whether it was broken or not.
     """
 
     check: str = ""
@@ -73,10 +73,10 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What `verdict.json` holds: the verdict of a run, said in one sentence, and all its rows.
+    """The content of `verdict.json`: the verdict of a run, one sentence about it, and all rows.
 
-    `statistics` are the numbers a reader wants beside it (operations by outcome, operations per
-    second, longest time without a success, elections); names end in their unit.
+    `statistics` are numbers for the reader (operations by outcome, operations per second, longest
+    time without a success, elections); names end in their unit.
     """
 
     run_id: str

@@ -1,7 +1,8 @@
-"""`verdict.json`: a judgement as pages, reports and scripts read it.
+"""`verdict.json`: a judgement, as pages, reports and scripts read it.
 
-It is of one run, and says of which: what `run.json` and the manifest were when it was made. Beside
-another run's tables, or a newer seal, it is no verdict; nor is one of which a part is gone.
+It belongs to one run and names it: it has the checksums that `run.json` and the manifest had when
+it was made. It is invalid beside another run's tables or a newer seal, and if any of those files is
+gone.
 """
 
 import json
@@ -17,12 +18,12 @@ from checkers.history.sealed_run import checked, read_run_info, with_checksum
 from checkers.history.store import MANIFEST, VERDICT, replace_file
 from checkers.verdict import CheckResult, Judgement, Verdict
 
-_JUDGED = "judged"  # the CRC of each file that says what was judged
+_JUDGED = "judged"  # the CRC of each file that identifies what was judged
 _FILES = ("run.json", MANIFEST)
 
 
 def as_row(judgement: Judgement) -> dict[str, Any]:
-    """What is told of a judgement."""
+    """A judgement as a JSON object."""
     row = {each.name: getattr(judgement, each.name) for each in fields(judgement)}
     columns = [each.name for each in fields(CheckResult)]
     results = [
@@ -33,7 +34,7 @@ def as_row(judgement: Judgement) -> dict[str, Any]:
 
 
 def write_verdict(directory: Path, judgement: Judgement, *, syncs: bool = True) -> Path:
-    """Put `verdict.json` into a run's directory, in one step; returns its path."""
+    """Write `verdict.json` into a run's directory, in one step; return its path."""
     path = directory / VERDICT
     row = json.loads(laid_out(as_row(judgement) | {_JUDGED: _judged(directory)}))
     replace_file(path, with_checksum(row).encode(), syncs=syncs)
@@ -43,8 +44,8 @@ def write_verdict(directory: Path, judgement: Judgement, *, syncs: bool = True) 
 def read_verdict(directory: Path) -> Judgement:
     """The judgement in a run's directory.
 
-    Raises FileNotFoundError where the run was not judged, ValueError naming a file that is none, or
-    none of what lies beside it.
+    Raises FileNotFoundError if the run was not judged, and ValueError naming the file if it is no
+    verdict, or not the verdict of the run beside it.
     """
     path = directory / VERDICT
     text = path.read_bytes().decode(errors="replace")
@@ -64,7 +65,7 @@ def read_verdict(directory: Path) -> Judgement:
 
 
 def _judged(directory: Path) -> dict[str, int | None]:
-    """None of a file that is not there."""
+    """The CRC of each file that identifies the run; a file that does not exist has none."""
     paths = {name: directory / name for name in _FILES}
     return {
         name: crc32c(path.read_bytes()) if path.exists() else None for name, path in paths.items()
@@ -72,13 +73,15 @@ def _judged(directory: Path) -> dict[str, int | None]:
 
 
 def _require_of(directory: Path, judged: Mapping[str, int | None], run_id: str) -> None:
-    """Raises ValueError."""
+    """Raises ValueError if the verdict is of another run or of an older seal."""
     now = _judged(directory)
     if now["run.json"] is not None and (own := read_run_info(directory).run_id) != run_id:
-        raise ValueError(f"{directory / VERDICT}: of {run_id}, and this is {own}")
+        raise ValueError(
+            f"{directory / VERDICT}: it is the verdict of {run_id}, but this run is {own}"
+        )
     other = [name for name in _FILES if judged.get(name) != now[name]]
     if other:
         raise ValueError(
-            f"{directory / VERDICT}: of another run, or of an older seal: {' and '.join(other)} "
-            "beside it is not what was judged"
+            f"{directory / VERDICT}: it is the verdict of another run, or of an older seal: "
+            f"{' and '.join(other)} beside it changed since"
         )

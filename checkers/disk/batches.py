@@ -1,7 +1,8 @@
 """Record batches, magic 2 (KIP-98), found one after the other in a segment.
 
-`scan` finds them all and leaves their headers in an array; nothing is made for each but what a
-check needs. `read_batches` walks through the few of a metadata log, `read_records` through a batch.
+`scan` finds them all and leaves their headers in one array; no object is made for a batch unless a
+check needs it. `read_batches` walks through the few batches of a metadata log, `read_records`
+through the records of one batch.
 """
 
 import struct
@@ -34,16 +35,16 @@ HEADER = np.dtype(
         ("records", ">i4"),
     ]
 )
-_FRAME = struct.Struct(">qiibI")  # what stands before the bytes that the CRC is of
-_SIZE_FIELDS = 12  # base offset and length, which length does not count
+_FRAME = struct.Struct(">qiibI")  # the fields before the bytes that the CRC covers
+_SIZE_FIELDS = 12  # base offset and length, which the length does not count
 _CODEC_BITS, _CONTROL_BIT = 0x07, 0x20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """The batches of a segment, in order, those with a wrong CRC as well. Arrays of one length.
+    """The batches of a segment, in order, those with a wrong CRC included. Arrays of one length.
 
-    `problem` says where no batch could be made out any more, and what stands there.
+    `problem` says where no further batch could be recognised, and what is there.
     """
 
     headers: NDArray[np.void]  # of dtype HEADER
@@ -84,7 +85,7 @@ def together(scans: Sequence[Scan]) -> Scan:
 
 
 def scan(segment: bytes) -> Scan:
-    """Find the batches of a segment, up to its end or to what is no batch."""
+    """Find the batches of a segment, up to its end or to bytes that are no batch."""
     view = memoryview(segment)
     positions: list[int] = []
     crc_ok: list[bool] = []
@@ -106,12 +107,13 @@ def scan(segment: bytes) -> Scan:
 
 
 def _headers(segment: bytes, positions: list[int]) -> NDArray[np.void]:
-    """Cut out by Python: segments of short runs are many, and have a few batches each."""
+    """Cut by Python: short runs have many segments, with a few batches each."""
     return np.frombuffer(b"".join([segment[at : at + HEADER_SIZE] for at in positions]), HEADER)
 
 
 def _frame(segment: bytes, at: int) -> tuple[int, int]:
-    """Size and CRC of the batch at a position. Raises DamagedError where there is no whole one."""
+    """Size and CRC of the batch at a position. Raises DamagedError if no complete batch is
+    there."""
     left = len(segment) - at
     if left < HEADER_SIZE:
         raise DamagedError(f"{left} bytes at position {at} are no whole batch")
@@ -125,16 +127,18 @@ def _frame(segment: bytes, at: int) -> tuple[int, int]:
 
 
 def _instead(segment: bytes, at: int, magic: int, length: int) -> str:
-    """What stands there. A file that grew before a power cut and was not written has NULs."""
+    """What is there instead. A file that grew before a power cut and was not written has NULs."""
     rest = len(segment[at:].lstrip(b"\0"))
     nuls = len(segment) - at - rest
     if nuls < HEADER_SIZE:
         return f"magic {magic}, length {length}"
-    return f"{nuls} NUL bytes " + (f"and {rest} others behind them" if rest else "up to the end")
+    return f"{nuls} NUL bytes " + (
+        f"and {rest} other bytes behind them" if rest else "up to the end"
+    )
 
 
 class Batch(NamedTuple):
-    """A batch and where it stands. `data` is the record block, empty if the CRC is wrong."""
+    """A batch and its position. `data` is the record block, empty if the CRC is wrong."""
 
     base_offset: int
     last_offset: int
@@ -155,9 +159,9 @@ class Record(NamedTuple):
 
 
 def read_batches(segment: bytes) -> Iterator[Batch]:
-    """The batches of a segment, in order, those with a wrong CRC as well.
+    """The batches of a segment, in order, those with a wrong CRC included.
 
-    Raises DamagedError, naming the position, where no batch can be made out any more.
+    Raises DamagedError, naming the position, if no further batch can be recognised.
     """
     found = scan(segment)
     yield from batches_of(segment, found)

@@ -1,4 +1,4 @@
-"""Tables of many rows, made of columns: nothing is made for each row."""
+"""Tables of many rows, made of columns: no object is made for a row."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,7 +13,7 @@ Column = NDArray[np.generic] | Constant
 
 
 def table(schema: pa.Schema, rows: int, columns: Mapping[str, Column]) -> pa.Table:
-    """A table of `rows`; a column is an array, or one value for all of them."""
+    """A table of `rows` rows; a column is an array, or one value for all of them."""
     arrays = []
     for field in schema:
         column = columns[field.name]
@@ -29,7 +29,7 @@ def joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
 
 
 def batch_columns(found: Scan) -> dict[str, Column]:
-    """What tables of batches tell of the batches of one segment."""
+    """The columns that tables of batches have for the batches of one segment."""
     return {
         "base_offset": found.column("base_offset"),
         "last_offset": found.last_offsets,

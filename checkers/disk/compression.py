@@ -1,7 +1,7 @@
 """Compressed record blocks, by the codecs of Kafka's batches.
 
-gzip, lz4 (its frame format) and zstd are streams. Snappy is what `snappy-java` makes of it: 16
-bytes of header, then blocks of raw snappy, each behind its size.
+gzip, lz4 (its frame format) and zstd are streams. Snappy has the format of `snappy-java`: 16 bytes
+of header, then blocks of raw snappy, each behind its size.
 """
 
 import struct
@@ -19,7 +19,7 @@ _SIZE = struct.Struct(">i")
 
 
 def decompressed(codec: int, block: bytes) -> bytes:
-    """The record block of a batch. Raises DamagedError: an unknown codec, or not what it says."""
+    """The record block of a batch. Raises DamagedError for an unknown codec or damaged data."""
     try:
         match codec:
             case 0:
@@ -44,7 +44,7 @@ def _snappy(block: bytes) -> bytes:
         (size,) = _SIZE.unpack_from(block, at)
         at += _SIZE.size
         part = block[at : at + size]
-        length = Fields(part).uvarint()  # raw snappy begins with the size of what it holds
+        length = Fields(part).uvarint()  # raw snappy begins with its decompressed size
         parts.append(pa.Codec("snappy").decompress(part, length, asbytes=True))
         at += size
     return b"".join(parts)

@@ -1,4 +1,4 @@
-"""Records of batches, decoded once: the disks of a quorum mostly hold the same ones."""
+"""Records of batches, each decoded once: the disks of a quorum mostly hold the same batches."""
 
 from collections.abc import Hashable, Iterator
 
@@ -13,7 +13,8 @@ class DecodedBatches:
         self._rows: dict[Hashable, list[RecordRow]] = {}
 
     def rows(self, batch: Batch) -> Iterator[RecordRow]:
-        """Of its records, but for the node. Raises DamagedError behind those that can be read."""
+        """The rows of a batch's records, without the node. Raises DamagedError after the readable
+        ones."""
         header = (batch.base_offset, batch.epoch, batch.control, batch.codec, batch.records)
         key = (*header, batch.crc_ok, batch.data)
         known = self._rows.get(key)

@@ -1,8 +1,8 @@
 """The fields of records about brokers, partitions and voters, by Kafka's own names.
 
 Written from the field tables in Kafka's sources (`metadata/src/main/resources/common/metadata`).
-All are flexible: the fields of the version first, then those that carry a tag, where they differ
-from their default. What a default leaves out is left out here as well, as Kafka's dump tool does.
+All are flexible: the fields of the version first, then the tagged fields that differ from their
+default. Tagged fields with their default are left out here as well, as in Kafka's dump tool.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,12 +15,12 @@ FieldValue: TypeAlias = "int | str | bool | list[FieldValue] | dict[str, FieldVa
 _Reader: TypeAlias = Callable[
     [Fields, int], FieldValue
 ]  # reads one field of a record of this version
-_Member: TypeAlias = tuple[str, _Reader] | tuple[str, _Reader, int]  # and since which version
+_Member: TypeAlias = tuple[str, _Reader] | tuple[str, _Reader, int]  # since this version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field without a tag, and the first version that has it."""
+    """An untagged field, and the first version that has it."""
 
     name: str
     kind: _Reader
@@ -161,7 +161,7 @@ LAYOUTS: Mapping[str, Layout] = {
             (0, "leaderRecoveryState", _int8),
             (1, "eligibleLeaderReplicas", _NODES),
             (2, "lastKnownElr", _NODES),
-            (100, "lastKnownLeader", _int32),  # of our node alone, for unclean recovery (KIP-966)
+            (100, "lastKnownLeader", _int32),  # our own node's, for unclean recovery (KIP-966)
         ),
         newest=2,
     ),
@@ -231,15 +231,15 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def read_detail(name: str, fields: Fields, version: int) -> dict[str, FieldValue] | None:
-    """The fields of a record by name; None for a type whose fields nobody needs.
+    """The fields of a record by name; None for a type whose fields are not needed.
 
-    Raises DamagedError: the bytes end early, go on, or are of a version that nobody wrote yet.
+    Raises DamagedError if the bytes end early, go on, or are of an unknown version.
     """
     layout = LAYOUTS.get(name)
     if layout is None:
         return None
     if version > layout.newest:
-        raise DamagedError(f"{name} of version {version}; known are those up to {layout.newest}")
+        raise DamagedError(f"{name} of version {version}; the newest known is {layout.newest}")
     found = layout.read(fields, version)
     if fields.left:
         raise DamagedError(f"{name} of version {version}: {fields.left} bytes too many")

@@ -23,7 +23,7 @@ class Fields:
     def take(self, size: int) -> bytes:
         at = self.at
         if not 0 <= size <= len(self.data) - at:
-            raise DamagedError(f"{size} bytes wanted at {at}, {self.left} are left")
+            raise DamagedError(f"{size} bytes wanted at {at}, but {self.left} are left")
         self.at = at + size
         return self.data[at : at + size]
 
@@ -47,7 +47,7 @@ class Fields:
 
     def uvarint(self) -> int:
         if self.at < len(self.data) and (first := self.data[self.at]) < 0x80:
-            self.at += 1  # one byte, as of nearly all
+            self.at += 1  # one byte, as nearly all are
             return first
         value = shift = 0
         for byte in self.data[self.at : self.at + _LONGEST_VARINT]:
@@ -74,5 +74,5 @@ class Fields:
             raise DamagedError(f"a string that is no UTF-8 at {self.at}") from error
 
     def uuid(self) -> str:
-        """Kafka's text of a uuid: 22 characters of URL-safe base64."""
+        """Kafka's text form of a uuid: 22 characters of URL-safe base64."""
         return base64.urlsafe_b64encode(self.take(16)).rstrip(b"=").decode()

@@ -1,4 +1,4 @@
-"""The small text files of a log directory: whose it is, what its node voted, where its logs end."""
+"""The small text files of a log directory: its identity, its node's vote, the ends of its logs."""
 
 import json
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class MetaProperties:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumState:
-    """Version 0 forgets the directory of the vote. -1: none."""
+    """Version 0 does not keep the directory of the vote. -1: none."""
 
     epoch: int
     leader: int
@@ -69,9 +69,9 @@ def read_leader_epochs(path: Path) -> list[tuple[int, int]]:
 
 
 def read_offsets(path: Path) -> dict[str, int]:
-    """Of `replication-offset-checkpoint` and its like: the offset of each partition, as "topic-0".
+    """`replication-offset-checkpoint` and its like: the offset of each partition, as "topic-0".
 
-    A file that is not there names none. Raises DamagedError.
+    A missing file names no partition. Raises DamagedError.
     """
     if not path.exists():
         return {}
@@ -83,7 +83,7 @@ def read_offsets(path: Path) -> dict[str, int]:
 
 
 def read_topic_id(path: Path) -> str:
-    """Of `partition.metadata`. Raises DamagedError."""
+    """The topic id in `partition.metadata`. Raises DamagedError."""
     pairs = dict(line.split(": ", 1) for line in _text(path).splitlines() if ": " in line)
     if pairs.get("version") != "0" or "topic_id" not in pairs:
         raise DamagedError(f"{path.name}: {pairs}")
@@ -91,11 +91,10 @@ def read_topic_id(path: Path) -> str:
 
 
 def read_clean_shutdown(path: Path) -> int | None:
-    """The broker epoch that a clean shutdown left behind, -1 if it did not say; None: there was
-    none.
+    """The broker epoch in the clean-shutdown file, -1 if the file has none; None: there is no file.
 
-    The file is written last of all and taken away when the broker starts. Until KIP-966 it was
-    empty. Raises DamagedError.
+    A broker writes the file last of all when it stops and deletes it when it starts. Until KIP-966
+    it was empty. Raises DamagedError.
     """
     if not path.exists():
         return None
@@ -108,9 +107,9 @@ def read_clean_shutdown(path: Path) -> int | None:
 
 
 def _entries(path: Path) -> list[list[str]]:
-    """The lines of a checkpoint behind its version, 0, and their number. Raises DamagedError.
+    """The lines of a checkpoint after its version, 0, and their number. Raises DamagedError.
 
-    A node leaves the file empty until it has something to write down.
+    A node leaves the file empty until it has an entry.
     """
     lines = (_text(path) or "0\n0\n").split("\n")
     entries = [line.split() for line in lines[2:] if line]

@@ -1,7 +1,7 @@
-"""Log directories of nodes, wherever they lie: found, and told apart by whose they are.
+"""Finds the log directories of nodes below any directory, and the node that each belongs to.
 
-A log directory has a `meta.properties`. A node may have several (log.dirs, metadata.log.dir), of
-which each names the node, and all of one cluster name that.
+A log directory has a `meta.properties`. A node may have several (log.dirs, metadata.log.dir), each
+of which names the node; all of one cluster name the cluster.
 """
 
 import os
@@ -21,18 +21,18 @@ _MOST = 50_000  # directories looked into
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDisks:
-    """By node its log directories. `strange` says of others why they are nobody's."""
+    """By node, its log directories. `strange` says why others belong to no node."""
 
     by_node: Mapping[int, Sequence[Path]]
     strange: Sequence[str]
 
 
 class MixedDisksError(Exception):
-    """What lies there is of several clusters, or twice of one node. Its message says which."""
+    """The directories belong to several clusters, or twice to one node; the message says which."""
 
 
 def find_disks(directory: Path) -> FoundDisks | None:
-    """None where there is no log directory. Raises MixedDisksError, OSError."""
+    """None if there is no log directory. Raises MixedDisksError, OSError."""
     by_node: dict[int, list[Path]] = {}
     clusters: dict[str, Path] = {}
     strange: list[str] = []
@@ -61,7 +61,7 @@ def find_disks(directory: Path) -> FoundDisks | None:
 
 
 def _log_directories(directory: Path) -> Iterator[Path]:
-    """Those that have a file of what they are, or partitions without one."""
+    """Directories with a `meta.properties`, and those with partitions but without one."""
     top = len(directory.parts)
     for name, inside, files in islice(os.walk(directory), _MOST):
         path = Path(name)
@@ -69,7 +69,7 @@ def _log_directories(directory: Path) -> Iterator[Path]:
             yield path
             inside.clear()
         elif METADATA_LOG in inside:
-            yield path  # nobody's, as nothing says whose
+            yield path  # belongs to no node, as nothing names one
             inside.clear()
         elif len(path.parts) - top >= _DEEPEST:
             inside.clear()

@@ -1,4 +1,4 @@
-"""`__cluster_metadata-0`: its batches, its records, and the snapshot that stands for its head."""
+"""`__cluster_metadata-0`: its batches, its records, and the snapshot that replaces its head."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from checkers.disk.snapshot_files import read_snapshots, snapshots_of, snapshots
 from checkers.history.tables import LOG_BATCHES, LOG_RECORDS
 
 METADATA_LOG = "__cluster_metadata-0"
-# Topics of Kafka's own, which it creates so.
+# Kafka's internal topics, which it creates compacted.
 ALWAYS_COMPACTED = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 @dataclass(slots=True)
 class MetadataLog:
-    """As read off one node's disk."""
+    """A metadata log as read from one node's disk."""
 
     node: int
     known: DecodedBatches
@@ -36,7 +36,7 @@ class MetadataLog:
 def read_metadata_log(
     directory: Path, node: int, directory_id: str, known: DecodedBatches | None = None
 ) -> MetadataLog:
-    """Read all of a metadata log; what is damaged is among its `problems`."""
+    """Read all of a metadata log; `problems` says what is damaged."""
     files, found = LogFiles(directory), MetadataLog(node, known or DecodedBatches())
     scans: dict[str, Scan] = {}
     for name, data, scanned in files.segments():
@@ -55,7 +55,8 @@ def read_metadata_log(
 
 
 def _batches(scans: Mapping[str, Scan], node: int, directory_id: str) -> pa.Table:
-    """Made at once: small segments are many, and a table of each takes longer than to read it."""
+    """Made at once: there are many small segments, and making a table of each takes longer than
+    reading it."""
     found = together(list(scans.values()))
     segments = np.repeat(list(scans), [len(each.positions) for each in scans.values()])
     columns = batch_columns(found)
@@ -64,7 +65,7 @@ def _batches(scans: Mapping[str, Scan], node: int, directory_id: str) -> pa.Tabl
 
 
 def _add(batch: Batch, file: str, found: MetadataLog, at: int | None = None) -> None:
-    """The records of a batch, at the offset `at` if it is one of a snapshot."""
+    """Add the records of a batch, at the offset `at` if the batch is of a snapshot."""
     try:
         for row in found.known.rows(batch):
             offset = row["offset"] if at is None else at
@@ -97,9 +98,9 @@ def _begin_with_snapshot(directory: Path, start: int, found: MetadataLog) -> Non
 
 
 def compacted_topics(log: MetadataLog | None) -> frozenset[str]:
-    """Topics of which a policy of compaction was ever known to a node: their logs have gaps.
+    """Topics whose policy was ever compaction as far as a node knew: their logs have gaps.
 
-    Of a disk without a metadata log those that always are.
+    For a disk without a metadata log, those that always are.
     """
     if log is None or not log.records:
         return ALWAYS_COMPACTED

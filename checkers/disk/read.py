@@ -1,4 +1,4 @@
-"""All disks of a run as tables."""
+"""Reads all disks of a run into tables."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -51,11 +51,11 @@ class _Disk:
 
 
 def read_disks(directory: Path) -> dict[str, pa.Table]:
-    """LOG_BATCHES, LOG_RECORDS, SNAPSHOT_RECORDS, DISKS and REPLICAS with theirs, from the copies
-    `node-N` below it; of disks that were lost, from those below `lost`, what was in the metadata
-    log.
+    """LOG_BATCHES, LOG_RECORDS, SNAPSHOT_RECORDS, DISKS and REPLICAS with their values, from the
+    copies `node-N` below it; of lost disks, the metadata log from the copies below `lost`.
 
-    A disk that cannot be read has a row in DISKS that says why; no directory gives empty tables.
+    A disk that cannot be read has a row in DISKS that says why; a missing directory gives empty
+    tables.
     """
     copies = {numbers[0]: (copy,) for copy, numbers in _copies(directory, _NODE)}
     return read_nodes(copies, _copies(directory / "lost", _LOST))
@@ -65,7 +65,7 @@ def read_nodes(
     copies: Mapping[int, Sequence[Path]],
     of_lost: Sequence[tuple[Path, tuple[int, ...]]] = (),
 ) -> dict[str, pa.Table]:
-    """The same tables from directories named by node; the metadata log is in the first that has
+    """The same tables from directories given by node; the metadata log is in the first that has
     one, or below it."""
     disks, replicas, known = [], Replicas(), DecodedBatches()
     for node, directories in copies.items():
@@ -88,7 +88,7 @@ def read_nodes(
 
 
 def _copies(directory: Path, named: re.Pattern[str]) -> list[tuple[Path, tuple[int, ...]]]:
-    """The copies of disks of such a name, with the numbers in it, in their order."""
+    """The copies of disks with such a name and the numbers in it, in order."""
     found = ((path, named.fullmatch(path.name)) for path in directory.glob("node-*"))
     copies = [(path, tuple(map(int, name.groups()))) for path, name in found if name]
     return sorted(copies, key=lambda copy: copy[1])
@@ -116,8 +116,8 @@ def _read_disk(copy: Path, node: int, known: DecodedBatches) -> _Disk:
 
 
 def _identify(home: Path, disk: _Disk) -> None:
-    """Whose disk it is, and whether it was left in good order: all log directories have to say so.
-    Which disk it is tells the first; a second one lies deeper."""
+    """Find the disk's node and directory id, and whether it was left in good order, which all log
+    directories have to say. The directory id is that of the first; further ones lie deeper."""
     found = sorted(home.rglob("meta.properties"), key=lambda each: (len(each.parts), each))
     if not found:
         disk.problems.append("no meta.properties")
@@ -133,7 +133,7 @@ def _identify(home: Path, disk: _Disk) -> None:
             said.add(None)
             continue
         if meta.node_id != disk.node:
-            disk.problems.append(f"meta.properties belongs to node {meta.node_id}")
+            disk.problems.append(f"meta.properties names node {meta.node_id}")
     disk.clean_shutdown = said.pop() if len(said) == 1 else None
 
 

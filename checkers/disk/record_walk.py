@@ -11,7 +11,7 @@ _VALUE_BYTES = 8
 
 @inlined
 def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """A zig-zag number and what is behind it; behind the end where there is none."""
+    """A zig-zag number and the position behind it; a position behind the end if there is none."""
     value, shift = np.int64(0), 0
     while at < end and shift < 64:
         byte = np.int64(data[at])
@@ -34,12 +34,13 @@ def walk(
     values: Ints,
     read: Ints,
 ) -> None:
-    """Offset (from the base) and value of each record; `read` is how many of a batch were whole."""
+    """Offset (from the base) and value of each record; `read` is how many records of a batch are
+    complete."""
     for batch in range(len(starts)):
         at, end = starts[batch], ends[batch]
         for number in range(counts[batch]):
             size, at = _varint(data, at, end)
-            # Never sums of lengths that a file tells: they wrap around.
+            # Never add lengths that a file gives: the sums wrap around.
             if size < 0 or size > end - at:
                 break
             behind = at + size

@@ -1,8 +1,8 @@
 """Control and metadata records, as far as checks need their fields.
 
-Configurations and features have columns of their own, records about brokers and partitions their
-fields as JSON (`details`). Records whose fields nobody needs are known by name, and those without a
-name by number.
+Configurations and features have columns of their own; records about brokers and partitions have
+their fields as JSON (`details`). Records whose fields are not needed are known by name, and unknown
+types by number.
 """
 
 import json
@@ -51,7 +51,7 @@ METADATA = {
     29: "UnregisterController",
 }
 
-# The leading fields of records whose content checks look at.
+# The leading fields of the records that checks look into.
 _FIELDS: dict[str, tuple[tuple[str, Callable[[Fields], int | str | None]], ...]] = {
     "Config": (
         ("resource_type", Fields.int8),
@@ -65,7 +65,7 @@ _FIELDS: dict[str, tuple[tuple[str, Callable[[Fields], int | str | None]], ...]]
 
 
 class Decoded(NamedTuple):
-    """A record by its type's name. A FeatureLevel's level and ids of others are in text fields."""
+    """A record by its type's name. The level of a FeatureLevel and the ids of others are text."""
 
     type: str
     resource_type: int | None = None
@@ -120,7 +120,8 @@ def decode_metadata(record: Record) -> Decoded:
 
 
 def _meant(value: str | None) -> str | None:
-    """A config's value: Kafka keeps the blanks around it, and reads it without them."""
+    """A config's effective value: Kafka stores surrounding blanks, and strips them when it
+    reads."""
     return None if value is None else value.strip(" ")
 
 

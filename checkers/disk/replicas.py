@@ -17,9 +17,9 @@ from checkers.disk.metadata_log import METADATA_LOG
 from checkers.disk.segments import LogFiles
 from checkers.history.tables import NO_DIRECTORY, REPLICA_BATCHES, REPLICA_SPANS, REPLICAS
 
-# Deleted, future and stray ones have more behind the number.
+# Deleted, future and stray ones have a suffix behind the number.
 _PARTITION = re.compile(r"[A-Za-z0-9._-]+-\d+")
-_INTERNAL = "__"  # topics of the cluster's own, whose values are nobody's
+_INTERNAL = "__"  # the cluster's internal topics, whose values no client counts
 
 T = TypeVar("T")
 _Row = dict[str, int | str | None]
@@ -43,7 +43,7 @@ class Replicas:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LogDirectory:
-    """One of a node's log directories, and what its checkpoints say of all partitions in it."""
+    """One of a node's log directories, and what its checkpoints say about all its partitions."""
 
     node: int
     directory: str
@@ -121,7 +121,7 @@ def _read_replica(path: Path, home: _LogDirectory, found: Replicas, compacted: b
 def _spans(
     data: bytes, scanned: Scan, node: int, segment: str, key: str, problems: list[str]
 ) -> pa.Table:
-    from checkers.disk.values import read_spans  # brings a compiler along
+    from checkers.disk.values import read_spans  # it imports a compiler
 
     spans = read_spans(data, scanned)
     if spans.problem is not None:

@@ -1,4 +1,4 @@
-"""The segments of a log, read one after the other, and where they contradict one another."""
+"""Reads the segments of a log one after the other, and finds where they contradict one another."""
 
 import re
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ class LogFiles:
     """What is known of a log while its segments are read.
 
     `start` is the base offset of its first segment, `end` is behind its last intact batch; `whole`
-    is false where some bytes could not be read, and may have been records. `cut_at` is where its
-    node lets it begin, be that behind the first batch that is left: 0 where it says nothing.
-    `has_gaps`: compaction leaves offsets out, and a batch may then begin above the end of the one
-    before it, and an epoch above where its checkpoint has it.
+    is false if some bytes could not be read, and may have been records. `cut_at` is the log start
+    offset by the node's own checkpoint, which may be behind the first batch that is left: 0 if
+    there is none. `has_gaps`: compaction leaves offsets out, so a batch may begin above the end of
+    the previous one, and an epoch above its offset in the checkpoint.
     """
 
     directory: Path
@@ -30,11 +30,11 @@ class LogFiles:
     end: int = 0
     whole: bool = True
     epochs: dict[int, int] = field(default_factory=dict)  # epoch -> its first offset
-    checkpoint: list[tuple[int, int]] = field(default_factory=list)  # the same, as the node has it
+    checkpoint: list[tuple[int, int]] = field(default_factory=list)  # the same, by the node
     problems: list[str] = field(default_factory=list)
 
     def segments(self) -> Iterator[tuple[str, bytes, Scan]]:
-        """Name, bytes and batches of each segment, in order; problems are noted on the way."""
+        """Name, bytes and batches of each segment, in order; problems are added meanwhile."""
         paths = sorted(path for path in self.directory.iterdir() if _SEGMENT.fullmatch(path.name))
         self.start = self.end = int(paths[0].stem) if paths else 0
         for path in paths:
@@ -80,17 +80,17 @@ class LogFiles:
             self.checkpoint = read_leader_epochs(path)
         except DamagedError as error:
             self.problems.append(str(error))
-        # The head of a log is cut within its first segment, too: its first epoch begins later then.
+        # The log start may lie within the first segment: its first epoch then begins later.
         for number, (epoch, start) in enumerate(self.checkpoint):
             first = self.epochs.get(epoch)
             is_cut = number == 0 and (self.start > 0 or self._begins_at(start))
             is_there = self.start <= start < self.end and (first is not None or self.whole)
             is_cut |= self.has_gaps and (first is None or first > start)
             if first != start and is_there and not is_cut:
-                says = "the log has nothing of it" if first is None else f"the log says {first}"
+                says = "the log has no batch of it" if first is None else f"the log says {first}"
                 self.problems.append(f"{path.name}: epoch {epoch} starts at {start}, {says}")
 
     def _begins_at(self, offset: int) -> bool:
-        """Whether all before it was deleted, or a snapshot stands for it."""
+        """Whether everything below this offset was deleted, or is covered by a snapshot."""
         cut = 0 < offset == self.cut_at
         return cut or any(self.directory.glob(f"{offset:020}-*.checkpoint"))

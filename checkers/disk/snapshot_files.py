@@ -1,4 +1,4 @@
-"""All snapshots of the metadata log that lie on a disk (KIP-630), record by record."""
+"""All snapshots of the metadata log on a disk (KIP-630), record by record."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
 def snapshots_of(directory: Path) -> list[tuple[int, int, Path]]:
-    """End and epoch of each, by its name, from the oldest on."""
+    """End and epoch of each snapshot, by its name, from the oldest on."""
     named = ((_SNAPSHOT.fullmatch(path.name), path) for path in directory.iterdir())
     return sorted((int(name[1]), int(name[2]), path) for name, path in named if name)
 
@@ -22,7 +22,7 @@ def snapshots_of(directory: Path) -> list[tuple[int, int, Path]]:
 def read_snapshots(
     directory: Path, node: int, directory_id: str, known: DecodedBatches, problems: list[str]
 ) -> list[RecordRow]:
-    """Rows of SNAPSHOT_RECORDS; of a damaged one up to the damage, which is noted."""
+    """Rows of SNAPSHOT_RECORDS; a damaged snapshot is read up to the damage, which is noted."""
     found: list[RecordRow] = []
     for end, epoch, path in snapshots_of(directory):
         head: RecordRow = {"node": node, "directory": directory_id, "end": end, "epoch": epoch}

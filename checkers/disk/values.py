@@ -1,7 +1,7 @@
 """The values in the batches of a partition: the first 8 bytes of each record's own bytes.
 
-That is what the `append` workload puts there. They are found by a compiled loop over the varints of
-all records of a segment, and come out as spans: runs in which offset and value rise by one.
+The `append` workload writes its values there. A compiled loop over the varints of all records of a
+segment finds them, and returns spans: runs in which offset and value rise by one.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from checkers.disk.fields import DamagedError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spans:
-    """Runs of records; arrays of one length. `problem` names the first batch that was damaged."""
+    """Runs of records; arrays of one length. `problem` names the first damaged batch."""
 
     offset: Ints
     value: Ints
@@ -27,17 +27,17 @@ class Spans:
 
 
 def read_spans(segment: bytes, found: Scan) -> Spans:
-    """The spans of all intact data batches of a segment, in the order in which they stand."""
+    """The spans of all intact data batches of a segment, in order."""
     chosen = np.flatnonzero(found.crc_ok & ~found.control)
     told, starting = found.column("records")[chosen], found.column("base_offset")[chosen]
     data, starts, ends, problem = _blocks(segment, found, chosen)
-    # A record takes some bytes: what a batch cannot hold needs no room.
+    # A record takes some bytes: no more room is needed than a batch can hold.
     counts = np.clip(told, 0, ends - starts)
     first = np.concatenate([[0], np.cumsum(counts)])
     offsets, values = np.empty(first[-1], np.int64), np.empty(first[-1], np.int64)
     read = np.zeros(len(chosen), np.int64)
     if len(chosen):
-        # Here, since most who import this read no partitions, and a compiler takes its time.
+        # Imported here, as most importers read no partitions, and a compiler takes its time.
         from checkers.disk.record_walk import walk
 
         walk(data, starts, ends, counts, first, offsets, values, read)
@@ -52,7 +52,7 @@ def read_spans(segment: bytes, found: Scan) -> Spans:
 def _blocks(
     segment: bytes, found: Scan, chosen: NDArray[np.intp]
 ) -> tuple[Bytes, Ints, Ints, str | None]:
-    """Bytes in which the record blocks stand uncompressed, and from where to where each stands."""
+    """Bytes with the uncompressed record blocks, and where each begins and ends."""
     starts, ends = found.positions[chosen] + HEADER_SIZE, (found.positions + found.sizes)[chosen]
     codecs = found.codecs[chosen]
     if not np.any(codecs != NONE):
@@ -70,7 +70,7 @@ def _blocks(
 
 
 def _spans(offset: Ints, value: Ints, epoch: Ints, problem: str | None) -> Spans:
-    """Cut where one of them does not go on as it did."""
+    """Cut wherever a span does not continue."""
     goes_on = (np.diff(offset) == 1) & (np.diff(value) == 1) & (np.diff(epoch) == 0)
     begins = np.flatnonzero(np.concatenate([[True], ~goes_on])) if len(offset) else offset
     return Spans(

@@ -1,10 +1,10 @@
-"""Which registrations followed upon a shutdown in good order, so that a controller may take nothing
+"""The registrations that followed a shutdown in good order, so that a controller may take nothing
 from their brokers.
 
-Of a broker that traces it is what it asked for itself: the broker epoch that its disk vouched for.
-Of one that traces nothing it is what was done to it: its last process was told to stop and did so
-in time, and nothing hit the node until the next one had begun. It has flushed its logs and written
-the file that vouches for them then.
+A broker with traces says it itself: it traces the broker epoch in its disk's clean-shutdown file.
+For one without traces, it is inferred: its last process was asked to stop and did so in time, and
+nothing hit the node until the next process had begun. It has then flushed its logs and written the
+clean-shutdown file.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from checkers.evidence.faults import FaultFact
 from checkers.evidence.planned import Kind
 from checkers.evidence.restarts import restarts
 
-# A process that does not end when told to is killed a second or more later.
+# A process that does not stop when asked is killed a second or more later.
 _ENDS_WITHIN_NS = 9_000_000_000
 
 
 def clean_registrations(evidence: Evidence) -> frozenset[int]:
-    """By the offsets of their records. By `evidence.once`."""
+    """The offsets of their records. By `evidence.once`."""
     asked = _as_asked(evidence) if evidence.gives(Kind.TRACES) else _as_stopped(evidence)
     return frozenset(asked)
 

@@ -11,7 +11,7 @@ from checkers.evidence.voters_left import LostLogs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedLog:
-    """The log of the node that has it, up to where a majority of the voters agrees with it."""
+    """The log of one node, up to the offset at which a majority of the voters agrees with it."""
 
     node: int
     end: int
@@ -25,11 +25,11 @@ def committed_log(
     disks: Mapping[int, ReplicaKey],
     lost: LostLogs,
 ) -> CommittedLog | None:
-    """Of the newest log, which is on that node; None if no majority of its voters can be read.
+    """From the newest log, which is on that node; None if no majority of its voters can be read.
 
-    The newest log holds all that is committed (Raft, Leader Completeness); what of it no majority
-    holds may be uncommitted. What stands before a change of the voters may have been committed by
-    those before it. A voter that lost its disk held what it held when that was wiped.
+    The newest log holds all that is committed (Raft, Leader Completeness); what no majority holds
+    of it may be uncommitted. Records before a change of the voters may have been committed by the
+    voters before it. A voter that lost its disk held what it held when the disk was wiped.
     """
     if node is None:
         return None
@@ -50,7 +50,7 @@ def committed_log(
 def _held_by_majority(
     voters: VoterSet, agreed: Mapping[ReplicaKey, int], gone: Mapping[ReplicaKey, int]
 ) -> int:
-    """How far a majority of the voters agrees; 0 where so many cannot be read."""
+    """The offset up to which a majority of the voters agrees; 0 if too few can be read."""
     ends = [end for key, end in agreed.items() if voters.includes(key)]
     ends += [end for key, end in gone.items() if key in voters.keys]
     ends.sort(reverse=True)
@@ -58,7 +58,7 @@ def _held_by_majority(
 
 
 def _agrees_up_to(one: Sequence[StoredBatch], other: Sequence[StoredBatch]) -> int:
-    """The offset behind the last batch that both have, from where both have begun."""
+    """The offset behind the last batch that both have, counted from where both have begun."""
     start = max(one[0].base, other[0].base)
     pairs = zip(
         (batch for batch in one if batch.base >= start),

@@ -1,6 +1,6 @@
-"""What a run left, as one object: every check gets it, and asks it for what it judges by.
+"""What a run left, as one object: every check gets it, and gets its evidence from it.
 
-Whatever is derived from the tables is derived once and kept here, for as long as the run is judged.
+Whatever is derived from the tables is derived once and kept here while the run is judged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,10 +43,10 @@ T = TypeVar("T")
 
 
 class Evidence:
-    """Of one sealed run; only to be read."""
+    """The evidence of one sealed run; read-only."""
 
     def __init__(self, run: Run, lacking: Sequence[Missing] = ()) -> None:
-        """`lacking` is what is known to be missing beside what the run itself tells."""
+        """`lacking` is evidence known to be missing beyond what the run itself shows."""
         self.run = run
         self._lacking = tuple(lacking)
         self._derived: dict[Callable[[Any], object], object] = {}
@@ -60,34 +60,34 @@ class Evidence:
         return self.run.tables
 
     def once(self, derive: Callable[["Evidence"], T]) -> T:
-        """What `derive` makes of this evidence; several checks that ask share the answer."""
+        """The result of `derive` for this evidence; checks that ask for it share it."""
         if derive not in self._derived:
             self._derived[derive] = derive(self)
         return cast("T", self._derived[derive])
 
     def gives(self, kind: Kind) -> bool:
-        """Whether the run was planned to leave such evidence; what is there is another matter."""
+        """Whether the run was planned to leave such evidence, whether or not it did."""
         return kind in self.info.gives
 
     @cached_property
     def missing(self) -> tuple[Missing, ...]:
-        """What the run was planned to leave and is not there."""
+        """What the run was planned to leave and did not."""
         return (*missing(self.run), *self._lacking)
 
     @cached_property
     def voters(self) -> VoterHistory:
-        """Who votes, at any offset of the newest metadata log that is on a disk."""
+        """The voters at any offset of the newest metadata log on a disk."""
         return self.voters_on(self._newest_log)
 
     def voters_on(self, node: int | None) -> VoterHistory:
-        """The same by the log on a node's own disk, which may hold what nobody committed."""
+        """The same by the log on one node's disk, which may hold uncommitted records."""
         return voter_history(
             node, planned_voters(self.info), self.metadata_logs, self.once(_voter_records)
         )
 
     @cached_property
     def disks(self) -> Mapping[int, ReplicaKey]:
-        """Each node with the disk that was collected of it, as far as that is known."""
+        """Each node with the disk that was collected from it, as far as its directory is known."""
         rows = self.tables["disks"].select(["node", "directory"]).to_pylist()
         found = {row["node"]: ReplicaKey(row["node"], row["directory"]) for row in rows}
         return {node: ReplicaKey(node) for node in self.metadata_logs} | found
@@ -129,13 +129,14 @@ class Evidence:
 
     @cached_property
     def first_snapshots(self) -> Mapping[int, SnapshotId]:
-        """By node, the snapshot behind which its metadata log begins; without those of offset 0."""
+        """By node, the snapshot at which its metadata log begins; those of offset 0 are left
+        out."""
         return first_snapshots(self.tables["log_records"])
 
     @property
     def below_snapshots(self) -> str:
-        """Why there may be nothing to look at in metadata logs; "" where they begin at 0."""
-        return "what there was is below snapshots" if self.first_snapshots else ""
+        """Why there may be nothing to look at in metadata logs; "" if they begin at 0."""
+        return "the records are below snapshots" if self.first_snapshots else ""
 
     @cached_property
     def committed_log(self) -> CommittedLog | None:
@@ -146,17 +147,17 @@ class Evidence:
 
     @cached_property
     def lost_disks(self) -> tuple[LostDisk, ...]:
-        """The disks that faults took from nodes for good, in that order."""
+        """The disks that nodes lost for good by faults, in that order."""
         return lost_disks(self.faults)
 
     @cached_property
     def lost_logs(self) -> LostLogs:
-        """The metadata logs that lay on them, as far as they were kept and can be read whole."""
+        """The metadata logs on them, as far as they were kept and can be read completely."""
         return lost_logs(self.tables["lost_batches"], self.tables["lost_disks"])
 
     @cached_property
     def lost_majority(self) -> LostMajority | None:
-        """Which voters lost their disks, where no majority of the voters is left."""
+        """The voters that lost their disks, if no majority of the voters is left."""
         return lost_majority(self.voters.newest, self.lost_disks, self.tables["ops"])
 
     @cached_property
@@ -166,7 +167,7 @@ class Evidence:
 
     @cached_property
     def timeline(self) -> Timeline | None:
-        """The replayed metadata log; None where it cannot be read or no broker is in it."""
+        """The replayed metadata log; None if it cannot be read or has no broker."""
         records, settings = self.tables["log_records"], self.info.settings
         return timeline_of(records, self.committed_log, settings, self.promised)
 
@@ -182,7 +183,7 @@ class Evidence:
 
     @cached_property
     def polled(self) -> pa.Table:
-        """The spans that consumers were given, but for records whose bytes are nobody's."""
+        """The spans that consumers were given, without records with bytes that no client sent."""
         return polled(self.tables["spans"])
 
 

@@ -1,8 +1,8 @@
-"""The faults of a run as facts: whom each hit and when, whether it bit, and what it may do.
+"""The faults of a run as facts: what each hit and when, whether it bit, and what it may do.
 
-A check asks a fault what it may do to processes, bytes, links and clocks, and never what it is
-called: the nemesis has written the answers into the fault's own row, from its description of that
-kind of fault. So there is one rule for all kinds, those included that a check has never heard of.
+A check asks what a fault may do to processes, bytes, links and clocks, and never for its kind: the
+nemesis has written the answers into the fault's own row, from its description of that kind of
+fault. So one rule serves all kinds, even those that a check does not know.
 """
 
 import json
@@ -23,7 +23,7 @@ class FaultFact:
 
     Injection lasts from `t_start` to `t_bit`, the cure from `t_heal` to `t_healed`: the fault is in
     full effect from `t_bit` to `t_heal`, and may have some from `t_start` to `t_healed`. `bit` is
-    None where nobody asked any more whether it had its effect.
+    None if the run broke off before its effect was looked for.
     """
 
     id: int
@@ -42,7 +42,7 @@ class FaultFact:
     ends_process: bool  # the process of each node ends
     unclean: bool  # and leaves no clean-shutdown file
     may_lose: bool  # bytes that were written and not synced, or more, may be gone
-    damages_bytes: bool  # bytes that were acknowledged as synced may be other ones, or gone
+    damages_bytes: bool  # bytes that were acknowledged as synced may be changed or gone
     wipes: bool  # each node comes back with a new, empty disk
     halts: bool  # none of the nodes does anything while it lasts
     cuts: bool  # nothing passes along its links while it lasts
@@ -52,12 +52,13 @@ class FaultFact:
 
     @property
     def may_have_bitten(self) -> bool:
-        """Unless it was looked for, and it had not. Where its cure failed, nobody looked."""
+        """Unless its effect was looked for and not found. If its cure failed, it was not looked
+        for."""
         return self.bit is not False or self.t_healed is None
 
     @property
     def may_harm(self) -> bool:
-        """Whether it may do anything at all to processes, bytes, links or clocks."""
+        """Whether it may do anything to processes, bytes, links or clocks."""
         return any(getattr(self, name) for name in HARM if name != "syncs")
 
     @property
@@ -67,12 +68,12 @@ class FaultFact:
 
     @property
     def begin_ns(self) -> int:
-        """From when on it was in full effect; FOREVER_NS if it never was."""
+        """When it began to be in full effect; FOREVER_NS if it never was."""
         return FOREVER_NS if self.t_bit is None else self.t_bit
 
     @property
     def end_ns(self) -> int:
-        """Until when it was in full effect; FOREVER_NS if nobody began to cure it."""
+        """When its full effect ended; FOREVER_NS if its cure never began."""
         return FOREVER_NS if self.t_heal is None else self.t_heal
 
     @property
@@ -81,7 +82,7 @@ class FaultFact:
         return FOREVER_NS if self.t_healed is None else self.t_healed
 
     def overlaps(self, begin: int, end: int) -> bool:
-        """Whether any of it, from the first to the last moment, falls between the two."""
+        """Whether any of it, from its first to its last moment, falls between the two times."""
         return self.t_start < end and begin < self.over_ns
 
     def shown(self, what: str, at: int | None) -> dict[str, EventValue]:
@@ -91,7 +92,8 @@ class FaultFact:
 
 
 def faults_of(run: Run) -> tuple[FaultFact, ...]:
-    """All faults that began, in order of their start. Raises ValueError for a row without facts."""
+    """All faults that began, in order of their start. Raises ValueError for a row without these
+    facts."""
     rows = run.tables["faults"].to_pylist()
     found = [_fact(row) for row in rows if row["t_start"] is not None]
     return tuple(sorted(found, key=lambda fault: (fault.t_start, fault.id)))

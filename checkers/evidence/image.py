@@ -1,8 +1,9 @@
-"""The cluster as the committed metadata log has it: brokers and partitions, change by change.
+"""The cluster by the committed metadata log: brokers and partitions, change by change.
 
 Records of one batch are committed together, and a batch may hold several events of the controller
-(two brokers that shut down at once). Some events write what they do to partitions before what they
-do to the broker, others behind it. So who was active is asked before a record and behind its batch.
+(two brokers that shut down at once). Some events write the changes of partitions before that of the
+broker, others after it. So whether a broker was active is asked before a record and at the end of
+its batch.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,26 +14,26 @@ from checkers.evidence.committed import CommittedLog
 
 NO_LEADER = -1
 TOPIC, BROKER = 2, 4  # resource types of configurations
-FEATURE = -1  # beside them: of a level that was finalized
+FEATURE = -1  # beside them: the level of a finalized feature
 
 Nodes = tuple[int, ...]
 Detail = dict[str, Any]  # of a record: its fields by Kafka's names, as `checkers.disk` wrote them
 
 
-# Directory ids that name none: UNASSIGNED, and MIGRATING.
+# Directory ids that name no directory: UNASSIGNED, and MIGRATING.
 _ANYWHERE = ("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAg")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
-    """A registration, and what became of it."""
+    """A registration, and the broker's later state."""
 
     node: int
     epoch: int
     incarnation: str
     fenced: bool
     stopping: bool  # in controlled shutdown
-    log_dirs: frozenset[str] = frozenset()  # by directory id; none: nobody said
+    log_dirs: frozenset[str] = frozenset()  # by directory id; empty: not stated
 
     @property
     def active(self) -> bool:
@@ -53,11 +54,11 @@ class Partition:
     partition_epoch: int
     adding: Nodes = ()
     removing: Nodes = ()
-    directories: tuple[str, ...] = ()  # of each replica, in their order; none: nobody said
+    directories: tuple[str, ...] = ()  # of each replica, in order; empty: not stated
 
     def is_online(self, broker: Broker) -> bool:
-        """Whether the replica of a broker lies in a directory that the broker has, as far as
-        anybody knows (KIP-858, DirectoryId)."""
+        """Whether a broker's replica lies in a directory that the broker has, as far as is known
+        (KIP-858, DirectoryId)."""
         if not broker.log_dirs or len(self.directories) != len(self.replicas):
             return True
         own = self.directories[self.replicas.index(broker.node)]
@@ -66,7 +67,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One record's effect on one partition. None: there was, or is, no such partition.
+    """The effect of one record on one partition. None: there was, or is, no such partition.
 
     `min_isr` is the effective one by the log, never more than there are replicas; `asked_min_isr`
     the lowest that was ever asked for.
@@ -77,9 +78,10 @@ class Change:
     after: Partition | None
     min_isr: int
     asked_min_isr: int
-    # Whether any replica may be elected when no eligible one is there, as was asked for.
+    # Whether any replica was allowed to be elected if no eligible one is left, by what was asked
+    # for.
     unclean: bool
-    brokers: Mapping[int, Broker]  # as they stand before the record
+    brokers: Mapping[int, Broker]  # as they are before the record
 
     @property
     def partition(self) -> Partition:
@@ -89,7 +91,7 @@ class Change:
 
     @property
     def elected(self) -> int | None:
-        """Who became leader by this change of a partition that was there before."""
+        """The new leader, if this change gave one to an existing partition."""
         if self.before is None or self.after is None or self.after.leader == NO_LEADER:
             return None
         return self.after.leader if self.after.leader != self.before.leader else None
@@ -101,7 +103,7 @@ class Change:
 
     @property
     def ends_reassignment(self) -> bool:
-        """Done or cancelled."""
+        """Whether a reassignment ended, completed or cancelled."""
         before, after = self.before, self.after
         return bool(
             before
@@ -112,7 +114,7 @@ class Change:
 
     @property
     def elected_outside(self) -> bool:
-        """Whether the leader was neither in the ISR nor in the ELR: all others may hold more."""
+        """Whether the leader was in neither the ISR nor the ELR: all others may hold more."""
         before = self.before
         if before is None or self.elected is None or self.reassigned:
             return False
@@ -128,8 +130,8 @@ class MadeTopic(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A Config or FeatureLevel record. `of` is the resource's type and name, and what is set;
-    `value` None: nothing any more. In a snapshot it `is_state`, whenever it was set."""
+    """A Config or FeatureLevel record. `of` is the resource's type and name, and the key; `value`
+    None: it was removed. In a snapshot it `is_state`, whenever it was set."""
 
     offset: int
     of: tuple[int, str, str]
@@ -139,7 +141,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """A broker process that registered; a repeated one of the same process is none."""
+    """A broker process that registered; one that the same process repeats is not counted."""
 
     offset: int
     node: int
@@ -149,7 +151,7 @@ class Registration:
 
 @dataclass(slots=True, kw_only=True)
 class MetadataBatch:
-    """Records that were committed together; `brokers` is how they stand behind the last of them."""
+    """Records that were committed together; `brokers` are their states at its end."""
 
     base: int
     epoch: int
@@ -159,14 +161,15 @@ class MetadataBatch:
     broker_records: list[tuple[int, str, Detail]] = field(default_factory=list)
     unregistered: set[int] = field(default_factory=set)
     sets_min_isr: bool = False
-    # Partitions that have an ELR behind a batch that set a min ISR, and theirs.
+    # Partitions that have an ELR at the end of a batch that set a min ISR, and their ELR.
     kept_elr: list[tuple[Partition, int]] = field(default_factory=list)
-    cleared_elr: bool = False  # by a ClearElr: the min ISR changed, or the feature was switched
+    cleared_elr: bool = False  # by a ClearElr: the min ISR or the feature's level changed
     elr_on: bool = False
     brokers: Mapping[int, Broker] = field(default_factory=dict)
 
     def active(self, change: Change, node: int, *, ever: bool) -> bool:
-        """Whether a broker was active before a record or behind the batch; not `ever`: at both."""
+        """Whether a broker was active before a record or at the end of the batch; without `ever`:
+        at both."""
         found = [brokers.get(node) for brokers in (change.brokers, self.brokers)]
         told = [broker is not None and broker.active for broker in found]
         return any(told) if ever else all(told)
@@ -177,20 +180,20 @@ class Timeline:
     """All batches with a record about brokers, topics or partitions, in order, and their end."""
 
     log: CommittedLog
-    start: int = 0  # below it only a snapshot tells
+    start: int = 0  # only a snapshot has what is below it
     batches: list[MetadataBatch] = field(default_factory=list)
     partitions: dict[str, Partition] = field(default_factory=dict)
     configs: dict[tuple[int, str, str], str] = field(default_factory=dict)
     topics: dict[str, list[int]] = field(default_factory=dict)  # name -> offsets of Topic records
     made: list[MadeTopic] = field(default_factory=list)
-    settings: list[Setting] = field(default_factory=list)  # as they were set
+    settings: list[Setting] = field(default_factory=list)  # in the order in which they were set
     removed: dict[str, list[int]] = field(default_factory=dict)
     producer_ids: list[tuple[int, int]] = field(default_factory=list)  # offset, next id
-    # Offsets of changes of partitions that are not there, with the id of their topic.
+    # Offsets of changes of partitions that do not exist, with the id of their topic.
     strays: list[tuple[int, str]] = field(default_factory=list)
 
     def walk(self) -> Iterator[tuple[MetadataBatch, Mapping[str, Partition]]]:
-        """Each batch, and all partitions as they are behind its last record."""
+        """Each batch, and all partitions as they are after its last record."""
         partitions: dict[str, Partition] = {}
         for batch in self.batches:
             for change in batch.changes:
@@ -201,25 +204,26 @@ class Timeline:
             yield batch, partitions
 
     def changes(self) -> Iterator[tuple[MetadataBatch, Change]]:
-        """Those of the log; what a snapshot says is a state, and no change."""
+        """Changes in the log; the contents of a snapshot are a state and no change."""
         for batch in self.batches:
             for change in batch.changes:
                 if not batch.from_snapshot:
                     yield batch, change
 
     def history(self, key: str) -> list[Change]:
-        """All changes of one partition, what a snapshot says among them."""
+        """All changes of one partition, the contents of a snapshot included."""
         found = (change for batch in self.batches for change in batch.changes)
         return [change for change in found if change.partition.key == key]
 
     def last_leader(self, key: str) -> int:
-        """Who led a partition last, also if nobody leads any more; NO_LEADER if nobody ever did."""
+        """The last leader of a partition, even if it has none now; NO_LEADER if it never had
+        one."""
         leaders = [change.after.leader for change in self.history(key) if change.after is not None]
         return next((node for node in reversed(leaders) if node != NO_LEADER), NO_LEADER)
 
 
 def partition_of(key: str, detail: Detail) -> Partition:
-    """What a Partition record says."""
+    """The partition of a Partition record."""
     return Partition(
         key=key,
         topic_id=detail["topicId"],
@@ -238,7 +242,7 @@ def partition_of(key: str, detail: Detail) -> Partition:
 
 
 def changed(before: Partition, detail: Detail) -> Partition:
-    """What a PartitionChange record makes of it: whoever is named as leader begins an epoch."""
+    """The result of a PartitionChange record: naming a leader begins a leader epoch."""
     return replace(
         before,
         replicas=tuple(detail.get("replicas") or before.replicas),
@@ -256,13 +260,13 @@ def changed(before: Partition, detail: Detail) -> Partition:
 
 
 def _directories(before: Partition, detail: Detail) -> tuple[str, ...]:
-    """Other replicas are in directories that are told with them, or that nobody knows."""
+    """New replicas are in the directories that the record names, or in unknown ones."""
     unchanged = () if detail.get("replicas") else before.directories
     return tuple(detail.get("directories") or unchanged)
 
 
 def without_elr(before: Partition) -> Partition:
-    """What a ClearElr record makes of one that has any."""
+    """The result of a ClearElr record for a partition that has an ELR."""
     epoch = before.partition_epoch + 1
     return replace(before, elr=(), last_known_elr=(), partition_epoch=epoch)
 
@@ -273,10 +277,11 @@ def _nodes(detail: Detail, name: str, otherwise: Nodes) -> Nodes:
 
 
 def node_of(detail: Detail) -> int:
-    """The broker that a record is about; FenceBroker and UnfenceBroker name it otherwise."""
+    """The broker that a record is about; FenceBroker and UnfenceBroker have another field for
+    it."""
     return int(detail["brokerId"] if "brokerId" in detail else detail["id"])
 
 
 def epoch_of(detail: Detail) -> int:
-    """Its broker epoch, in the same way."""
+    """The broker epoch in it, in the same way."""
     return int(detail["brokerEpoch"] if "brokerEpoch" in detail else detail["epoch"])

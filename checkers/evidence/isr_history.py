@@ -1,9 +1,9 @@
-"""The ISR of each partition over time: every state that the metadata log holds, and when.
+"""The ISR of each partition over time: every state in the metadata log, and when it was committed.
 
 The metadata log on the disks has every change and their order, and no times. Times are bounded by
-what the harness heard, or nodes traced: an answer that tells of a state, or a quorum's high
-watermark above its record, came after the record was committed; a working leader whose high
-watermark does not reach the record told so before. Nothing is said of a topic that was made twice.
+what the harness was answered, or nodes traced: an answer with a state, or with a quorum's high
+watermark above its record, came after the record was committed; an answer of a working leader whose
+high watermark does not reach the record came before. A topic that was created twice has no history.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,9 +23,9 @@ from checkers.evidence.image import Change, Partition
 
 FOREVER_NS = int(np.iinfo(np.int64).max)
 NEVER_NS = int(np.iinfo(np.int64).min)
-# Brokers that are well and connected learn of what is committed within milliseconds.
+# Brokers that are well and connected learn of a committed record within milliseconds.
 LAG_NS = 2_000_000_000
-# The image of a broker's metadata is put in place a moment before its partitions follow it.
+# A broker publishes its metadata image a moment before its partitions follow it.
 SETTLED_NS = 100_000_000
 
 
@@ -33,7 +33,7 @@ SETTLED_NS = 100_000_000
 class Told:
     """One broker's answers about a partition, in order: each was in a state from `low` to `high`.
 
-    The states are places in the history; a broker's image of the metadata only goes forward.
+    The states are indices into the history; a broker's metadata image only goes forward.
     """
 
     t0: Ints
@@ -44,28 +44,29 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsrHistory:
-    """Of one partition; arrays by state, in the order of the log.
+    """The history of one partition; arrays by state, in log order.
 
-    `not_before` and `known_by` bound the time at which the change that made the state was
-    committed, in ns: NEVER_NS and FOREVER_NS where nothing bounds it.
+    `not_before` and `known_by` bound the time at which the change to the state was committed, in
+    ns: NEVER_NS and FOREVER_NS where nothing bounds it.
     """
 
     key: str
     states: tuple[Partition, ...]
     offsets: Ints
-    # The lowest effective one from this change to the next, by the log; and not lower than was ever
-    # asked for.
+    # The lowest effective one from this change to the next, by the log, and at least the lowest
+    # that was ever asked for.
     min_isr: Ints
     not_before: Ints
     known_by: Ints
     told: Mapping[int, Told]  # by the broker that was asked
 
     def whole(self) -> NDArray[np.bool_]:
-        """In which states all replicas are in the ISR."""
+        """By state, whether all replicas are in the ISR."""
         return np.array([set(one.isr) >= set(one.replicas) for one in self.states], np.bool_)
 
     def known_before(self, leader: int, t0: Ints) -> Ints:
-        """The state that a leader knew at least, by its own answers, when something began."""
+        """The latest state that a leader must have known, by its own answers, when something
+        began."""
         told = self.told.get(leader)
         if told is None:
             return np.zeros(len(t0), np.int64)
@@ -74,12 +75,12 @@ class IsrHistory:
         return np.where(place >= 0, told.low[place], 0)
 
     def last_by(self, t1: Ints) -> Ints:
-        """The last state that can have been committed when something ended."""
+        """The latest state that can have been committed when something ended."""
         return np.searchsorted(self.not_before, t1, side="right") - 1
 
 
 def isr_histories(evidence: Evidence) -> Mapping[str, IsrHistory]:
-    """By partition; none where the metadata log cannot be read. By `evidence.once`."""
+    """By partition; empty if the metadata log cannot be read. By `evidence.once`."""
     timeline = evidence.timeline
     if timeline is None:
         return {}
@@ -97,7 +98,8 @@ def _history(
 ) -> IsrHistory | None:
     states = [change.after for change in changes if change.after is not None]
     if len(states) < len(changes) or len({one.topic_id for one in states}) > 1:
-        return None  # deleted, and perhaps made anew: answers do not tell which one they mean
+        # deleted, and perhaps created again: answers do not say which of the two they mean
+        return None
     offsets = np.array([change.offset for change in changes], np.int64)
     told = _told(_answers(evidence.tables["probes"], key), states)
     following = [change.min_isr for change in changes[1:]]
@@ -165,10 +167,10 @@ def _known_by(told: Iterable[Told], by_marks: Ints) -> Ints:
 
 
 def _lagging(evidence: Evidence, told: Mapping[int, Told], states: int) -> Ints:
-    """A state of which no broker knew long after was not committed then.
+    """A state that no broker knew of long after a moment was not committed at that moment.
 
-    By two brokers or more, of which each had every chance to know: nothing was wrong with any link,
-    process or machine since `LAG_NS` before.
+    Two brokers or more must have had every chance to know: nothing was wrong with any link, process
+    or machine since `LAG_NS` before.
     """
     found = np.full(states, NEVER_NS, np.int64)
     if len(told) < 2 or set(told) < set(evidence.brokers):
@@ -181,7 +183,7 @@ def _lagging(evidence: Evidence, told: Mapping[int, Told], states: int) -> Ints:
 
 
 def _last_below(told: Told, place: int) -> int:
-    """When a broker was last asked and told of an earlier state."""
+    """When a broker was last asked and answered with an earlier state."""
     asked = told.t0[told.high < place]
     return int(asked[-1]) if len(asked) else NEVER_NS
 
@@ -195,7 +197,7 @@ def _hurt(faults: Iterable[FaultFact], begin: int, end: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Marks:
-    """What leaders of the quorum told of their high watermark, and when."""
+    """The high watermarks in answers of the quorum's leaders, and their times."""
 
     mark: Ints
     t0: Ints
@@ -223,7 +225,7 @@ def _answered(probes: pa.Table) -> list[dict[str, Any]]:
 
 
 def _traced(evidence: Evidence) -> list[dict[str, Any]]:
-    """In the same form: of each moment at which a leader raised it."""
+    """The same from traces: each moment at which a leader raised it."""
     events = evidence.tables["node_events"]
     of_leaders = pc.and_(pc.equal(events["event"], "q.hwm"), pc.equal(events["state"], "leader"))
     rows = events.filter(of_leaders).select(["epoch", "t", "hwm"]).to_pylist()

@@ -1,11 +1,11 @@
-"""What is wrong with a disk after the run, by what it is about, and what may have left it so.
+"""Problems of a disk after the run, by the part that they are in, and what may have caused them.
 
-`checkers.disk` notes what it could not read, and what contradicts itself. Kafka writes its small
-files beside the old ones, syncs them and renames them (Utils.atomicMoveWithFallback), and so do we:
-a power cut leaves the old one or the new one. It may take what was not synced of a log, and leave
-NULs or half of a batch at its end; the next process cuts that off before it says anything. So only
-a fault that damages synced bytes leaves a small file that cannot be read, and a damaged log where
-its node went on; where it did not, a power cut may have left that.
+`checkers.disk` notes what it could not read and what contradicts itself. Kafka writes its small
+files beside the old ones, syncs them and renames them (Utils.atomicMoveWithFallback), and so does
+our node: a power cut leaves the old file or the new one. It may take unsynced bytes of a log, and
+leave NULs or half a batch at its end; the next process truncates that before it answers anything.
+So only a fault that damages synced bytes leaves an unreadable small file, or a damaged log if its
+node went on; if the node did not go on, a power cut may have left the damaged log.
 """
 
 from collections.abc import Iterator
@@ -15,34 +15,34 @@ from enum import Enum
 from checkers.evidence.evidence import Evidence
 
 _STOPPED, _RUNS = "stopped", "runs"  # of RunInfo.endings: its last process was well to the end
-_NO_LOG = "no __cluster_metadata"  # a disk that nobody ever used, or that was not collected
+_NO_LOG = "no __cluster_metadata"  # a disk that was never used, or that was not collected
 # A batch that was being written when its process died, or when the disk was copied.
 _HALF_A_BATCH = ("are no whole batch", " bytes")
 
 
 class About(Enum):
-    """Which part of a disk."""
+    """The part of a disk."""
 
     IDENTITY = "meta.properties"
     ELECTIONS = "quorum-state"
     CHECKPOINTS = "checkpoints"  # of offsets, and the clean-shutdown file
     EPOCHS = "leader-epoch-checkpoint"
-    FLUSHED = "flushed"  # a log that ends below what was flushed of it
+    FLUSHED = "flushed"  # a log that ends below its flushed offset
     TOPIC = "partition.metadata"
-    HOLES = "holes"  # offsets that nobody has, between batches that can be read
-    LOG = "log"  # damage within it, and within its snapshots
+    HOLES = "holes"  # missing offsets between batches that can be read
+    LOG = "log"  # damage within a log and its snapshots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """Something that the reader of disks noted."""
+    """A problem that the reader of disks noted."""
 
     about: About
     text: str
 
 
 def notes_of(problem: str | None) -> Iterator[Note]:
-    """The notes of a row of DISKS or REPLICAS; not that there is no log at all."""
+    """The notes of a row of DISKS or REPLICAS, except that there is no log."""
     for text in (problem or "").split("; "):
         if text and not text.startswith(_NO_LOG):
             yield Note(about=_about(text), text=text)
@@ -66,7 +66,7 @@ def _about(text: str) -> About:
 
 
 def is_damaged_by_fault(evidence: Evidence, node: int) -> bool:
-    """Whether a fault may have damaged bytes of a node's disk that were synced."""
+    """Whether a fault may have damaged synced bytes of a node's disk."""
     return any(
         fault.damages_bytes and node in fault.nodes and fault.may_have_bitten
         for fault in evidence.faults
@@ -74,7 +74,7 @@ def is_damaged_by_fault(evidence: Evidence, node: int) -> bool:
 
 
 def may_have_lost(evidence: Evidence, node: int) -> bool:
-    """Whether a fault may have taken from a node's disk what was not synced."""
+    """Whether a fault may have taken unsynced bytes from a node's disk."""
     return any(
         fault.may_lose and node in fault.nodes and fault.may_have_bitten
         for fault in evidence.faults
@@ -82,8 +82,8 @@ def may_have_lost(evidence: Evidence, node: int) -> bool:
 
 
 def went_on(evidence: Evidence, node: int) -> bool:
-    """Whether its last process ran when its disk was copied, or had stopped in good order: what a
-    process before it left in disorder was put right as it began."""
+    """Whether its last process ran when its disk was copied, or had stopped in good order: it had
+    then repaired at start-up what an earlier process left."""
     return evidence.info.endings.get(str(node)) in (_STOPPED, _RUNS)
 
 
@@ -92,7 +92,7 @@ def stopped_in_good_order(evidence: Evidence, node: int) -> bool:
 
 
 def may_be_left(evidence: Evidence, node: int, note: Note) -> bool:
-    """Whether what befell a node may have left such damage in a log of its."""
+    """Whether the faults that hit a node may have left such damage in its log."""
     if is_damaged_by_fault(evidence, node):
         return True
     half = note.text.endswith(_HALF_A_BATCH) and not stopped_in_good_order(evidence, node)

@@ -1,8 +1,7 @@
-"""What is missing of nodes' answers to the harness, which asks all of them all the while.
+"""Missing answers of nodes to the harness, which probes all of them all the time.
 
-A node that a fault has hit need not answer, nor one that is just coming back from it; nor, once it
-has ended by itself, any more. Whatever else keeps a node silent, nobody can tell how things stood
-there by its own account.
+A node that a fault has hit need not answer, nor one that is just recovering from it, nor one that
+has ended by itself. After any other silence of a node, its state in that time is unknown.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,20 +13,20 @@ from checkers.evidence.faults import FaultFact, faults_of
 from checkers.history.sealed_run import Run, RunInfo
 
 _SECOND = 1_000_000_000
-# It is asked twice a second. What is not explained of the time between two answers may be as long
-# as this, by the runtime: a real machine may be busy.
+# Each node is asked twice a second. The unexplained part of the time between two answers may be
+# this long, by the runtime: a real machine may be busy.
 _SILENT_S = {"sim": 2.0}
 _SILENT_REAL_S = 10.0
-# Behind a cure: a process that was started again registers before it answers.
+# After a cure: a restarted process registers before it answers.
 _COMES_BACK_S = 5.0
-# Behind any fault: until somebody leads again.
+# After any fault: until a node leads again.
 _ELECTS_S = 15.0
 
 Times = tuple[int, int]  # from, until
 
 
 def missing_answers(run: Run) -> Iterator[tuple[str, str]]:
-    """Of partitions: which broker did not answer, and for how long."""
+    """For partitions: which broker did not answer, and for how long."""
     probes = run.tables["probes"]
     mine = probes.filter(pc.equal(probes["kind"], "partition"))
     if not mine.num_rows:
@@ -42,7 +41,7 @@ def missing_answers(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def missing_leaders(run: Run) -> Iterator[tuple[str, str]]:
-    """Of the quorum: for how long no node said that it leads."""
+    """For the quorum: for how long no node said that it leads."""
     probes = run.tables["probes"]
     mine = probes.filter(pc.equal(probes["kind"], "quorum"))
     if not mine.num_rows:
@@ -51,8 +50,8 @@ def missing_leaders(run: Run) -> Iterator[tuple[str, str]]:
     answered = mine["t0"].unique().to_pylist()
     behind = int(_ELECTS_S * _SECOND)
     faults = [fault for fault in faults_of(run) if fault.may_harm]
-    # Voters that lost their disks may leave no majority, and a quorum that is stuck has no leader:
-    # either is told of by itself.
+    # Voters that lost their disks may leave no majority, and a stuck quorum has no leader: either
+    # is reported by its own check.
     excused = [(f.t_start, end if f.wipes else f.over_ns + behind) for f in faults]
     excused += [(int(each["t_ns"]), end) for each in run.info.unasked_ends]
     if run.info.stuck:
@@ -77,8 +76,8 @@ def _most_ns(info: RunInfo) -> int:
 
 
 def _excused(run: Run, node: int) -> Iterator[Times]:
-    """When it may be silent. One that begins anew waits for a controller, so what hits those may
-    keep it from that."""
+    """The times at which it may be silent. A starting broker waits for a controller, so faults that
+    hit controllers may excuse it."""
     behind = int(_COMES_BACK_S * _SECOND)
     faults = faults_of(run)
     mine = [fault for fault in faults if node in fault.nodes]
@@ -91,7 +90,7 @@ def _excused(run: Run, node: int) -> Iterator[Times]:
 
 
 def _kept_away(own: FaultFact, faults: Sequence[FaultFact], behind: int) -> Iterator[Times]:
-    """While faults follow upon one that ended its process."""
+    """While faults follow a fault that ended its process."""
     until = own.over_ns + behind
     for fault in faults:
         if own.ends_process and fault.may_harm and fault.t_start <= until < fault.over_ns + behind:
@@ -100,7 +99,7 @@ def _kept_away(own: FaultFact, faults: Sequence[FaultFact], behind: int) -> Iter
 
 
 def _longest(answered: Iterable[int], begin: int, end: int, excused: Sequence[Times]) -> int:
-    """Of the times between answers, the longest without what is excused of it."""
+    """Of the times between answers, the longest, without its excused part."""
     marks = sorted({begin, end, *(int(t) for t in answered)})
     gaps = ((a, b) for a, b in pairwise(marks) if b <= end)
     return max((_unexcused(a, b, excused) for a, b in gaps), default=0)
@@ -115,5 +114,5 @@ def _unexcused(begin: int, end: int, excused: Sequence[Times]) -> int:
 
 
 def _words(longest: int, what: str, answered: Sequence[int]) -> str:
-    text = f"for {longest / _SECOND:.1f} s that no fault explains {what}"
+    text = f"for {longest / _SECOND:.1f} s that no fault explains, {what}"
     return text if answered else f"{text}, nor at any other time"

@@ -1,8 +1,8 @@
-"""What is missing of the nodes' traces: nodes, processes, lines, ends.
+"""What is missing in the nodes' traces: nodes, processes, lines, ends.
 
-Each process of a node numbers its lines from 0 and, where it ends in good order, prints `n.stop`
-last. The harness counts the processes that it started and that answered, how the last of each node
-ended, and the lines that it collected.
+Each process of a node numbers its lines from 0 and, if it ends in good order, prints `n.stop` last.
+The harness counts the processes that it started and that answered, how the last process of each
+node ended, and the lines that it collected.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from checkers.history.sealed_run import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Account:
-    """One process' lines, in few words."""
+    """A summary of one process' lines."""
 
     node: int
     lines: int
-    first: int  # the lowest number of a line, and the highest
+    first: int  # the lowest line number, and the highest
     last: int
     began_ns: int
     stopped: bool  # the line with the highest number is n.stop
@@ -31,7 +31,7 @@ class _Account:
 
 
 def missing_traces(run: Run) -> Iterator[tuple[str, str]]:
-    """Which node, and what of its trace."""
+    """The nodes with missing trace lines, and what is missing."""
     events = run.tables["node_events"]
     accounts = _accounts(events)
     for node in range(1, run.info.nodes + 1):
@@ -48,17 +48,17 @@ def _missing_of(run: Run, node: int, mine: list[_Account]) -> Iterator[str]:
     for account in mine:
         if not account.is_whole:
             lines = account.last - account.first + 1 - account.lines + account.first
-            yield f"{lines:,} of {account.last + 1:,} lines of one process are not there"
+            yield f"{lines:,} of {account.last + 1:,} lines of one process are missing"
     started = info.starts.get(name, 0)
     if len(mine) < started:
-        yield f"{started} of its processes answered, and {len(mine)} left a trace"
+        yield f"{started} of its processes answered, but {len(mine)} left a trace"
     last = max(mine, key=lambda account: account.began_ns)
     if info.endings.get(name) == "stopped" and not last.stopped:
-        yield "it was stopped in good order, and its trace does not say so at its end"
+        yield "it was stopped in good order, but its trace does not end with that"
     collected = info.trace_lines.get(name)
     found = sum(account.lines for account in mine) + run.broken_lines.get(name, 0)
     if collected is not None and found != collected:
-        yield f"{counted(collected, 'line was', 'lines were')} collected, and {found:,} are there"
+        yield f"{counted(collected, 'line was', 'lines were')} collected, but {found:,} are left"
 
 
 def _accounts(events: pa.Table) -> list[_Account]:

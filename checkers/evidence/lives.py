@@ -1,12 +1,12 @@
-"""The nodes' traces in columns, and in them the lives of disks, each a sequence of processes.
+"""The nodes' traces in columns, and the lives of disks, each a sequence of processes.
 
-Within a process lines are ordered by their sequence number, and the processes of one node by the
-one clock of its machine (they do not overlap). Between nodes nothing is ordered here: checks use
-epochs and offsets for that.
+Within a process, lines are ordered by their sequence number; the processes of one node by the clock
+of its machine (they do not overlap). Between nodes nothing is ordered here: checks use epochs and
+offsets for that.
 
-A line is known by its row: its place when the lines of a disk stand together, process by process.
-Checks ask for the rows of some kinds of event and compare whole columns of them. Lines of kinds
-that are few, and those that are shown, are asked for as `NodeEvent`.
+A line is known by its row: its index when the lines of a disk are put together, process by process.
+Checks ask for the rows of some kinds of event and compare whole columns of them. Lines of rare
+kinds, and those that are shown, are returned as `NodeEvent`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ from checkers.history.traces import TRACE_FIELDS, fields_of
 from checkers.verdict import EventValue
 
 NOBODY = -1
-NONE = -(1 << 63)  # in a column: the line does not have it
+NONE = -(1 << 63)  # in a column: the line has no such field
 _NOT_SHOWN = ("t", "directory", "incarnation", "voted_directory", "replica_directory", "detail")
 _PROCESS = ("node", "directory", "incarnation")
 _RARE = 100  # lines of a kind
@@ -34,7 +34,7 @@ NEED = "traces of the nodes (node_events)"
 
 
 class NodeEvent(NamedTuple):
-    """A trace line, by the columns of NODE_EVENTS; what an event does not have is None."""
+    """A trace line, by the columns of NODE_EVENTS; fields that an event does not have are None."""
 
     node: int
     directory: str
@@ -56,7 +56,7 @@ class NodeEvent(NamedTuple):
     replica_directory: str
     offset: int
     outcome: str
-    detail: str | None  # JSON of what has no column
+    detail: str | None  # JSON of the fields that have no column
 
     @property
     def more(self) -> Mapping[str, object]:
@@ -64,7 +64,7 @@ class NodeEvent(NamedTuple):
         return fields_of(self.detail)
 
 
-# Fields without which a line says nothing; one that lacks them counts as missing.
+# Fields without which a line is useless; a line that lacks one counts as missing.
 _REQUIRED = {
     "n.start": ("epoch", "log_end"),
     "q.state": ("state", "epoch"),
@@ -90,18 +90,19 @@ _REQUIRED = {
 
 
 class TraceColumns:
-    """The lines of all nodes, each with a row: disk by disk, process by process, in their order."""
+    """The lines of all nodes, one row each, in order: disk by disk, process by process."""
 
     def __init__(self, node_events: pa.Table) -> None:
         self._table = node_events
-        self._at = _in_order(node_events)  # by row, the place in the table
+        self._at = _in_order(node_events)  # by row, its index in the table
         events = node_events["event"].combine_chunks().dictionary_encode()
         self._words = np.array(events.dictionary.to_pylist(), dtype=object)
         self._event = events.indices.to_numpy(zero_copy_only=False)[self._at].astype(np.int64)
         self._kinds: dict[tuple[str, ...], Flags] = {}
         self._columns: dict[str, Ints] = {}
         self._having: dict[tuple[str, str], Flags] = {}
-        self._texts: dict[str, tuple[Texts, Codes]] = {}  # the words, and by row which one
+        # the words, and each row's index into them
+        self._texts: dict[str, tuple[Texts, Codes]] = {}
         self._lines: dict[int, NodeEvent] = {}
 
     def __len__(self) -> int:
@@ -112,7 +113,7 @@ class TraceColumns:
         return np.flatnonzero(self._are(events)[self._event[begin:end]]) + begin
 
     def _are(self, events: tuple[str, ...]) -> Flags:
-        """Of each word for a kind of event, whether it is one of these."""
+        """For each word for a kind of event, whether it is one of these."""
         if events not in self._kinds:
             self._kinds[events] = np.array([word in events for word in self._words], np.bool_)
         return self._kinds[events]
@@ -123,7 +124,7 @@ class TraceColumns:
         return found
 
     def column(self, name: str) -> Ints:
-        """By row: a number, or one for each word; NONE where a line has none."""
+        """By row: a number, or the index of a word; NONE if the line has none."""
         if name not in self._columns:
             values = self._table[name].combine_chunks()
             if pa.types.is_string(values.type):
@@ -132,19 +133,19 @@ class TraceColumns:
         return self._columns[name]
 
     def has(self, name: str, word: str, rows: Ints) -> Flags:
-        """Of each of these rows, whether the line has this word there."""
+        """For each of these rows, whether the line has this word in this column."""
         if (name, word) not in self._having:
             found = pc.fill_null(pc.equal(self._table[name], word), False).to_numpy()
             self._having[name, word] = found[self._at]
         return self._having[name, word][rows]
 
     def texts(self, name: str, rows: Ints) -> list[str | None]:
-        """A column of these rows that holds text."""
+        """A text column of these rows."""
         if name not in self._texts:
             values = self._table[name].combine_chunks().dictionary_encode()
             words = np.array([*values.dictionary.to_pylist(), None], dtype=object)
             self._texts[name] = words, values.indices.fill_null(-1).to_numpy()[self._at]
-        words, which = self._texts[name]  # a line that has none has the last word
+        words, which = self._texts[name]  # a line without the field has the last word
         found: list[str | None] = words[which[rows]].tolist()
         return found
 
@@ -162,8 +163,8 @@ class TraceColumns:
         return [self._lines[row] for row in wanted]
 
     def _of_rare_kinds(self) -> list[int]:
-        """Rows of which most will be asked for: to take some of a table takes as long as to take
-        one. What kinds nobody knows, and nobody asks for, may be many."""
+        """Rows that will mostly be asked for: taking some rows of a table takes as long as taking
+        one. Lines of unknown kinds, which are never asked for, may be many."""
         is_known = self._are(tuple(TRACE_FIELDS))
         is_rare = np.bincount(self._event, minlength=len(self._words)) <= _RARE
         found: list[int] = np.flatnonzero((is_rare & is_known)[self._event]).tolist()
@@ -197,11 +198,11 @@ class TraceColumns:
         odd = np.flatnonzero(seq != np.arange(len(seq)))
         if not len(odd):
             return None
-        return f"node {node} has a trace with line {seq[odd[0]]} where {odd[0]} should be"
+        return f"node {node}: its trace has line {seq[odd[0]]} in place of line {odd[0]}"
 
 
 def _in_order(table: pa.Table) -> Ints:
-    """Where the lines stand that say something: by disk, process and number of the line.
+    """The indices of the lines that have all they need: by disk, process and line number.
 
     Disks and processes are in the order of their nodes, and of the time of their first line.
     """
@@ -215,7 +216,7 @@ def _in_order(table: pa.Table) -> Ints:
 
 
 def _ranks(of: Ints, order: Ints) -> Ints:
-    """For each element, where the first one that is equal stands in an order."""
+    """For each element, the rank of the first equal one in an order."""
     _, first, which = np.unique(of[order], return_index=True, return_inverse=True)
     found = np.empty(len(of), np.int64)
     found[order] = first[which]
@@ -238,7 +239,7 @@ def _says_something(table: pa.Table) -> Flags:
 class Process:
     """One process of a node: its lines are the rows from `begin` up to `end`, at least one.
 
-    `gap`: which lines are missing in between; what needs their order cannot be judged then.
+    `gap`: the lines that are missing in between; what needs their order cannot be judged then.
     """
 
     traces: TraceColumns
@@ -260,7 +261,7 @@ class Process:
         return self.traces.rows(*events, begin=self.begin, end=self.end)
 
     def events(self, *events: str) -> list[NodeEvent]:
-        """The lines of these kinds, of which there should be few."""
+        """The lines of these kinds, which should be few."""
         return self.traces.lines(self.rows(*events))
 
 
@@ -283,14 +284,13 @@ class Life:
         return self.traces.rows(*events, begin=self.begin, end=self.end)
 
     def events(self, *events: str) -> list[NodeEvent]:
-        """The lines of these kinds, of which there should be few."""
+        """The lines of these kinds, which should be few."""
         return self.traces.lines(self.rows(*events))
 
 
 def disk_told(found: Iterable[Life], node: int, directory: str, at: int) -> str:
-    """The directory id of who sent something, as its receiver told it; where voters are known by
-    ids alone and nobody tells one (kraft.version 0), of the disk that the node had last started on
-    by then."""
+    """The sender's directory id as the receiver traced it; if voters are known by ids alone and
+    none is traced (kraft.version 0), that of the disk that the node had last started on by then."""
     if directory != NO_DIRECTORY:
         return directory
     begun = [life for life in found if life.node == node and life.processes[0].first_ns <= at]
@@ -298,8 +298,8 @@ def disk_told(found: Iterable[Life], node: int, directory: str, at: int) -> str:
 
 
 def first_of(*keys: Ints) -> tuple[Ints, Ints]:
-    """The places of the first elements of each kind, by the kinds' order, and each one's kind."""
-    order = np.lexsort(keys[::-1])  # stable: equal ones stay as they stand
+    """The index of the first element of each kind, in the order of kinds, and each one's kind."""
+    order = np.lexsort(keys[::-1])  # stable: equal elements keep their order
     new = np.zeros(len(order), np.bool_)
     new[:1] = True
     for key in keys:
@@ -314,7 +314,7 @@ def gaps(found: tuple[Life, ...]) -> tuple[str, ...]:
 
 
 def witness(event: NodeEvent, what: str) -> Mapping[str, EventValue]:
-    """An event as a row of a witness: who, when, and what the line says; `seq` finds it again."""
+    """An event as a row of a witness: node, time, and the line's fields; `seq` finds it again."""
     fields = {
         name: value
         for name, value in event._asdict().items()

@@ -1,13 +1,12 @@
-"""How far the beginning of a log may have moved, because somebody asked for it.
+"""How far a log start may have moved, by what clients and operators asked for.
 
-A replica tells itself where its log begins, and that is no excuse for what is missing before it.
-What was asked for is: records that clients deleted (DeleteRecords), and those that retention drops
-by the settings of the brokers or of the topic, as far as it does: a record goes once it is too old,
-and by size only where as much is left as is to be kept. Where nothing is said that is Kafka's
-default, 7 days. Compaction that was asked for leaves no record sure to be there. Where requests
-were not recorded, or not all of them are there, nobody knows what was asked for: any beginning will
-do. Logs of groups (`__consumer_offsets`) are not compacted by our brokers, which let their front go
-instead.
+A replica's own log start offset is no excuse for missing records below it. Requests are: records
+that clients deleted (DeleteRecords), and those that retention drops by the settings of the brokers
+or of the topic, as far as it does: a record goes once it is too old, and by size only while enough
+is left. Without a setting, Kafka's default of 7 days holds. If compaction was asked for, no record
+is sure to remain. If requests were not recorded, or some are missing, it is unknown what was asked
+for: any log start will do. Our brokers do not compact the logs of groups (`__consumer_offsets`),
+but drop their oldest segments instead.
 """
 
 from collections.abc import Mapping
@@ -22,10 +21,10 @@ from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.evidence.promised import INTERNAL, topic_of
 
-ANYWHERE = int(np.iinfo(np.int64).max)  # no offset is too late
+ANYWHERE = int(np.iinfo(np.int64).max)  # any log start will do
 DELETE_RECORDS, PUT = "delete-records", "put"
 _MILLISECOND = 1_000_000
-# In Kafka the first of them that is said holds, and -1 is no limit.
+# In Kafka the first of these that is set holds, and -1 is no limit.
 _UNITS_NS = {
     "retention.ms": _MILLISECOND,
     "log.retention.ms": _MILLISECOND,
@@ -33,13 +32,13 @@ _UNITS_NS = {
     "log.retention.hours": 3_600_000 * _MILLISECOND,
 }
 _USUAL_NS = 168 * _UNITS_NS["log.retention.hours"]
-_OWN = "node"  # as the targets that are ours are called
+_OWN = "node"  # the name of our own targets
 _USUAL_LOOK_NS = 600_000 * _MILLISECOND  # offsets.retention.check.interval.ms
 _SIZES = ("retention.bytes", "log.retention.bytes")
 
 
 class AskedStarts:
-    """Of all partitions of a run. By `evidence.once(AskedStarts)`."""
+    """For all partitions of a run. By `evidence.once(AskedStarts)`."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -49,7 +48,7 @@ class AskedStarts:
         self._puts = split(_of(ops, PUT, may_be_done), "key")
         self._at_the_end: dict[str, int] = {}
 
-    # Most runs are over long before a record is too old, and keep logs of any size.
+    # Most runs end long before a record is too old, and keep logs of any size.
 
     @cached_property
     def _sent(self) -> Mapping[tuple[int | str, ...], pa.Table]:
@@ -60,18 +59,18 @@ class AskedStarts:
         return split(self._evidence.tables["replica_batches"], "key")
 
     def at_the_end(self, key: str) -> int:
-        """The last offset at which a log of this partition may begin after the run; `ANYWHERE`
-        where any will do."""
+        """The highest log start offset that a partition may have after the run; `ANYWHERE` if any
+        will do."""
         if key not in self._at_the_end:
             self._at_the_end[key] = self.by(key, None)
         return self._at_the_end[key]
 
     def by(self, key: str, now_ns: int | None) -> int:
-        """The same at some time of the run; None: after it."""
+        """The same at a time of the run; None: after it."""
         if not self._is_known:
             return ANYWHERE
         topic, promised = topic_of(key), self._evidence.promised
-        if topic.startswith(INTERNAL):  # others prune for themselves
+        if topic.startswith(INTERNAL):  # other targets prune by their own rules
             return self._without_compaction(now_ns) if promised.is_compacted(topic) else ANYWHERE
         if promised.is_compacted(topic):
             return ANYWHERE
@@ -80,8 +79,9 @@ class AskedStarts:
         return max(self._deleted(key, now_ns), by_time, by_size)
 
     def _without_compaction(self, now_ns: int | None) -> int:
-        """Of what Kafka compacts, which moves no log's start. Our brokers let whole segments go in
-        which nothing is needed any more; they look for that after so long, and no sooner."""
+        """For topics that Kafka compacts, where compaction moves no log start. Our brokers drop
+        whole segments in which nothing is needed any more; they look for them at this interval, and
+        no sooner."""
         info = self._evidence.info
         if not info.target.startswith(_OWN):
             return 0
@@ -105,13 +105,13 @@ class AskedStarts:
         return int(value[t0 <= until].max(initial=0))
 
     def _by_time(self, key: str, told: Mapping[str, str], now_ns: int | None) -> int:
-        """Where the first record is that is not too old."""
+        """The offset of the first record that is not too old."""
         said_ns = [int(told[name]) * unit for name, unit in _UNITS_NS.items() if name in told]
         kept_ns, info = said_ns[0] if said_ns else _USUAL_NS, self._evidence.info
         if kept_ns < 0:
             return 0
         if said_ns and (not info.finished or self._has_wrong_clocks):
-            return ANYWHERE  # nobody knows how old a node took its records to be
+            return ANYWHERE  # by which clock a node took the age of its records is unknown
         since = (info.duration_ns if now_ns is None else now_ns) - kept_ns
         if since < 0:
             return 0
@@ -119,7 +119,7 @@ class AskedStarts:
         if (sent := self._sent.get((key,))) is not None:
             t0 = self._evidence.tables["ops"]["t0"].to_numpy()[sent["op_id"].to_numpy()]
             found = int(columns(sent, "offset")[0][t0 > since].min(initial=found))
-        if (puts := self._puts.get((key,))) is not None:  # of which no offset is told
+        if (puts := self._puts.get((key,))) is not None:  # whose offsets are unknown
             found = min(found, int((columns(puts, "t0")[0] <= since).sum()))
         return found
 
@@ -129,7 +129,8 @@ class AskedStarts:
         return any(fault.shifts_clock and fault.may_have_bitten for fault in faults)
 
     def _by_size(self, key: str, told: Mapping[str, str]) -> int:
-        """The last batch from which on some replica has as much as is to be kept."""
+        """The base offset of the last batch from which on some replica has as much as must be
+        kept."""
         kept = int(next((told[name] for name in _SIZES if name in told), "-1"))
         if kept <= 0:
             return ANYWHERE if kept == 0 else 0

@@ -1,32 +1,32 @@
-"""What may be lost: when so many replicas ended uncleanly that nothing is promised any more.
+"""When a loss is allowed: after so many unclean shutdowns of replicas that nothing is promised.
 
 The rule. KIP-966 wants "to elect a leader without data loss or HWM moving backward when we only
 have min ISR - 1 unclean shutdowns" ("Eligible Leader Replicas"; its motivation: "MinISR-1 tolerance
-to data loss unclean shutdown events"), the effective min ISR being at most the replication factor.
-So of one partition's replicas, min ISR or more must have been shut down uncleanly since all of them
-were last in the ISR, one of them in a way that can lose bytes, before a loss is *allowed*:
+to data loss unclean shutdown events"), where the effective min ISR is at most the replication
+factor. So a loss is *allowed* on a partition only if min ISR or more of its replicas were shut down
+uncleanly since all of them were last in the ISR, at least one of them in a way that can lose bytes:
 
-* Unclean is what leaves no clean-shutdown file ("Detection of an unclean shutdown"); what a fault
-  does to processes and bytes stands in its own row. A kill loses nothing itself, but part one of
+* A shutdown is unclean if it leaves no clean-shutdown file ("Detection of an unclean shutdown");
+  a fault's own row says what it does to processes and bytes. A kill loses nothing, but part one of
   the KIP drops the broker from the ELR all the same, so it spends the budget.
-* A replica counts once, however often it went down: one that never did holds all that was
+* A replica counts once, however often it went down: a replica that never did holds all that was
   acknowledged since, and is in the ISR or the ELR.
-* The rule is the same with ELR off. Kafka does not keep it there: that is what is to be shown.
-* What a disk had synced no power cut takes. A record that was acknowledged before all replicas'
-  disks were synced, and nothing happened to any of them until then, is never an allowed loss.
-* An unclean election that was asked for loses whatever it loses (KIP-966, "Unclean recovery").
-* What min.insync.replicas, replication and unclean elections are tells the plan, and who asked for
-  something else later (`promised`): never the metadata log, which the accused wrote. A record is
+* The rule is the same with ELR off. Kafka does not keep it then, which scenarios are to show.
+* A power cut takes no synced bytes. The loss of a record that was acknowledged before all replicas'
+  disks were synced is never allowed, if nothing happened to any of them until then.
+* An unclean election that was asked for may lose anything (KIP-966, "Unclean recovery").
+* min.insync.replicas, replication and unclean elections are taken from the plan and from later
+  requests (`promised`), never from the metadata log, which the accused wrote. A record is
   promised by the min ISR that was in force from its acknowledgement to the shutdown that was one
-  too many; who lowers it afterwards excuses nothing. Where it changed in between, or a request was
+  too many; lowering it afterwards excuses nothing. If it changed in between, or a request was
   under way, the highest of them decides whether a loss is surely allowed, and the lowest whether it
   is surely not.
 
-When all were in the ISR again (a full recovery) the metadata log on the disks tells: it holds every
-registration and every change of the ISR in their order; answers to probes bound the times. Where
-no log can be read, answers alone tell: one broker has to have said, after the shutdown, first that
-the victim is out of the ISR and later that the ISR is whole. What cannot be told either way is
-neither allowed nor accused: it is undecided.
+The metadata log on the disks says when all were in the ISR again (a full recovery): it holds every
+registration and every change of the ISR in order; answers to probes bound the times. If no log can
+be read, only answers are left: one broker must have said, after the shutdown, first that the victim
+is out of the ISR and later that the ISR is complete. What cannot be decided is neither allowed nor
+accused: it is undecided.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ from checkers.evidence.restarts import restarts, started_brokers
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
     """An unclean end of one broker. `started_ns` is when its cure began, `up_ns` when it was done;
-    FOREVER_NS where it never was."""
+    FOREVER_NS if it never was."""
 
     fault_id: int
     node: int
@@ -54,11 +54,11 @@ class Shutdown:
     started_ns: int
     up_ns: int
     may_lose: bool
-    synced_ns: int = NEVER_NS  # what was acknowledged before it was durable on this disk
+    synced_ns: int = NEVER_NS  # records acknowledged before it were durable on this disk
 
 
 class Recovery(NamedTuple):
-    """When the ISR was whole again after a shutdown: not before, and surely by."""
+    """When the ISR was complete again after a shutdown: not before, and surely by."""
 
     may_ns: int
     surely_ns: int
@@ -71,12 +71,12 @@ class LossWindow:
 
     from_ns: int
     until_ns: int
-    spent: int  # replicas that were shut down uncleanly by then, since they were all in sync
-    synced_ns: int = NEVER_NS  # what was acknowledged before it no disk could lose
+    spent: int  # replicas that were shut down uncleanly by then since all were last in sync
+    synced_ns: int = NEVER_NS  # no disk could lose a record acknowledged before it
 
 
 # Why a loss is neither allowed nor an accusation.
-UNTOLD = "it is not known when the ISR was whole again, or which min ISR was in force"
+UNTOLD = "it is not known when the ISR was complete again, or which min ISR was in force"
 _WHATEVER_IT_TAKES = FOREVER_NS  # more than any min ISR
 
 Windows = Mapping[str, tuple[LossWindow, ...]]
@@ -84,11 +84,12 @@ Windows = Mapping[str, tuple[LossWindow, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossBudget:
-    """By partition, when loss was surely allowed, and when it may have been.
+    """By partition, when a loss was surely allowed, and when it may have been.
 
-    Windows are those in which the lowest min ISR that was ever asked for was spent; whether that of
-    a record was, `min_isr` tells by the time of its acknowledgement. `lowest` is the lowest of all
-    partitions, `worst` the most replicas of one that were shut down uncleanly at once.
+    Windows are those in which as many were shut down as the lowest min ISR ever asked for;
+    `min_isr` decides by the time of a record's acknowledgement whether its own was reached.
+    `lowest` is the lowest of all partitions, `worst` the most replicas of one partition that were
+    shut down uncleanly at once.
     """
 
     lowest: int
@@ -99,19 +100,19 @@ class LossBudget:
     unclean_elections: bool
 
     def allows(self, keys: Sequence[str], key: Codes, begin: Ints, end: Ints) -> Flags:
-        """Whether what happened between two times on a partition may be for an allowed loss."""
+        """Whether an event between two times on a partition may be due to an allowed loss."""
         return self._overlapping(keys, key, begin, end, surely=True)
 
     def may_allow(self, keys: Sequence[str], key: Codes, begin: Ints, end: Ints) -> Flags:
-        """The same, and where it cannot be told whether the loss was allowed."""
+        """The same, and also if it cannot be decided whether the loss was allowed."""
         return self._overlapping(keys, key, begin, end, surely=False)
 
     def allows_loss(self, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints) -> Flags:
-        """Whether records that were sent and answered at these times may be gone for good."""
+        """Whether records that were sent and answered at these times may be lost for good."""
         return self._losable(keys, key, sent, answered, surely=True)
 
     def may_allow_loss(self, keys: Sequence[str], key: Codes, sent: Ints, answered: Ints) -> Flags:
-        """The same, and where it cannot be told whether the loss was allowed."""
+        """The same, and also if it cannot be decided whether the loss was allowed."""
         return self._losable(keys, key, sent, answered, surely=False)
 
     def _overlapping(
@@ -143,14 +144,14 @@ class LossBudget:
             yield from ((code, name, window) for window in windows.get(name, ()))
 
     def _is_spent(self, window: LossWindow, name: str, since: Ints, *, surely: bool) -> Flags:
-        """Whether as many were shut down as had to be for what was promised at these times."""
+        """Whether enough replicas were shut down for what was promised at these times."""
         least, most = self.min_isr[name].between(since, np.maximum(since, window.from_ns))
         return (most if surely else least) <= window.spent
 
     def said(self) -> str:
-        """The budget, and how much of it was spent."""
+        """The budget, and how much of it was spent, in words."""
         if self.unclean_elections:
-            return "a leader was elected uncleanly, as is configured: nothing is promised"
+            return "a leader was elected uncleanly, as configured: nothing is promised"
         synced = any(one.synced_ns > NEVER_NS for each in self.sure.values() for one in each)
         return (
             f"fewer than {self.lowest} replicas shut down uncleanly between full recoveries; "
@@ -159,7 +160,7 @@ class LossBudget:
 
 
 def loss_budget(evidence: Evidence) -> LossBudget:
-    """Of all partitions that clients or disks know of. By `evidence.once`."""
+    """For all partitions that clients or disks know of. By `evidence.once`."""
     shutdowns = sorted(_shutdowns(evidence), key=lambda one: one.at_ns)
     histories = evidence.once(isr_histories)
     sure: dict[str, tuple[LossWindow, ...]] = {}
@@ -196,7 +197,7 @@ def loss_budget(evidence: Evidence) -> LossBudget:
 
 
 def _keys(evidence: Evidence) -> list[str]:
-    """Every partition that anything tells of."""
+    """Every partition that any evidence names."""
     found: set[str] = set()
     for table in ("spans", "replicas"):
         found |= set(evidence.tables[table]["key"].unique().to_pylist())
@@ -207,7 +208,7 @@ def _keys(evidence: Evidence) -> list[str]:
 def _elected_uncleanly(evidence: Evidence, key: str) -> bool | None:
     """Whether a leader was elected uncleanly where that was asked for; None: surely not.
 
-    Without a metadata log, nobody can tell: False.
+    Without a metadata log it is unknown: False.
     """
     if not evidence.promised.unclean(topic_of(key)):
         return None
@@ -246,10 +247,11 @@ def _replicas(evidence: Evidence, key: str, history: IsrHistory | None) -> froze
 
 
 def _synced_ns(evidence: Evidence, history: IsrHistory | None, shutdown: Shutdown) -> int:
-    """Before when an acknowledgement of all in-sync replicas meant a durable record on this disk.
+    """The time before which an acknowledgement by all in-sync replicas means a durable record on
+    this disk.
 
-    Told only of a sync before which every replica had always been in the ISR, and of a shutdown
-    before which nothing else went wrong: what is durable once may be cut off and fetched again.
+    Given only for a sync before which every replica had always been in the ISR, and for a shutdown
+    before which nothing else went wrong: durable records may be truncated and fetched again.
     """
     before = [fault for fault in evidence.faults if fault.t_start < shutdown.at_ns]
     own = [fault for fault in evidence.faults if fault.id == shutdown.fault_id]
@@ -286,7 +288,8 @@ def _recoveries(
 
 
 def _registered_after(evidence: Evidence, shutdown: Shutdown) -> int | None:
-    """The offset at which the next process registered, or a later one where that died before."""
+    """The offset at which the next process registered, or a later one if that process died
+    before."""
     for one in evidence.once(restarts):
         if (one.fault.id, one.registration.node) == (shutdown.fault_id, shutdown.node):
             return one.registration.offset
@@ -301,7 +304,7 @@ def _registered_after(evidence: Evidence, shutdown: Shutdown) -> int | None:
 
 
 def _by_log(shutdown: Shutdown, history: IsrHistory, registered: int) -> Recovery:
-    """The first change behind the registration of the next process that makes the ISR whole."""
+    """The first change after the next process' registration that makes the ISR complete."""
     again = np.flatnonzero(history.whole() & (history.offsets > registered))
     if not len(again):
         return Recovery(FOREVER_NS, FOREVER_NS)
@@ -312,7 +315,7 @@ def _by_log(shutdown: Shutdown, history: IsrHistory, registered: int) -> Recover
 
 @dataclass(slots=True)
 class _BrokerAnswers:
-    """What one broker said of a partition's ISR, in order."""
+    """One broker's answers about a partition's ISR, in order."""
 
     t0: list[int] = field(default_factory=list)
     t1: list[int] = field(default_factory=list)
@@ -334,7 +337,7 @@ def _answers(evidence: Evidence, key: str) -> dict[int, _BrokerAnswers]:
 
 
 def _by_answers(shutdown: Shutdown, said: _BrokerAnswers, whole: int) -> int:
-    """By one broker's answers: first without the victim, then whole and with it started."""
+    """By one broker's answers: first without the victim, then complete and after its restart."""
     out = False
     for t0, t1, isr in zip(said.t0, said.t1, said.isr, strict=True):
         if t0 >= shutdown.at_ns and shutdown.node not in isr:
@@ -347,7 +350,7 @@ def _by_answers(shutdown: Shutdown, said: _BrokerAnswers, whole: int) -> int:
 def _windows(
     shutdowns: Sequence[Shutdown], recovered_ns: Sequence[int], min_isr: int
 ) -> tuple[tuple[LossWindow, ...], int]:
-    """Times over budget, and the most replicas that were down uncleanly at once."""
+    """The times over budget, and the most replicas that were down uncleanly at once."""
     windows, worst = [], 0
     for last in shutdowns:
         counted = [

@@ -1,4 +1,4 @@
-"""The metadata log as it lies on each node's disk after the run."""
+"""The metadata log on each node's disk after the run."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ StoredLogs = Mapping[int, list["StoredBatch"]]
 
 
 class StoredBatch(NamedTuple):
-    """A batch by its place in the log, its epoch and its bytes, as far as a CRC tells."""
+    """A batch by its offsets, its epoch and its bytes, represented by their CRC."""
 
     base: int
     last: int
@@ -20,14 +20,14 @@ class StoredBatch(NamedTuple):
 
 
 class SnapshotId(NamedTuple):
-    """The offset behind the last record that a snapshot stands for, and that record's epoch."""
+    """The offset behind the last record that a snapshot covers, and that record's epoch."""
 
     end: int
     epoch: int
 
 
 def first_snapshots(log_records: pa.Table) -> Mapping[int, SnapshotId]:
-    """By node, the snapshot with which the log on its disk begins, where it begins with one."""
+    """By node, the snapshot at which the log on its disk begins, if it begins with one."""
     headers = log_records.filter(pc.equal(log_records["type"], "SnapshotHeader"))
     rows = headers.select(["node", "offset", "epoch"]).to_pylist()
     return {row["node"]: SnapshotId(row["offset"] + 1, row["epoch"]) for row in rows}

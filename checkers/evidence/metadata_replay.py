@@ -1,7 +1,7 @@
 """Replays the committed metadata log, once, into the timeline that all checks share.
 
-PartitionChange records carry no epochs, the replay counts them: the partition's with every record,
-the leader's with every record that names a leader.
+PartitionChange records carry no epochs, so the replay counts them: the partition epoch rises with
+every record, the leader epoch with every record that names a leader.
 """
 
 import json
@@ -41,7 +41,7 @@ ELR_FEATURE = "eligible.leader.replicas.version"
 def timeline_of(
     records: pa.Table, log: CommittedLog | None, settings: Mapping[str, str], promised: AskedFor
 ) -> Timeline | None:
-    """The replayed log, from LOG_RECORDS; None where there is none or no broker is in it."""
+    """The replayed log, from LOG_RECORDS; None if there is none or it has no broker."""
     registered = pc.any(pc.equal(records["type"], "RegisterBroker")).as_py()
     if log is None or not registered:
         return None
@@ -58,13 +58,14 @@ class _Replay:
         self.timeline = found
         self.settings = settings
         self.promised = promised
-        self.brokers: Mapping[int, Broker] = {}  # another one after each record about a broker
+        self.brokers: Mapping[int, Broker] = {}  # replaced after each record about a broker
         self.names: dict[str, str] = {}  # topic id -> name
         self.elr_on = False
         self.batch = MetadataBatch(base=-1, epoch=-1)
 
     def follow(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """A snapshot's records are one batch; those of the log that it covers are left out."""
+        """Replay the records: those of a snapshot are one batch, and the log records that it covers
+        are left out."""
         ends = [batch.last for batch in self.timeline.log.batches]
         in_snapshot = False
         for row in rows:
@@ -85,7 +86,7 @@ class _Replay:
         self._begin(MetadataBatch(base=self.timeline.log.end, epoch=-1))
 
     def _begin(self, following: MetadataBatch) -> None:
-        """Ends the batch so far, and keeps it if it says anything."""
+        """End the current batch, and keep it if it has anything of interest."""
         self.batch.elr_on, self.batch.brokers = self.elr_on, self.brokers
         if self.batch.sets_min_isr and not self.batch.from_snapshot:
             partitions = self.timeline.partitions.values()
@@ -146,7 +147,7 @@ class _Replay:
             self.elr_on = row["value"] != "0"
 
     def _min_isr(self, of: Partition) -> int:
-        """The effective one, as Kafka looks it up: the topic's, the cluster's, that of the brokers'
+        """The effective one, as Kafka looks it up: the topic's, the cluster's, that in the brokers'
         files."""
         told, topic = self.timeline.configs, topic_of(of.key)
         ours = self.settings.get("min_isr", self.settings.get(MIN_ISR, "1"))
@@ -154,7 +155,7 @@ class _Replay:
         return min(int(found), len(of.replicas))
 
     def _is_unclean(self, topic: str) -> bool:
-        """As was asked for; the log's own configurations count where nobody knows what was."""
+        """As was asked for; the log's own configurations count if requests are unknown."""
         if self.promised.is_known:
             return self.promised.unclean(topic)
         told = self.timeline.configs
@@ -195,14 +196,14 @@ class _Replay:
     def _remove(self, offset: int, topic_id: str) -> None:
         name = self.names.pop(topic_id, topic_id)
         for told in [one for one in self.timeline.configs if one[:2] == (TOPIC, name)]:
-            del self.timeline.configs[told]  # of which nothing else is written
+            del self.timeline.configs[told]  # no other record says that its configuration is gone
         self.timeline.removed.setdefault(name, []).append(offset)
         gone = [one for one in self.timeline.partitions.values() if one.topic_id == topic_id]
         for partition in gone:
             self._note(offset, partition, None)
 
     def _clear_elr(self, offset: int, topic: str) -> None:
-        """Of one topic, or of all ("")."""
+        """For one topic, or for all ("")."""
         self.batch.cleared_elr = True
         for before in list(self.timeline.partitions.values()):
             named = topic in ("", topic_of(before.key))

@@ -1,9 +1,9 @@
-"""What a run should have left and did not: files, lines, rows, processes, looks.
+"""What a run should have left and did not: files, lines, rows, processes, probes.
 
-What there should be is known from elsewhere: from what the run was planned to leave, from what the
-recorder, the clients and the harness counted themselves, from the numbers of trace lines, and from
-the inventory of what was collected. Nothing of this accuses a node; it says of which kind of
-evidence nobody can tell any more what it would have shown.
+What should be there is known from elsewhere: from the plan of the run, from what the recorder, the
+clients and the harness counted themselves, from the numbers of trace lines, and from the inventory
+of collected files. Nothing of this accuses a node; it says which kind of evidence is incomplete, so
+that its absence proves nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from checkers.evidence.planned import Kind
 from checkers.evidence.voters_left import lost_disks
 from checkers.history.sealed_run import Run, RunInfo
 
-# Looks follow each other after half a second, and take at most as long again.
+# Probes follow each other after half a second, and take at most as long again.
 LONGEST_GAP_MS = 10_000
 
 _TABLES = {
@@ -42,7 +42,7 @@ _PROBES = {Kind.QUORUM_PROBES: "quorum", Kind.PARTITION_PROBES: "partition"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """Something of one kind of evidence; `where` is a node, a table or a file of the run."""
+    """A missing part of one kind of evidence; `where` is a node, a table or a file of the run."""
 
     kind: Kind
     where: str
@@ -55,8 +55,8 @@ class Missing:
 def missing(run: Run) -> tuple[Missing, ...]:
     """All that is known to be missing of the kinds of evidence that the run was planned to leave.
 
-    A run that broke off before its evidence was counted has little that can be known to be missing:
-    `evidence-complete` says that nobody counted.
+    If a run broke off before its evidence was counted, little can be known to be missing:
+    `evidence-complete` says that nothing was counted.
     """
     found = (
         *_files(run),
@@ -75,7 +75,7 @@ def missing(run: Run) -> tuple[Missing, ...]:
 
 
 def nobody_counted(run: Run) -> bool:
-    """Whether it is not known what there should be."""
+    """Whether it is not known how much there should be."""
     info = run.info
     return info.recorded is None or info.inventory_crc32c is None or not run.rows
 
@@ -91,7 +91,7 @@ def _files(run: Run) -> Iterator[Missing]:
 
 
 def _kinds_of_file(name: str, info: RunInfo) -> tuple[Kind, ...]:
-    """Which evidence is read from a file of a run; of the inventory, that all of it is whole."""
+    """The evidence in a file of a run; for the inventory, the evidence in all files."""
     folder, _, rest = name.partition("/")
     if folder == "inventory.json":
         return tuple(Kind(kind) for kind in info.gives)
@@ -103,7 +103,7 @@ def _kinds_of_file(name: str, info: RunInfo) -> tuple[Kind, ...]:
         return (Kind.TRACES, Kind.NODE_LOGS) if rest.endswith(".log") else ()
     if "__cluster_metadata-0/" in rest:
         return (Kind.METADATA_LOGS,)
-    # Beside the logs lie the identity of the disk and checkpoints of all logs on it.
+    # Beside the logs are the identity of the disk and checkpoints of all its logs.
     is_partition = rest.count("/") > 1 and not rest.endswith("meta.properties")
     return (Kind.PARTITION_LOGS,) if is_partition else (Kind.METADATA_LOGS, Kind.PARTITION_LOGS)
 
@@ -127,7 +127,7 @@ def _operations(run: Run) -> Iterator[Missing]:
 
 
 def _fewer(where: str, should: str, found: int, kind: Kind = Kind.OPERATIONS) -> Missing:
-    return Missing(kind=kind, where=where, what=f"{should}, and {found:,} are there")
+    return Missing(kind=kind, where=where, what=f"{should}, but {found:,} are left")
 
 
 def _outcomes(ops: pa.Table) -> dict[str, int]:
@@ -143,7 +143,7 @@ def _sent_and_polled(spans: pa.Table) -> dict[str, int]:
 
 
 def _is_dense(ops: pa.Table) -> bool:
-    """Whether one counter, from 0, gave every invocation and completion its number."""
+    """Whether every invocation and completion has its number from one counter that starts at 0."""
     indices = pa.chunked_array(
         [*ops["invoke_index"].chunks, *ops["complete_index"].drop_null().chunks], pa.int64()
     )
@@ -154,7 +154,7 @@ def _is_dense(ops: pa.Table) -> bool:
 
 
 def _all_differ(indices: pa.ChunkedArray) -> bool:
-    """Of numbers from 0 to one less than there are: their sum says so."""
+    """Numbers from 0 to their count less one, by their sum."""
     return bool(pc.sum(indices).as_py() == len(indices) * (len(indices) - 1) // 2)
 
 
@@ -187,7 +187,7 @@ def _faults(run: Run) -> Iterator[Missing]:
 
 
 def _logs(run: Run) -> Iterator[Missing]:
-    """Processes that answered, and of whose beginning no log tells, by either program's words."""
+    """Processes that answered, but whose start is in no log, by either program's words."""
     own, kafka = run.tables["node_events"], run.tables["log_errors"]
     began = [
         rows_by_node(own.filter(pc.equal(own["event"], "n.start"))),
@@ -196,12 +196,12 @@ def _logs(run: Run) -> Iterator[Missing]:
     for name, started in run.info.starts.items():
         found = sum(rows.get(name, 0) for rows in began)
         if found < started:
-            what = f"{started} of its processes answered, and {found} logged that they began"
+            what = f"{started} of its processes answered, but {found} logged that they started"
             yield Missing(kind=Kind.NODE_LOGS, where=f"node {name}", what=what)
 
 
 def _disks(run: Run) -> Iterator[Missing]:
-    """Disks without a log. What is wrong with a log that is as it was collected is its node's."""
+    """Disks without a log. Damage in a log that is as it was collected is its node's own."""
     found = {row["node"]: row for row in run.tables["disks"].to_pylist()}
     for node in range(1, run.info.nodes + 1):
         if node not in found or found[node]["log_end"] is None:
@@ -210,17 +210,17 @@ def _disks(run: Run) -> Iterator[Missing]:
 
 
 def _lost_disks(run: Run) -> Iterator[Missing]:
-    """Disks that a fault took, and whose contents were not kept."""
+    """Disks that nodes lost by a fault, and whose contents were not kept."""
     rows = run.tables["lost_disks"].select(["node", "directory"]).to_pylist()
     kept = {(row["node"], row["directory"]) for row in rows}
     for disk in lost_disks(faults_of(run)):
         if disk.replica not in kept:
             where = f"lost disk {disk.replica.directory} of node {disk.replica.node}"
-            yield Missing(kind=Kind.METADATA_LOGS, where=where, what="what was on it is not there")
+            yield Missing(kind=Kind.METADATA_LOGS, where=where, what="its contents are missing")
 
 
 def _rows(run: Run) -> Iterator[Missing]:
-    """Rows by node, against what was counted when the tables were made."""
+    """Rows by node, compared with the counts taken when the tables were made."""
     for name, counts in run.rows.items():
         there = rows_by_node(run.tables[name])
         for node, number in counts.items():
@@ -237,7 +237,7 @@ def rows_by_node(table: pa.Table) -> Mapping[str, int]:
 
 
 def rows_to_count(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, int]]:
-    """`Run.rows` of tables that were just made from what was collected."""
+    """`Run.rows` of tables that were just made from collected files."""
     return {name: dict(rows_by_node(tables[name])) for name in _TABLES}
 
 

@@ -1,8 +1,8 @@
-"""What stands at which offset of a partition, on one node's disk or in the history of clients.
+"""What is at which offset of a partition, on one node's disk or in the history of clients.
 
-Offset and value rise together along a span, so value minus offset is one number, its shift. Spans
-that follow one another with the same shift are one stretch; whether a stretch holds a span is then
-a search and two comparisons, for any number of spans at once.
+Offset and value rise together along a span, so value minus offset is one number, its shift.
+Consecutive spans with the same shift are one stretch; whether a stretch holds a span is then a
+search and two comparisons, for any number of spans at once.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Stretches:
     shift: Ints  # value minus offset
 
     def holds(self, offset: Ints, value: Ints, records: Ints) -> NDArray[np.bool_]:
-        """Whether each of these spans stands here, value for value."""
+        """Whether each of these spans is here, value for value."""
         if not len(self.offset):
             return np.zeros(len(offset), np.bool_)
         at = np.searchsorted(self.offset, offset, side="right") - 1
@@ -35,7 +35,7 @@ class Stretches:
 
 
 def stretches(offset: Ints, value: Ints, records: Ints) -> Stretches:
-    """From spans in any order; of two that overlap the first one counts where it stands."""
+    """From spans in any order; where two overlap, the first one counts."""
     order = np.argsort(offset, kind="stable")
     first, count, shift = offset[order], records[order], (value - offset)[order]
     begins = np.ones(len(first), np.bool_)
@@ -54,14 +54,14 @@ def stored_logs(replica_spans: pa.Table) -> Mapping[tuple[int, str], Stretches]:
 
 
 def columns(table: pa.Table, *names: str) -> tuple[Ints, ...]:
-    """Columns without nulls: one would become a number, and the lowest of all."""
+    """Columns without nulls: a null would become a number, the lowest of all."""
     for name in names:
         assert not table[name].null_count, f"{name} is null in {table[name].null_count} rows"
     return tuple(table[name].to_numpy().astype(np.int64) for name in names)
 
 
 def split(table: pa.Table, *names: str) -> dict[tuple[int | str, ...], pa.Table]:
-    """The rows of each combination of values, in their order."""
+    """The rows of each combination of values, in order."""
     if not table.num_rows:
         return {}
     code = codes(table, *names)
@@ -78,7 +78,7 @@ def split(table: pa.Table, *names: str) -> dict[tuple[int | str, ...], pa.Table]
 
 
 def codes(table: pa.Table, *names: str) -> Ints:
-    """One number for each row, equal where the values of these columns are."""
+    """One number for each row, equal where these columns are equal."""
     found = np.zeros(table.num_rows, np.int64)
     for name in names:
         encoded = table[name].combine_chunks().dictionary_encode()
@@ -95,6 +95,6 @@ def acknowledged(ops: pa.Table, spans: pa.Table) -> pa.Table:
 
 
 def polled(spans: pa.Table) -> pa.Table:
-    """The spans that consumers were given, but for records whose bytes are nobody's."""
+    """The spans that consumers were given, without records with bytes that no client sent."""
     given = spans.filter(pc.and_(pc.invert(spans["sent"]), spans["offset"].is_valid()))
     return given.filter(pc.greater_equal(given["value"], 0))

@@ -1,10 +1,10 @@
-"""What was promised: by how the cluster was set up, and by what was asked of it meanwhile.
+"""What was promised: by the cluster's set-up, and by requests during the run.
 
-The settings and the load of `run.json` say what was asked for before anything ran; requests of
-clients and operators (ops, faults) say what was asked for later, and when. The metadata log of the
-cluster that is judged is no source of this: whatever a controller writes there by itself promises
-nobody less. From the moment at which a request is sent it may be in force; once it was acknowledged
-nothing older is any more. One of which nobody knows may be in force from then on, for ever.
+The settings and the load of `run.json` are what was asked for before anything ran; requests of
+clients and operators (ops, faults) are what was asked for later, and when. The metadata log of the
+judged cluster is no source: nothing that a controller writes there on its own lessens a promise. A
+request may be in force from the moment it is sent; once it is acknowledged, no older one is. A
+request whose fate is unknown may be in force from then on, for ever.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,14 +31,14 @@ from checkers.history.sealed_run import RunInfo
 
 UNCLEAN = "unclean.leader.election.enable"
 CREATE, DELETE = "create-topic", "delete-topic"
-INTERNAL = "__"  # the names of topics that brokers make for themselves begin so
-# The parameter of what an operator does who asks for a level of eligible.leader.replicas.version.
+INTERNAL = "__"  # the prefix of the names of internal topics
+# The parameter of an operator's change of the level of eligible.leader.replicas.version.
 _ELR_LEVEL = "level"
 _NEVER_NS = int(np.iinfo(np.int64).min)
 _USUAL_REPLICATION = 3
 _COMPACTED = ("__consumer_offsets", "__transaction_state")
 _POLICIES = ("cleanup.policy", "log.cleanup.policy")  # a topic's own, and the brokers'
-# What a topic of their own is to have, if they were told.
+# Configurations for the topic itself, if any were asked for.
 _OWN_REPLICATION = {
     "__consumer_offsets": "offsets.topic.replication.factor",
     "__transaction_state": "transaction.state.log.replication.factor",
@@ -54,9 +54,9 @@ _Operation = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class InForce:
-    """What may have been in force over time: from each moment on one of `values`, in ns.
+    """The values that may have been in force over time: from each moment (ns) on, one of `values`.
 
-    The first one is the beginning of time; moments rise.
+    The first moment is the beginning of time; moments rise.
     """
 
     since_ns: Ints
@@ -69,11 +69,11 @@ class InForce:
 
     @property
     def last(self) -> frozenset[int]:
-        """What may be in force at the end."""
+        """The values that may be in force at the end."""
         return self.values[-1]
 
     def at_most(self, most: int) -> "InForce":
-        """The same where no value is higher than this."""
+        """The same, with values above this one replaced by it."""
         values = tuple(frozenset(min(one, most) for one in each) for each in self.values)
         return InForce(since_ns=self.since_ns, values=values)
 
@@ -90,7 +90,7 @@ class InForce:
 
 
 def topic_of(key: str) -> str:
-    """Of a partition as "topic-0"."""
+    """The topic of a partition, which is named as "topic-0"."""
     return key.rpartition("-")[0]
 
 
@@ -100,7 +100,7 @@ def always(value: int) -> InForce:
 
 
 class AskedFor:
-    """Of one run."""
+    """What was asked for in one run."""
 
     def __init__(self, info: RunInfo, ops: pa.Table, faults: Sequence[FaultFact]) -> None:
         self._info = info
@@ -120,26 +120,26 @@ class AskedFor:
 
     @property
     def is_known(self) -> bool:
-        """Whether requests were to be recorded at all: of disks alone nobody knows any."""
+        """Whether requests were to be recorded at all: with disks alone, none are known."""
         return Kind.OPERATIONS in self._info.gives
 
     # --- topics ---
 
     def shape(self, topic: str) -> TopicShape | None:
-        """As what a client asks for a topic of this name; None where that is not known."""
+        """The shape that a client asks for in a topic of this name; None if it is unknown."""
         return None if topic.startswith(INTERNAL) else asked_shape(self._info.load, topic)
 
     def partitions(self, topic: str) -> tuple[int, int]:
-        """How many a topic has to have at the least, and may have, of which the shape is known."""
+        """The least and the most partitions that a topic of known shape may have."""
         shape = self.shape(topic)
-        assert shape is not None, f"nobody asked for {topic}"
+        assert shape is not None, f"no client asked for {topic}"
         asked = self.asked(ADD_PARTITIONS, topic)
         acknowledged = [int(row["value"]) for row in asked if row["outcome"] == "ok"]
         least = max([shape.partitions, *acknowledged])
         return least, max([least, *(int(row["value"]) for row in asked)])
 
     def asked_replication(self, topic: str) -> int | None:
-        """How many replicas each partition of a topic is to have; None where nobody said."""
+        """How many replicas each partition of a topic is to have; None if it was not asked for."""
         shape, settings = self.shape(topic), self._info.settings
         if shape is not None:
             return shape.replication
@@ -147,7 +147,7 @@ class AskedFor:
         return None if said is None else int(said)
 
     def replication(self, topic: str) -> int:
-        """The same; where nobody said, as is usual."""
+        """The same; if it was not asked for, the default."""
         return self.asked_replication(topic) or _USUAL_REPLICATION
 
     # --- configurations ---
@@ -162,17 +162,17 @@ class AskedFor:
 
     @property
     def min_isr_of_all_brokers(self) -> InForce:
-        """That of topics which do not say themselves, whatever they have for replicas."""
+        """That of topics without a value of their own, whatever their number of replicas."""
         return self._of_all_brokers
 
     def unclean(self, topic: str) -> bool:
-        """Whether any replica may be elected when no eligible one is there."""
+        """Whether any replica may be elected if no eligible one is left."""
         settings = self._info.settings
         usual = settings.get("unclean", settings.get(UNCLEAN, "off"))
         return (self._own(topic, UNCLEAN) or usual) in ("on", "true")
 
     def told(self, topic: str) -> Mapping[str, str]:
-        """What the brokers were set to, and what was asked for as the topic's own."""
+        """The brokers' setting, and the topic's own values that were asked for."""
         shape, load = self.shape(topic), self._info.load
         if topic.startswith(INTERNAL):
             return self._info.settings
@@ -180,7 +180,7 @@ class AskedFor:
         return {**self._info.settings, **configs}
 
     def is_compacted(self, topic: str) -> bool:
-        """Whether it is to be: then each replica drops records for itself."""
+        """Whether compaction was asked for: each replica then drops records on its own."""
         told = self.told(topic)
         policy = next((told[name] for name in _POLICIES if name in told), "")
         return topic in _COMPACTED or "compact" in policy
@@ -194,7 +194,7 @@ class AskedFor:
 
     @property
     def elr_levels(self) -> InForce | None:
-        """The level of eligible.leader.replicas.version; None where nobody said."""
+        """The level of eligible.leader.replicas.version; None if it was not asked for."""
         word = self._info.settings.get("elr")
         if word is None:
             return None
@@ -221,14 +221,14 @@ class AskedFor:
 
 
 def _in_force(usual: int, asked: Sequence[Mapping[str, Any]]) -> InForce:
-    """From requests for a value, of which any that overlap may be done in either order."""
+    """From requests for a value; any two that overlap may be done in either order."""
     moments = [(row["t0"], 0, row) for row in asked]
     moments += [(row["t1"], 1, row) for row in asked if row["outcome"] == "ok"]
     moments.sort(key=lambda moment: moment[:2])
     since, values = [_NEVER_NS], [frozenset({usual})]
     may: list[Mapping[str, Any]] = [{"value": usual, "t1": _NEVER_NS, "outcome": "ok"}]
     for now, is_answer, row in moments:
-        if is_answer:  # what was over before this had begun holds no more
+        if is_answer:  # a request that was over before this one began holds no more
             may = [one for one in may if one["outcome"] != "ok" or one["t1"] >= row["t0"]]
         else:
             may.append(row)

@@ -1,9 +1,9 @@
-"""What records of metadata make when they are replayed: one entry a thing that they name.
+"""The image that metadata records make when they are replayed: one entry per thing that they name.
 
-Two images are equal where they have the same entries, in whatever order the records came that made
-them: those of a log one after the other, or those of a snapshot. Of a record no more counts than
-what `checkers.disk` reads of it. Left out are quotas, access control, delegation tokens and the
-registrations of controllers, and of replicas their directories.
+Two images are equal if they have the same entries, in whatever order their records came: those of a
+log one after the other, or those of a snapshot. A record counts only as far as `checkers.disk`
+reads it. Left out are quotas, access control, delegation tokens, the registrations of controllers,
+and the directories of replicas.
 """
 
 import json
@@ -21,7 +21,7 @@ from checkers.evidence.image import (
 )
 
 RecordFields = Mapping[str, Any]  # of LOG_RECORDS or SNAPSHOT_RECORDS
-ImageEntry = tuple[object, ...]  # what it is, and its name
+ImageEntry = tuple[object, ...]  # its kind, and its name
 
 _VOTERS: ImageEntry = ("voters",)
 _OF_BROKERS = ("incarnationId", "brokerEpoch", "endPoints", "features", "rack", "logDirs")
@@ -29,23 +29,23 @@ _ENDS = {"EndTransaction": True, "AbortTransaction": False}
 
 
 class ReplayedImage:
-    """`entries` are only to be read. Voters are an entry once a record named all of them.
+    """`entries` are read-only. Voters are an entry once a record named all of them.
 
-    Unless it `is_whole`, the records begin somewhere amid a log, and what they say by themselves is
-    all that is known.
+    Unless it `is_whole`, the records begin in the middle of a log, and only what they say
+    themselves is known.
     """
 
     def __init__(self, *, is_whole: bool = True) -> None:
         self.entries: dict[ImageEntry, object] = {}
         self._is_whole = is_whole
-        self._told: set[ImageEntry] = set()  # those that are there, or are known to be gone
+        self._told: set[ImageEntry] = set()  # entries that exist, or are known to be removed
         self._begun: list[RecordFields] | None = (
             None  # of a transaction that has not ended (KIP-868)
         )
 
     def differs_from(self, other: "ReplayedImage") -> list[ImageEntry]:
-        """The entries in which a whole other one differs; who votes only where both say so: the
-        first voters of a log may be told by nothing but how its disk was formatted."""
+        """The entries in which a complete image differs; voters only if both have them: the first
+        voters of a log may be known only by the formatting of its disk."""
         named = self.entries.keys() | other.entries.keys() if self._is_whole else set(self._told)
         if not (_VOTERS in self.entries and _VOTERS in other.entries):
             named.discard(_VOTERS)
@@ -67,7 +67,8 @@ class ReplayedImage:
         if is_done:
             for row in begun or ():
                 self._apply(row)
-        elif begun is None:  # it began before what was replayed, all of which may be undone
+        # the transaction began before what was replayed, all of which it may undo
+        elif begun is None:
             self.entries.clear()
             self._told.clear()
 
@@ -77,7 +78,7 @@ class ReplayedImage:
             apply(self, row, json.loads(row["detail"]) if row["detail"] else {})
 
     def _set(self, entry: ImageEntry, value: object) -> None:
-        """None: there is no such thing any more."""
+        """None: the thing no longer exists."""
         self._told.add(entry)
         if value is None:
             self.entries.pop(entry, None)
@@ -125,14 +126,14 @@ class ReplayedImage:
         self._set(("topic", detail["topicId"]), detail["name"])
 
     def _topic_gone(self, _: RecordFields, detail: Detail) -> None:
-        """With its partitions and its configuration, of which nothing else is written."""
+        """Its partitions and its configuration go with it, for which no record is written."""
         topic = detail["topicId"]
         name = self.entries.get(("topic", topic))
         for entry in list(self.entries):
             is_of_it = entry[:2] in (("topic", topic), ("partition", topic))
             if is_of_it or entry[:3] == ("config", TOPIC, name):
                 self._set(entry, None)
-            elif name is None and entry[:2] == ("config", TOPIC):  # whose it was is not known
+            elif name is None and entry[:2] == ("config", TOPIC):  # its owner is not known
                 self._told.discard(entry)
 
     def _partition(self, _: RecordFields, detail: Detail) -> None:
@@ -154,7 +155,7 @@ class ReplayedImage:
         self._set(_VOTERS, frozenset(map(_voter, detail["voters"])))
 
     def _voter_changed(self, row: RecordFields, detail: Detail) -> None:
-        """The first that are added to none are all of them (KIP-856)."""
+        """The first voters, added to none, are all of them (KIP-856)."""
         known = self.entries.get(_VOTERS, frozenset() if self._is_whole else None)
         if isinstance(known, frozenset):
             one = {_voter(detail)}
@@ -174,7 +175,7 @@ def _partition(detail: Detail) -> ImageEntry:
 
 
 def _sorted(value: object) -> object:
-    """Lists of these have no order; an empty one is none."""
+    """Lists of these have no order; an empty one is as none."""
     return sorted(value, key=str) if isinstance(value, list) and value else value or None
 
 

@@ -1,9 +1,10 @@
-"""How each broker process ended before the next one registered: the fault log and the metadata log.
+"""How each broker process ended before the next one registered: by the fault log and the metadata
+log.
 
-Neither knows the other's clock, so they are matched by count: a node that was ended n times has
-registered n + 1 processes. Where the counts differ (a process that died before it registered, a
-node that is still down, a snapshot that hides the first ones) nothing is said of that node by
-`restarts`. `started_brokers` goes by what processes trace of themselves, where they do.
+The two have different clocks, so they are matched by count: a node that was ended n times has
+registered n + 1 processes. If the counts differ (a process died before it registered, a node is
+still down, a snapshot hides the first ones), `restarts` leaves that node out. `started_brokers`
+uses what processes trace themselves, if they do.
 """
 
 from collections import defaultdict
@@ -16,7 +17,7 @@ from checkers.evidence.image import MetadataBatch, Registration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restart:
-    """A process that registered, in which batch, and the fault that ended the one before it."""
+    """A process that registered, its batch, and the fault that ended the process before it."""
 
     registration: Registration
     batch: MetadataBatch
@@ -24,7 +25,7 @@ class Restart:
 
 
 def restarts(evidence: Evidence) -> tuple[Restart, ...]:
-    """Of all nodes whose registrations can be matched; none without a replayed metadata log."""
+    """Of all nodes whose registrations can be matched; empty without a replayed metadata log."""
     registered: dict[int, list[tuple[MetadataBatch, Registration]]] = defaultdict(list)
     for batch in evidence.timeline.batches if evidence.timeline else ():
         for registration in batch.registrations:
@@ -43,7 +44,8 @@ def restarts(evidence: Evidence) -> tuple[Restart, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedBroker:
-    """A process that traced in which broker epoch it registered, and where the log says so."""
+    """A process that traced the broker epoch in which it registered, and that epoch's offset in the
+    log."""
 
     node: int
     began_ns: int  # by its first line
@@ -51,7 +53,7 @@ class StartedBroker:
 
 
 def started_brokers(evidence: Evidence) -> tuple[StartedBroker, ...]:
-    """In the order in which they began, of traces that are whole: without its first lines a process
+    """In the order in which they began, from complete traces: without its first lines a process
     would seem to have begun later. By `evidence.once`."""
     offsets = {
         (registration.node, registration.after.epoch): registration.offset

@@ -1,4 +1,4 @@
-"""The whole snapshots of the metadata log that lie on the nodes' disks after the run."""
+"""The complete snapshots of the metadata log on the nodes' disks after the run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class StoredSnapshot:
-    """It stands for all below `end`, whose last record is of `epoch`; so its name says."""
+    """By its name it covers all records below `end`, whose last record is of `epoch`."""
 
     node: int
     end: int
@@ -24,7 +24,7 @@ class StoredSnapshot:
 
     @cached_property
     def image(self) -> ReplayedImage:
-        """What its records make."""
+        """The image that its records make."""
         made = ReplayedImage()
         for row in self.records:
             made.replay(row)
@@ -32,8 +32,8 @@ class StoredSnapshot:
 
 
 def stored_snapshots(snapshot_records: pa.Table) -> tuple[StoredSnapshot, ...]:
-    """By node and end; those with which a disk was formatted end at 0. Whoever lacks its footer was
-    not written to its end, or is damaged, and is left out."""
+    """By node and end; those with which a disk was formatted end at 0. A snapshot without its
+    footer was not written to its end, or is damaged, and is left out."""
     return tuple(_whole(snapshot_records.to_pylist()))
 
 

@@ -1,4 +1,4 @@
-"""Sets of voters as nodes tell of them in their traces (q.voters)."""
+"""Sets of voters in the nodes' traces (q.voters)."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from checkers.evidence.voter_history import ReplicaKey, VoterSet
 
 @dataclass(frozen=True, slots=True)
 class ToldVoters:
-    """Who votes from an offset of a node's log on, by a line of its trace."""
+    """The voters from an offset of a node's log on, by a line of its trace."""
 
     line: NodeEvent
     voters: VoterSet

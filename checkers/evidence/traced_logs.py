@@ -1,10 +1,10 @@
 """The log of every replica, followed through its trace: what it held, when, and what it committed.
 
-A crash can leave a line unwritten: a new process may find more on its disk than was traced (then
-those offsets are *unseen*, as are those for which a fetched snapshot stands) or less (then they
-were lost or cut off). The line that a snapshot replaced the log may be the one: a log that ends
-with a snapshot of what its node did not know to be committed was replaced, for all that is known.
-Traces with lines missing in between are not followed at all.
+A crash can leave a line unwritten: a new process may find more on its disk than was traced (those
+offsets are *unseen*, as are those that a fetched snapshot covers) or less (the rest was lost or
+truncated). The unwritten line may be the one that a snapshot replaced the log: so a log that ends
+with a snapshot beyond what its node knew to be committed may have been replaced. Traces with lines
+missing in between are not followed at all.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ class Committed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """The row of a leader's q.state, and its log at that moment: a line of `log` is a batch."""
+    """The row of a leader's q.state, and its log at that moment: each row of `log` is a batch."""
 
     row: int
     epoch: int
@@ -80,7 +80,7 @@ class _Log:
     batches: list[TracedBatch] = field(default_factory=list)
     holes: list[tuple[int, int]] = field(default_factory=list)
     end: int = 0
-    committed: int = 0  # how many of the batches were reported as committed
+    committed: int = 0  # how many of the batches were traced as committed
     highest: int = 0
 
     def follow(self) -> None:

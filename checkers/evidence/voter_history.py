@@ -1,11 +1,11 @@
-"""Who votes: the sets of voters over the metadata log, by the control records on the disks.
+"""The sets of voters over the metadata log, by the control records on the disks.
 
 A voter is a replica: a node with its disk. A set is in force from its record on, committed or not,
-and no longer once the record is truncated. So it is asked for at an offset, of one log: of the
-newest one, which holds all that is committed, or of the one that lies on a certain disk. Sets are
-written whole (Voters, KIP-853) or change by one voter (AddVoter and RemoveVoter, KIP-856). Where a
-log names none, as with a static quorum, it is the set that the run was planned with, and nobody
-knows of its directories. LeaderChange records name voters as well; they are judged by these sets.
+and no longer once the record is truncated. So it is asked for at an offset of one log: the newest
+one, which holds all that is committed, or the one on a certain disk. Sets are written in full
+(Voters, KIP-853) or change by one voter (AddVoter and RemoveVoter, KIP-856). If a log names none,
+as with a static quorum, it is the set that the run was planned with, whose directories are unknown.
+LeaderChange records name voters as well; they are judged by these sets.
 """
 
 import json
@@ -29,7 +29,7 @@ VoterRecords = Mapping[int, Sequence[_Row]]  # by node
 
 
 class ReplicaKey(NamedTuple):
-    """A node with its disk; NO_DIRECTORY: nobody knows which disk."""
+    """A node with its disk; NO_DIRECTORY: the disk is unknown."""
 
     node: int
     directory: str = NO_DIRECTORY
@@ -47,7 +47,7 @@ class VoterSet:
 
     @property
     def majority(self) -> int:
-        """The fewest voters that are more than half of them."""
+        """The smallest number of voters that is more than half of them."""
         return len(self.keys) // 2 + 1
 
     @cached_property
@@ -58,14 +58,14 @@ class VoterSet:
         return dict(found)
 
     def includes(self, replica: ReplicaKey) -> bool:
-        """Also where nobody knows which disk is meant, here or there."""
+        """Whether it is a voter; also if the disk is unknown, here or there."""
         known = self._directories.get(replica.node)
         if known is None:
             return False
         return replica.directory in known or NO_DIRECTORY in (replica.directory, *known)
 
     def count(self, replicas: Iterable[ReplicaKey]) -> int:
-        """How many of these replicas are voters; a replica is one at most."""
+        """How many of these replicas are voters; a replica counts once at most."""
         return sum(map(self.includes, set(replicas)))
 
     def has_majority(self, replicas: Iterable[ReplicaKey]) -> bool:
@@ -76,13 +76,13 @@ class VoterSet:
 class VoterHistory:
     """The sets of one log: `sets[i]` is in force from `offsets[i]` on, the first one from 0.
 
-    Where a snapshot hides the log's head and names voters, nobody knows who voted below `known`.
+    If a snapshot hides the log's head and names voters, the voters below `known` are unknown.
     """
 
     offsets: tuple[int, ...]
     sets: tuple[VoterSet, ...]
     known: int
-    # Of each epoch in the log, rising, and where it begins.
+    # Each epoch in the log, rising, and the offset at which it begins.
     epochs: tuple[int, ...]
     starts: tuple[int, ...]
 
@@ -92,7 +92,7 @@ class VoterHistory:
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """All that were ever voters."""
+        """All nodes that were ever voters."""
         return tuple(sorted({node for voters in self.sets for node in voters.nodes}))
 
     def at(self, offset: int) -> VoterSet:
@@ -104,14 +104,14 @@ class VoterHistory:
         return self.sets[max(bisect_right(self.offsets, offset) - 2, 0)]
 
     def since(self, offset: int) -> tuple[VoterSet, ...]:
-        """The set in force at an offset, and all that came after it."""
+        """The set in force at an offset, and all later ones."""
         return self.sets[max(bisect_right(self.offsets, offset) - 1, 0) :]
 
     def during(self, epoch: int) -> tuple[VoterSet, ...]:
         """The sets that were in force in an epoch: the one that it began with, and its changes.
 
-        Of an epoch of which nothing is in the log, the set with which the next one began. None of
-        an epoch whose beginning a snapshot hides, as it does of the first that is in the log.
+        For an epoch without a record in the log, the set with which the next one began. None for an
+        epoch whose beginning a snapshot hides, such as the first one in the log.
         """
         if self.known > 0 and epoch <= min(self.epochs, default=epoch):
             return ()
@@ -127,13 +127,13 @@ class VoterHistory:
 
 
 def planned_voters(info: RunInfo) -> tuple[int, ...]:
-    """The nodes that were to vote: the controllers; without roles, all nodes."""
+    """The nodes that were planned to vote: the controllers; without roles, all nodes."""
     controllers = [int(node) for node, role in info.roles.items() if "controller" in role]
     return tuple(sorted(controllers)) or tuple(range(1, info.nodes + 1))
 
 
 def voter_records(log_records: pa.Table) -> VoterRecords:
-    """The records on each node's disk that say who votes, as they stand there."""
+    """The records of voters on each node's disk, as they are."""
     kinds = pa.array(list(VOTER_RECORDS))
     about = log_records.filter(pc.is_in(log_records["type"], value_set=kinds))
     found: dict[int, list[_Row]] = defaultdict(list)
@@ -145,8 +145,8 @@ def voter_records(log_records: pa.Table) -> VoterRecords:
 def newest_log(planned: Sequence[int], logs: StoredLogs, records: VoterRecords) -> int | None:
     """The node whose log holds all that is committed; None if no log of a voter can be read.
 
-    By the epoch of its last batch and then its length (Raft, Leader Completeness). A voter is who
-    was planned to be one, or is named by any log.
+    By the epoch of its last batch and then its length (Raft, Leader Completeness). Voters are the
+    nodes that were planned to be, and those that any log names.
     """
     histories = (_sets(records.get(one, ()), planned)[1] for one in logs)
     named = {node for sets in histories for voters in sets for node in voters.nodes}
@@ -157,7 +157,7 @@ def newest_log(planned: Sequence[int], logs: StoredLogs, records: VoterRecords) 
 def voter_history(
     node: int | None, planned: Sequence[int], logs: StoredLogs, records: VoterRecords
 ) -> VoterHistory:
-    """The sets by the log on a node's disk; of what a snapshot hides there, by another's log.
+    """The sets by the log on a node's disk; for what a snapshot hides there, by another's log.
 
     That other log has to hold the first batch of this one: then they agree on all before it.
     """
@@ -176,8 +176,8 @@ def voter_history(
 
 
 def _first_whole(rows: Sequence[_Row]) -> int:
-    """Where a log names all voters for the first time; a change alone says nothing of the others.
-    0 where it names none, as with a static quorum."""
+    """The offset at which a log first names all voters; a change alone does not name the others. 0
+    if it names none, as with a static quorum."""
     heads = {row["offset"] for row in rows if row["type"] == _HEADER}
     named = [row for row in rows if row["type"] != _HEADER]
     whole = [row for row in named if row["type"] == _WHOLE or row["offset"] in heads]
@@ -206,7 +206,7 @@ def _history(
 def _sets(
     rows: Sequence[_Row], planned: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[VoterSet, ...]]:
-    """Where each set begins, and the set, along one log."""
+    """The offset at which each set begins, and the set, along one log."""
     first = now = frozenset(ReplicaKey(node) for node in planned)
     found = {0: now}
     for row in sorted(rows, key=lambda row: int(row["offset"])):
@@ -226,7 +226,7 @@ def _whole(_now: VoterKeys, _first: VoterKeys, fields: _Row) -> VoterKeys:
 
 
 def _added(now: VoterKeys, _first: VoterKeys, fields: _Row) -> VoterKeys:
-    """The first records of a KIP-856 quorum tell the directories of voters known by id alone."""
+    """The first records of a KIP-856 quorum add the directories of voters known by id alone."""
     return (now - {ReplicaKey(fields["voterId"])}) | {_key(fields)}
 
 
@@ -250,4 +250,4 @@ _CHANGES: Mapping[str, Callable[[VoterKeys, VoterKeys, _Row], VoterKeys]] = {
     _HEADER: _anew,
 }
 
-VOTER_RECORDS = tuple(_CHANGES)  # kinds of records that say who votes
+VOTER_RECORDS = tuple(_CHANGES)  # kinds of records about voters

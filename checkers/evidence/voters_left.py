@@ -1,11 +1,11 @@
 """Disks that were lost while the run went on, and whether a majority of the voters is left.
 
-A voter is a node with its disk: who lost its disk never votes again, whatever its node comes back
-with (KIP-856). Where so many voters have lost theirs that those who are left are no majority,
-nobody can be elected and nothing be committed any more: the quorum stops rather than forgets. That
-is so by the faults, which tell the directory id of each disk that they took, and by the voters of
-the newest log, in which a lost disk's replica is none any more once an operator has removed it.
-Where voters are known by their ids alone (kraft.version 0), no voter is ever lost.
+A voter is a node with its disk: a voter that lost its disk never votes again, whatever its node
+comes back with (KIP-856). If so many voters have lost theirs that the rest is no majority, no node
+can be elected and nothing can be committed any more: the quorum stops rather than forgets. This is
+decided by the faults, which record the directory id of each disk that they took, and by the voters
+of the newest log, which no longer include a lost disk's replica once an operator has removed it. If
+voters are known by their ids alone (kraft.version 0), no voter is ever lost.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ LostLogs = Mapping[ReplicaKey, Sequence[StoredBatch]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostDisk:
-    """A replica that is no more, and the fault that took its disk."""
+    """A replica that is lost, and the fault that took its disk."""
 
     replica: ReplicaKey
     fault: FaultFact
@@ -32,23 +32,23 @@ class LostDisk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostMajority:
-    """`voters`, of whom no majority is left since `last` lost its disk."""
+    """`voters`, of which no majority is left since `last` lost its disk."""
 
     voters: VoterSet
-    lost: tuple[LostDisk, ...]  # of them, in the order in which they were
-    last: LostDisk  # with which too few were left
-    # Since when each voter that `last` left had to have what was acknowledged: they were a majority
-    # just so. Of what clients asked for later, none of them may lack anything.
+    lost: tuple[LostDisk, ...]  # those of them that were lost, in order
+    last: LostDisk  # the one whose loss left too few
+    # From then on the voters with their disks were just a majority, so each of those that `last`
+    # left had to have what was acknowledged: none of them may lack anything asked for later.
     each_needed_ns: int
 
     @property
     def begin_ns(self) -> int:
-        """Up to here a majority was left."""
+        """A majority was left up to here."""
         return self.last.fault.t_start
 
     @property
     def since_ns(self) -> int:
-        """From here on none was."""
+        """No majority was left from here on."""
         return self.last.fault.begin_ns
 
     @property
@@ -62,7 +62,8 @@ class LostMajority:
 
 
 def lost_disks(faults: Sequence[FaultFact]) -> tuple[LostDisk, ...]:
-    """In the order in which they were lost. What was looked at and found not to be gone is none."""
+    """In the order in which they were lost, without those that were looked for and found not to be
+    lost."""
     found = (disk for fault in faults if fault.wipes for disk in _taken_by(fault))
     return tuple(sorted(found, key=lambda disk: disk.fault.begin_ns))
 
@@ -78,7 +79,7 @@ def _taken_by(fault: FaultFact) -> Iterator[LostDisk]:
 def lost_majority(
     voters: VoterSet, disks: Sequence[LostDisk], ops: pa.Table
 ) -> LostMajority | None:
-    """None where a majority of the voters is left."""
+    """None if a majority of the voters is left."""
     lost = tuple(disk for disk in disks if disk.replica in voters.keys)
     enough = len(voters.keys) - voters.majority + 1
     if len(lost) < enough:
@@ -93,15 +94,16 @@ def lost_majority(
 
 
 def _last_change_ns(ops: pa.Table) -> int:
-    """When the last change of voters was over that somebody asked for; 0 without any. Of one that
-    nobody answered it is when it was asked for, as it may be in force since."""
+    """When the last requested change of voters was over; 0 without any. For one that was never
+    answered, when it was asked for, as it may be in force since."""
     changes = ops.filter(pc.is_in(ops["f"], pa.array(VOTER_CHANGES)))
     times = pc.coalesce(changes["t1"], changes["t0"])
     return int(pc.max(times).as_py() or 0)
 
 
 def lost_logs(lost_batches: pa.Table, table: pa.Table) -> LostLogs:
-    """The metadata logs of lost disks, by replica; those that were read whole, from offset 0 on."""
+    """The metadata logs of lost disks, by replica; those that were read completely, from offset 0
+    on."""
     found: dict[ReplicaKey, Sequence[StoredBatch]] = {}
     for row in table.filter(pc.is_null(table["problem"])).to_pylist():
         mine = lost_batches.filter(pc.equal(lost_batches["directory"], row["directory"]))

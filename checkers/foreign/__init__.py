@@ -1,6 +1,7 @@
-"""Histories that nobody here wrote, read so strictly that a verdict on them means something.
+"""Histories that other programs wrote, read so strictly that a verdict on them means something.
 
-Formats, told by how a file begins (`.gz` and `.zst` are unpacked), with an example line of each:
+Formats, recognised by how a file begins (`.gz` and `.zst` are unpacked), with an example line of
+each:
 
     Jepsen's history.edn         {:type :invoke, :f :write, :value 3, :process 0, :time 7}
       several keys               {:type :ok, :f :read, :value ["x" 3], :process 1}
@@ -18,11 +19,12 @@ Formats, told by how a file begins (`.gz` and `.zst` are unpacked), with an exam
     our own events-*.jsonl.zst   {"type":"ok","i":9,"p":3,"v":42,"t":456,"e":null}
 
 `jepsen_store` finds the best of them in a directory of Jepsen's. Operations are read (r, get),
-write (w, put), delete, cas, append, and txn of reads and writes; those of a log, send and poll
-(`logs`); of lists, txn of appends and reads (`list_append`); of sets, counters, mutexes and queues
+write (w, put), delete, cas, append, and txn of reads and writes; on a log, send and poll (`logs`);
+on lists, txn of appends and reads (`list_append`); on sets, counters, mutexes and queues
 (`keyed_calls`). The model follows from which of them occur. The order of the lines is the order of
-events: times and indices are not read, but for Porcupine's. Lines of the nemesis are skipped.
-What ends as `info`, or never, may have happened. A process may be a name, or be called `client`.
+events: times and indices are not read, except Porcupine's. Lines of the nemesis are skipped. An
+operation that ends as `info`, or never, may have happened. A process may be a name, or be called
+`client`.
 
 Nothing is guessed about a file that is damaged, cut short or foreign: it is an
 `UnreadableHistoryError` of one line, and never a history.

@@ -1,4 +1,5 @@
-"""What the judges of single objects say: that nothing is wrong, or what, by which operations."""
+"""The results of the judges of single objects: nothing wrong, or a violation with its
+operations."""
 
 from dataclasses import dataclass
 
@@ -13,4 +14,4 @@ class Accused:
     message: str
     parts: tuple[tuple[KeyedCall, str], ...] = ()
     verdict: Verdict = Verdict.INVALID
-    hint: str = ""  # what the user may say of the file, if that is how it was
+    hint: str = ""  # what the user may state about the file, if that is how it was

@@ -1,4 +1,4 @@
-"""From paired lines to `Calls`: what each operation did, to which key, in codes."""
+"""Turns paired lines into `Calls`: what each operation did, to which key, in codes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ class _StepRow:
 class _Builder:
     guess: Guess
     policies: Policies
-    texts: bool  # values are strings to be put together, not names of what they are
+    texts: bool  # values are strings to be put together, not names of values
     keys: _Codes = field(default_factory=_Codes)
     values: _Codes = field(default_factory=_Codes)
     rows: list[_StepRow] = field(default_factory=list)
@@ -88,7 +88,8 @@ class _Builder:
         if value is None:
             return NIL
         if isinstance(value, tuple | dict | EdnSet):
-            # What a set, a bank or a versioned register returns is judged by other rules.
+            # The results of reads of a set, a bank or a versioned register are judged by other
+            # rules.
             expected = "a number, string, keyword or nil to be the value of a register"
             raise MalformedError(line, expected, excerpt(render(value)))
         return self.values.of(value, plain(value) if self.texts else None)
@@ -140,7 +141,7 @@ class _Builder:
 
 
 def build(pairs: Sequence[Pair], acts: Sequence[Act], guess: Guess, policies: Policies) -> Calls:
-    """Raises MalformedError where a line lacks what its operation needs."""
+    """Raises MalformedError if a line lacks what its operation needs."""
     told = [tell(pair, act, guess) for pair, act in zip(pairs, acts, strict=True)]
     builder = _Builder(guess=guess, policies=policies, texts=_are_texts(told, guess.model))
     initial = builder.initial()
@@ -185,7 +186,7 @@ def _are_texts(told: Sequence[OperationLines], model: Model) -> bool:
 
 
 def _values(told: OperationLines) -> Iterator[tuple[int, Value]]:
-    """With their lines; what comes with a fail or info is no value of the map."""
+    """With their lines; the value of a fail or info is no value of the map."""
     yield told.pair.invoke.line, told.given
     if told.pair.complete is not None and told.outcome is Outcome.OK:
         yield told.pair.complete.line, told.result

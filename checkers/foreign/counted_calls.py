@@ -4,10 +4,10 @@
     {:type :ok, :f :read, :value 2, :process 1}
     {:type :invoke, :f :acquire, :process 0}                and :release; of a mutex
 
-A mutex is a register of two values, taken by a compare-and-set from free to held, whoever asks, as
-knossos.model's is: that a process releases what another holds is no violation of it. What a
-counter may stand at when it is read is bounded by what had been added for sure, and by what may
-have been by then; a read outside is refuted by that, whatever the order.
+A mutex is a register of two values, taken by a compare-and-set from free to held, by any process,
+like knossos.model's: it is no violation if a process releases what another holds. The value of a
+counter when it is read is bounded by the additions that surely happened, and those that may have
+happened by then; a read outside is refuted by that, whatever the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,7 +73,8 @@ def added(call: KeyedCall) -> int:
 
 
 def out_of_bounds(calls: Sequence[KeyedCall], initial: Value) -> Accused | None:
-    """A read of what a counter cannot have stood at, whatever the order. Raises MalformedError."""
+    """A read of a value that a counter cannot have had, whatever the order. Raises
+    MalformedError."""
     reads = [call for call in calls if call.f not in _SIGNS and call.outcome is Outcome.OK]
     adds = [call for call in calls if call.f in _SIGNS and call.outcome is not Outcome.FAIL]
     first = _number(0, 0 if initial is None else initial)
@@ -102,7 +103,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Of what was added up to each moment."""
+    """The additions up to each moment."""
 
     at: NDArray[np.int64]
     up: Sequence[int]
@@ -146,7 +147,7 @@ def _made(
     steps: Sequence[_StepRow],
     values: Sequence[str],
 ) -> Calls:
-    """One step a call; the first of the values is what all keys hold at first."""
+    """One step per call; the first of the values is what all keys hold at first."""
     process, names = process_codes([call.pair.invoke.process for call in calls])
     key = {name: code for code, name in enumerate(keys)}
     return Calls(

@@ -1,4 +1,4 @@
-"""Which format a file is in, told by how it begins, and its operations."""
+"""Recognises the format of a file by how it begins, and reads its operations."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatReader:
-    """How a format is read, and what its files leave open unless told otherwise."""
+    """How a format is read, and the policies that its files leave open by default."""
 
     read: Callable[[bytes], list[Pair]]
     cas_failures: CasFailures
@@ -46,12 +46,13 @@ class FormatReader:
 
 
 def _knossos(read: Callable[[bytes], list[Pair]]) -> FormatReader:
-    """What is open is as Knossos, which judges Jepsen's histories, has it."""
+    """Open policies are Knossos', which judges Jepsen's histories."""
     return FormatReader(read=read, cas_failures=CasFailures.DROPPED, nil_reads=NilReads.ANY)
 
 
 def _porcupine(read: Callable[[bytes], list[Pair]]) -> FormatReader:
-    """As Porcupine judges them: nil is what nobody has written, a failed cas has looked."""
+    """As Porcupine judges them: nil is a value that was never written, a failed cas is an
+    observation."""
     return FormatReader(read=read, cas_failures=CasFailures.OBSERVED, nil_reads=NilReads.VALUE)
 
 
@@ -72,7 +73,7 @@ READERS = {
 
 
 def detect(data: bytes) -> Format:
-    """Raises MalformedError for what begins like none of the formats."""
+    """Raises MalformedError if the file begins like none of the formats."""
     if data.startswith(jepsen_file.MAGIC):
         return Format.JEPSEN_FILE
     text = decode(data)

@@ -1,8 +1,8 @@
-r"""A reader of EDN, Clojure's data notation, as far as histories use it, and that strictly.
+r"""A strict reader of EDN, Clojure's data notation, as far as histories use it.
 
 Maps, vectors, lists, sets, keywords, symbols, strings, characters, integers (also `7N`), floats
-(also `1.5M`), ratios, nil, true, false; `;` comments and `#_` discards are skipped. Of a tagged
-literal (`#inst "..."`, `#jepsen.history.Op{...}`) the tag is skipped and the form kept. Numbers are
+(also `1.5M`), ratios, nil, true, false; `;` comments and `#_` discards are skipped. The tag of a
+tagged literal (`#inst "..."`, `#jepsen.history.Op{...}`) is skipped and the form kept. Numbers are
 exact: those of more digits than any history has are refused.
 """
 
@@ -76,8 +76,8 @@ class _Open:
 def forms(text: str, *, unwrap: bool) -> Iterator[tuple[int, Value]]:
     """Top-level forms, each with the line where it begins, as they are read.
 
-    With `unwrap`, a text that is one vector or list gives the elements of that instead.
-    Raises MalformedError.
+    With `unwrap`, a text that is one vector or list gives its elements instead. Raises
+    MalformedError.
     """
     stack = [_Open(begin="", at=0)]
     top = stack[0]

@@ -13,9 +13,9 @@ from checkers.history.events import EventType
 
 NEMESIS = "nemesis"
 
-_NUMBERS = 2**31  # processes from here on are numbered anew
+_NUMBERS = 2**31  # processes from here on get new numbers
 
-# What our own files hold beside operations.
+# Other lines of our own files, beside operations.
 NO_OPERATIONS = (EventType.FAULT, EventType.MALFORMED, EventType.NOTE, EventType.PROBE)
 
 ClientId: TypeAlias = int | str  # a number, or the name of a client
@@ -27,8 +27,8 @@ _TYPES = {kind.value: kind for kind in EventType if kind not in NO_OPERATIONS}
 class HistoryLine:
     """An invocation or completion of a client. `f` None: the file does not say.
 
-    `key`, `value` and `rebalances`, by which partitions changed hands, are ABSENT where the file
-    has none. `own` is what an own run's event says beside.
+    `key`, `value` and `rebalances`, the partitions that changed hands, are ABSENT if the file has
+    none. `own` has the other fields of our own run's events.
     """
 
     line: int
@@ -43,8 +43,8 @@ class HistoryLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldNames:
-    """What a format calls the fields of an operation: keys of its maps. `client` is another name
-    of `process`, read where that is not there."""
+    """A format's names for the fields of an operation: keys of its maps. `client` is another name
+    of `process`, read if that is missing."""
 
     type: str
     process: str
@@ -56,7 +56,7 @@ class FieldNames:
 
 
 def entry_of(line: int, form: Value, fields: FieldNames) -> HistoryLine | None:
-    """The entry that a map stands for; None for the nemesis, which is no client.
+    """The entry for a map; None for the nemesis, which is no client.
 
     Raises MalformedError for anything else.
     """
@@ -92,7 +92,7 @@ def _process(line: int, form: Map, fields: FieldNames) -> ClientId | None:
 
 
 def process_codes(processes: Sequence[ClientId]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Processes as numbers, and by number their names; no names where numbers say it all."""
+    """Processes as numbers, and their names by number; no names if all processes are numbers."""
     numbers = [one for one in processes if isinstance(one, int) and one < _NUMBERS]
     if len(numbers) == len(processes):
         return np.array(numbers, np.int32), ()

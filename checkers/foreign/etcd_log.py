@@ -29,7 +29,7 @@ def read(text: str) -> Iterator[HistoryLine]:
         if not line.strip():
             continue
         if not line.endswith("\n"):
-            # `:write 13` cut to `:write 1` would look whole.
+            # `:write 13` cut to `:write 1` would look complete.
             raise MalformedError(number, "a line that ends", f"{excerpt(line)} (truncated?)")
         entry = _entry(number, line.strip())
         if entry is not None:

@@ -1,4 +1,4 @@
-"""What is wrong with a file that is no history."""
+"""Errors of a file that is no history."""
 
 _EXCERPT = 60  # characters of a file that an error shows
 
@@ -8,9 +8,9 @@ class UnreadableHistoryError(Exception):
 
 
 class MalformedError(Exception):
-    """The same while the name of the file is not at hand; never leaves `read_history`.
+    """The same while the name of the file is not known; never leaves `read_history`.
 
-    `line` counts from 1; 0 where the fault is the file's as a whole.
+    `line` counts from 1; 0 if the fault is the file's as a whole.
     """
 
     def __init__(self, line: int, expected: str, found: str) -> None:

@@ -1,4 +1,4 @@
-"""What stands in a foreign file, whether it was EDN or JSON, and how it is told apart and shown."""
+"""The values in a foreign file, whether EDN or JSON: how they are compared and shown."""
 
 import json
 import re
@@ -25,16 +25,16 @@ class EdnSet:
 
 
 class Absent(Enum):
-    """What a line does not have, which is not the same as nil."""
+    """A missing field, which is not the same as nil."""
 
     ABSENT = ""
 
 
 ABSENT = Absent.ABSENT
 
-# A map is keyed by text (in EDN the rendered keys, such as `:type`): there any value may be a key.
-# A float is the number that was written, every digit of it, and not the nearest one that a machine
-# has: two that differ in the file differ here.
+# A map is keyed by text (in EDN the rendered keys, such as `:type`): any value may be a key there.
+# A float is the written number, with every digit of it, and not the nearest float of the machine:
+# two that differ in the file differ here.
 Value: TypeAlias = "bool | int | Decimal | str | Word | EdnSet | Absent | Items | Map | None"
 Items: TypeAlias = tuple["Value", ...]
 Map: TypeAlias = dict[str, "Value"]
@@ -46,12 +46,12 @@ _RATIO = re.compile(rf"({_WHOLE})/([1-9][0-9]{{0,399}})")
 
 
 def float_of(text: str) -> Decimal | None:
-    """The number that is written so, exactly; None where it is none, or has too many digits."""
+    """The written number, exactly; None if it is none, or has too many digits."""
     return Decimal(text) if _FLOAT.fullmatch(text) else None
 
 
 def big_decimal_of(text: str) -> Word | None:
-    """Clojure's `1.5M`, which is another number than 1.5: equal whatever zeros end it."""
+    """Clojure's `1.5M`, which is another number than 1.5; trailing zeros make no difference."""
     number = float_of(text[:-1]) if text.endswith("M") else None
     return None if number is None else Word(_digits(number) + "M")
 
@@ -66,7 +66,7 @@ def ratio_of(text: str) -> int | Word | None:
 
 
 def _digits(number: Decimal) -> str:
-    """One text for a number, whichever way it was written: `1.5`, `2.0`, `3.0E+400`."""
+    """One text for a number, however it was written: `1.5`, `2.0`, `3.0E+400`."""
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int), "a number"
     text = "".join(map(str, digits)).lstrip("0")

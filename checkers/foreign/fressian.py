@@ -1,10 +1,10 @@
 """A reader of Fressian, the binary notation of Datomic, as far as Jepsen's files use it.
 
-A value is a code of one byte and what belongs to it. Small integers, short strings, short lists and
-values met before are told by the code alone (`org.fressian.impl.Codes`, `Ranges`). What was marked
-as worth it is remembered in the order met and named by its place later; so are the tags of structs,
-which are a name and so many values. Those of clojure.data.fressian and of jepsen.store.fressian
-are known here; any other is kept under its name. https://github.com/Datomic/fressian/wiki
+A value is a code of one byte and its data. Small integers, short strings, short lists and values
+met before are in the code alone (`org.fressian.impl.Codes`, `Ranges`). Cached values are remembered
+in the order met and referred to by their index later; so are the tags of structs, which are a name
+and a number of values. The tags of clojure.data.fressian and of jepsen.store.fressian are known
+here; any other is kept under its name. https://github.com/Datomic/fressian/wiki
 """
 
 import struct
@@ -23,10 +23,10 @@ _LIST, _LIST_PACKED, _OPEN_LIST, _END = 0xEC, 0xE4, 0xEE, 0xFD
 _INT = 0xF8
 _CONSTANTS: dict[int, Value] = {0xF5: True, 0xF6: False, 0xF7: None}
 _FLOATS = {0xFB: 0.0, 0xFC: 1.0}
-# First code, code of zero, and bytes that follow, of integers that begin in their code.
+# First code, code of zero, and bytes that follow, for integers that begin in their code.
 _PACKED = ((0x40, 0x50, 1), (0x60, 0x68, 2), (0x70, 0x72, 3), (0x74, 0x76, 4), (0x78, 0x7A, 5))
 _WIDEST = (0x7C, 0x7E, 6)
-# Structs that have codes of their own, with how many values each has.
+# Structs that have codes of their own, and their numbers of values.
 _STRUCTS = {
     0xB0: ("long[]", 2),
     0xB1: ("double[]", 2),
@@ -51,11 +51,11 @@ _FIELDS = (":index", ":time", ":type", ":process", ":f", ":value")
 
 
 class FressianError(Exception):
-    """Bytes that are no Fressian. Its message says what was found, and where."""
+    """Bytes that are no Fressian. The message says what was found, and where."""
 
 
 class FressianReader:
-    """Reads one value after the other; what is remembered of one serves those behind it."""
+    """Reads one value after the other; what one value caches serves later ones."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -65,10 +65,11 @@ class FressianReader:
         self._structs: list[tuple[str, int]] = []
 
     def values(self) -> Iterator[Value]:
-        """All that there are. Raises FressianError."""
+        """All values. Raises FressianError."""
         while self._at < len(self._data):
             if self._data.startswith(_FOOTER, self._at):
-                self._take(12)  # and the length and checksum of what a block has checked already
+                # and the length and checksum, which the block's own have covered already
+                self._take(12)
                 self._forget()
                 continue
             yield self._value()

@@ -1,4 +1,4 @@
-"""A file becomes a `ForeignHistory`: unpacked, recognized, read, paired, understood."""
+"""Makes a `ForeignHistory` of a file: unpacked, recognised, read, paired, understood."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from checkers.log.allowances import Isolation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """What the user says of a file; None leaves it to the file and its format."""
+    """The user's statements about a file; None leaves it to the file and its format."""
 
     model: Model | None = None
     cas_failures: CasFailures | None = None
@@ -40,7 +40,7 @@ class Declared:
 class ForeignHistory:
     """A file as it was understood. `completed_line` has the line of each completion, 0: none.
 
-    `left_out` has what is in the file and not judged, by name, with how many there are.
+    `left_out` has the contents of the file that are not judged, by name, with their numbers.
     """
 
     path: Path
@@ -142,15 +142,15 @@ def _completed_lines(pairs: list[Pair]) -> NDArray[np.int32]:
 
 
 def _require_order(format_: Format, first: Pair) -> None:
-    """Raises MalformedError where clients do several things at a time: a consumer has a position,
-    which goes on from poll to poll."""
+    """Raises MalformedError if clients do several things at a time: a consumer has a position, from
+    which the next poll continues."""
     if format_ is Format.PORCUPINE:
         found = f"{first.invoke.f} in {format_.value}"
         raise MalformedError(first.invoke.line, "a log as Jepsen's Kafka workload has it", found)
 
 
 def _log_why(declared: Declared) -> str:
-    """Raises MalformedError where something else was declared."""
+    """Raises MalformedError if something else was declared."""
     if declared.model is Model.LOG:
         return "as told"
     if declared.model is not None:
@@ -170,7 +170,7 @@ def _policies(reader: FormatReader, declared: Declared, *, elle: bool) -> Polici
 
 
 def _speaks_elle(pairs: list[Pair], acts: list[Act]) -> bool:
-    """Elle's `[:r :x nil]` saw what was there at first, Knossos' `[:read :x nil]` nothing."""
+    """Elle's `[:r :x nil]` saw the initial value, Knossos' `[:read :x nil]` nothing."""
     for one, act in zip(pairs, acts, strict=True):
         if act is Act.TXN and isinstance(one.invoke.value, tuple):
             for item in one.invoke.value:

@@ -1,4 +1,4 @@
-"""A hint where a value was seen before any write of it began: it may have been there at first."""
+"""A hint if a value was seen before any write of it began: it may have been the initial value."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _WITHOUT = (Model.KV, Model.MUTEX)  # texts are put together, and a mutex is fre
 
 
 def initial_hint(calls: Calls) -> Iterator[str]:
-    """At most one: where all that was seen so, by reads and compare-and-sets, is one value."""
+    """At most one: if all such reads and compare-and-sets saw the same value."""
     if calls.model in _WITHOUT:
         return
     call = np.repeat(np.arange(len(calls)), np.diff(calls.step_from))
@@ -38,18 +38,18 @@ def initial_hint(calls: Calls) -> Iterator[str]:
 
 
 def _place(calls: Calls, value: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Ints:
-    """A key and a value as one number; below 0 where there is no such value."""
+    """A key and a value as one number; below 0 if there is no such value."""
     place: Ints = calls.key.astype(np.int64) * len(calls.values) + value
     return np.where(value >= 0, place, -1)
 
 
 def _before_all(calls: Calls, call: Ints, seen: Ints, made: Ints, writes: Flags) -> Flags:
-    """By step: whether its call ended before any write of what it saw began."""
+    """By step: whether its call ended before any write of the value that it saw began."""
     writes = writes & (calls.outcome[call] != Outcome.FAIL)
     known, at = np.unique(made[writes], return_inverse=True)
     first = np.full(len(known), np.iinfo(np.int64).max)
     np.minimum.at(first, at, calls.invoke[call[writes]])
-    # One more, which nothing is: then each place is one.
+    # One more, which no value has: so every index exists.
     known, first = np.append(known, -2), np.append(first, np.iinfo(np.int64).max)
     place = np.searchsorted(known[:-1], seen)
     before: Flags = (known[place] != seen) | (calls.complete[call] < first[place])

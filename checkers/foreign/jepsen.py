@@ -1,10 +1,10 @@
-"""Jepsen's `history.edn`: an operation a form, or one vector of all.
+"""Jepsen's `history.edn`: an operation per form, or one vector of all.
 
     {:type :invoke, :f :cas, :value [0 3], :process 1, :time 4, :index 0}
 
 Histories of several keys (`jepsen.independent`) have the value `[key value]`; Porcupine's logs of
 a map, which are EDN as well, have `:key`. A process may be a name, and be called `:client`.
- What `:time`, `:index`, `:error` and others say is not
+ `:time`, `:index`, `:error` and others are not
 read: the order of the lines is the order of events.
 """
 

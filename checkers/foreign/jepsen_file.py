@@ -3,11 +3,11 @@
     "JEPSEN" | version, 4 bytes | where the index of blocks is, 8 bytes | blocks ...
 
 A block is its length, 8 bytes, a CRC-32, 4, its type, 2 in a field of 16, and data. The index (type
-1) has the number of the root block, and the number and place of each. The root is the test as a map
-in Fressian (2), whose `:history` refers to a block by number: a big vector (5) that has a count and
-names chunks, which are streams of operations (4), or a vector in one piece (2). Of a test that
-broke off, what was written up to the last index is there. The format is described, and where it
-differs from that, in fact made, by https://jepsen-io.github.io/jepsen/jepsen.store.format.html
+1) has the number of the root block, and the number and offset of each. The root is the test as a
+map in Fressian (2), whose `:history` refers to a block by number: a big vector (5) that has a count
+and names chunks, which are streams of operations (4), or a vector in one piece (2). If a test broke
+off, the file has what was written up to the last index. The format is described, though the files
+differ in places, in https://jepsen-io.github.io/jepsen/jepsen.store.format.html
 """
 
 import zlib
@@ -70,7 +70,7 @@ class _Blocks:
         return iter(_vector(found))
 
     def _map(self, number: int) -> dict[str, Value]:
-        """A map; of one that is in several blocks, the part that is in the first."""
+        """A map; if it is in several blocks, the part in the first."""
         kind, data = self._numbered(number)
         if kind not in (_FRESSIAN, _PARTIAL_MAP):
             raise MalformedError(0, "a test as the root of test.jepsen", f"a block of type {kind}")
@@ -92,7 +92,8 @@ class _Blocks:
                 raise MalformedError(0, "a history in test.jepsen", f"a block of type {kind}")
 
     def _chunks(self, data: bytes, depth: int) -> Iterator[Value]:
-        """Each chunk begins where the one before it ends, and all have what the vector counts."""
+        """Each chunk begins where the one before it ends, and together they have the vector's
+        count."""
         count, seen = _number(data[:8]), 0
         for at in range(8, len(data), 12):
             if _number(data[at : at + 8]) != seen:

@@ -10,14 +10,14 @@ then `jepsen.log` has more of it than `test.jepsen`, which is written in pieces.
 from collections.abc import Sequence
 from pathlib import Path
 
-_ANALYZED = "results.edn"  # written when all others are whole
+_ANALYZED = "results.edn"  # written when all others are complete
 _WHOLE = ("history.edn", "history.txt", "test.jepsen", "jepsen.log")
 _BROKEN_OFF = ("history.edn", "history.txt", "jepsen.log", "test.jepsen")
 _LATEST = "latest"
 
 
 def history_in(directory: Path) -> Path | None:
-    """The best file of a run, or of the newest run of a store; None where there is none."""
+    """The best file of a run, or of the newest run of a store; None if there is none."""
     own = _best(directory)
     if own is not None:
         return own
@@ -25,7 +25,7 @@ def history_in(directory: Path) -> Path | None:
     latest = directory / _LATEST
     if latest.is_dir() and latest.resolve() in {run.resolve() for run in runs}:
         return _best(latest.resolve())
-    # Named by when they began.
+    # Their names are their start times.
     return _best(max(runs, key=lambda run: (run.name, str(run)))) if runs else None
 
 
@@ -36,7 +36,7 @@ def _best(run: Path) -> Path | None:
 
 
 def _runs(directory: Path) -> Sequence[Path]:
-    """Directories one or two levels below, but for links to others of them."""
+    """Directories one or two levels below, except links to others of them."""
     below = [path for path in sorted(directory.iterdir()) if _is_own(path)]
     return [
         *below,

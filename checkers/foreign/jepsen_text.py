@@ -1,4 +1,4 @@
-"""The lines that Jepsen prints of each operation, in `history.txt` and in today's `jepsen.log`.
+"""The lines that Jepsen prints for each operation, in `history.txt` and in today's `jepsen.log`.
 
     4	:invoke	:cas	[0 3]
     2025-01-20 12:08:03,850{GMT}	INFO	[jepsen worker 0] jepsen.util: 0	:ok	:read	3
@@ -6,10 +6,10 @@
 
 Process, `:type`, `:f`, the value in EDN and perhaps an error, between tabs (jepsen.print's `prn-op`
 and `op->str`, which older versions have in jepsen.util); blanks are read too, as texts on the web
-have them. EDN escapes tabs and line ends, but an error is printed as it is: lines behind one go on
-with it. A log has much else, which is skipped. Its order is one of real time, though a looser one
-than the history's: a worker logs a completion after it has handed it over, and of one that crashed
-there is none (jepsen.generator.interpreter).
+have them. EDN escapes tabs and line ends, but an error is printed as it is: the lines after one
+continue it. A log has many other lines, which are skipped. Its order is one of real time, though a
+looser one than the history's: a worker logs a completion after it has handed it over, and none if
+it crashed (jepsen.generator.interpreter).
 """
 
 import re
@@ -25,8 +25,8 @@ _TYPES = "invoke|ok|fail|info"
 _OPERATION = re.compile(
     rf"""([0-9]{{1,18}}|:{NEMESIS})(\s+):({_TYPES})\s+(:[^\s,()\[\]{{}}";]+|nil)(?:\s+(\S.*))?"""
 )
-# What the logger writes before an operation: by the pattern of `jepsen.store`, which on a console
-# has no time, and by unilog's own, which older versions had.
+# The logger's prefix before an operation: by the pattern of `jepsen.store`, which on a console has
+# no time, and by unilog's own, which older versions had.
 _LOGGED = re.compile(
     r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:,.]+\S*\s+)?INFO\s+\[[^\]]*\]\s+"
     r"(?:[^\t]*?\s-\s)?jepsen\.(?:util|print):?\s"
@@ -41,7 +41,7 @@ _EXPECTED = "'PROCESS :invoke|:ok|:fail|:info :F VALUE' between tabs"
 
 def read_history_txt(text: str) -> Iterator[HistoryLine]:
     """Raises MalformedError."""
-    goes_on = False  # the line before ends with an error, and that may have more lines
+    goes_on = False  # the line before ends with an error, which may have more lines
     for number, line in _lines(text):
         found = _OPERATION.fullmatch(line)
         if found is not None:
@@ -65,7 +65,7 @@ def read_jepsen_log(text: str) -> Iterator[HistoryLine]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Raises MalformedError for a last line that is cut: `13` cut to `1` would look whole."""
+    """Raises MalformedError if the last line is cut: `13` cut to `1` would look complete."""
     lines = text.split("\n")
     if lines[-1]:
         raise MalformedError(len(lines), "a line that ends", f"{excerpt(lines[-1])} (truncated?)")
@@ -74,7 +74,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _entry(number: int, line: str, found: re.Match[str]) -> tuple[list[HistoryLine], bool]:
-    """None of the nemesis; and whether the line ends with an error."""
+    """None for the nemesis; and whether the line ends with an error."""
     process, blank, kind, f, rest = found.groups()
     if process == f":{NEMESIS}":
         return [], rest is not None and "\t" in rest
@@ -93,7 +93,7 @@ def _entry(number: int, line: str, found: re.Match[str]) -> tuple[list[HistoryLi
 
 
 def _value(number: int, rest: str | None, *, between_tabs: bool) -> tuple[Value, bool]:
-    """And whether there is more behind it: an error."""
+    """And whether an error follows it."""
     if rest is None:
         return ABSENT, False
     told, tab, _ = rest.partition("\t")

@@ -1,9 +1,9 @@
-"""JSON: an object a line, or one array of all. Two vocabularies, told by the first object:
+"""JSON: an object per line, or one array of all. Two vocabularies, recognised by the first object:
 
     {"type": "invoke", "process": 1, "f": "cas", "key": "x", "value": [0, 3]}
     {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123}
 
-The first is Jepsen's, `key` only where there are several; the second is that of our own
+The first is Jepsen's, `key` only if there are several; the second is that of our own
 `events-*.jsonl.zst` (`checkers.history.events`), whose faults, notes and probes are skipped.
 """
 
@@ -49,7 +49,7 @@ def read(text: str) -> Iterator[HistoryLine]:
 
 
 def first(text: str) -> list[Value]:
-    """What a text begins with, if it has anything. Raises MalformedError."""
+    """The first value of a text, if it has any. Raises MalformedError."""
     return [form for _line, form in islice(objects(text), 1)]
 
 
@@ -58,7 +58,7 @@ def _is_no_operation(form: Value) -> bool:
 
 
 def objects(text: str) -> Iterator[tuple[int, Value]]:
-    """What stands at the top, or in the array that is all of the file; with its line."""
+    """The values at the top, or those in an array that is the whole file; with their lines."""
     at = _skip_blank(text, 0)
     array = text.startswith("[", at)
     at = _skip_blank(text, at + 1) if array else at
@@ -133,7 +133,7 @@ def _decode(text: str, at: int, line: int) -> tuple[Value, int]:
 
 
 def _frozen(value: object, line: int, depth: int) -> Value:
-    """Lists as tuples, as deep as they go."""
+    """Lists as tuples, at every depth."""
     if depth > DEEPEST:
         raise MalformedError(line, f"at most {DEEPEST} nested collections", "more")
     match value:

@@ -75,7 +75,7 @@ def _judge_log(log: Log, isolation: Isolation) -> Judged:
         suspected = log.may_lose and bad[0].anomaly not in WHATEVER_IS_LOST
         verdict = Verdict.UNKNOWN if suspected else Verdict.INVALID
         if suspected:
-            message += "; whether its run was planned to lose records only the whole run tells"
+            message += "; whether its run was planned to lose records, only the whole run shows"
         judged = judging.says(verdict, message, seconds, witness, context)
         return replace(judged, witness_seconds=time.perf_counter() - started)
     if nothing:
@@ -153,7 +153,7 @@ def _unwritten(history: ForeignHistory, calls: Calls, decision: Decision) -> tup
 
 
 def _what(calls: Calls, row: int) -> str:
-    """`write 3`, `cas 1 to 2 (info)`: what a call did and how it ended, where that is not ok."""
+    """`write 3`, `cas 1 to 2 (info)`: what a call did and how it ended, unless that is ok."""
     outcome = Outcome(calls.outcome[row])
     ended = "" if outcome is Outcome.OK else f" ({outcome.name.lower()})"
     return describe(calls, row) + ended

@@ -1,4 +1,4 @@
-"""What is said of a file."""
+"""The judgement of a file."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ NOTHING = "no operation succeeded, so there is nothing to judge"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """An operation of the witness. `completed_line` is 0 where the file has no completion."""
+    """An operation of the witness. `completed_line` is 0 if the file has no completion."""
 
     line: int
     completed_line: int
@@ -22,10 +22,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What is said of a file. `context` are the lines that the witness needs beside itself.
+    """The judgement of a file. `context` are the lines that the witness needs beside itself.
 
-    `seconds` is the time to decide, once what `linearizability.warm` loads is loaded;
-    `witness_seconds` is what looking for the witness took beside it.
+    `seconds` is the time to decide, without the loading of `linearizability.warm`;
+    `witness_seconds` is the additional time for finding the witness.
     """
 
     verdict: Verdict
@@ -41,7 +41,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging:
-    """Of what is said, what is known before anything is decided."""
+    """The fields of a judgement that are known before anything is decided."""
 
     algorithm: str
     operations: int

@@ -1,8 +1,9 @@
-"""Operations of objects that are no registers, each with its key apart from its value.
+"""Operations of objects other than registers, each with its key apart from its value.
 
-Sets, counters, queues and mutexes are known by what is done to them. Several in one file have a
-`:key`, or values `[key value]`, as jepsen.independent writes them: then an operation that has no
-value of its own has `[key nil]`, and by that they are told from pairs that are values themselves.
+Sets, counters, queues and mutexes are recognised by their operations. If a file has several, they
+have a `:key`, or values `[key value]`, as jepsen.independent writes them: an operation without a
+value of its own then has `[key nil]`, which distinguishes such keys from pairs that are values
+themselves.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ from checkers.foreign.pairs import Pair
 from checkers.history.calls import Model, Outcome
 from checkers.history.events import EventType
 
-# What is done to each kind of object.
+# The operations of each kind of object.
 OPERATIONS = {
     Model.SET: ("add", "read"),
     Model.COUNTER: ("add", "inc", "increment", "dec", "decrement", "read"),
@@ -29,7 +30,8 @@ _OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.I
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedCall:
-    """An operation. `given` is what it was asked for, `result` what a success told; or ABSENT."""
+    """An operation. `given` is what it was asked for, `result` what a success returned; or
+    ABSENT."""
 
     pair: Pair
     key: str
@@ -45,9 +47,9 @@ class KeyedCall:
 
 
 def model_of(pairs: Sequence[Pair], declared: Model | None) -> Model | None:
-    """Which kind of object the operations are of, where that is one of these; else None.
+    """The kind of object of the operations, if it is one of these; else None.
 
-    Raises MalformedError where the names alone do not tell.
+    Raises MalformedError if the names alone do not decide.
     """
     if declared is not None:
         return declared if declared in OPERATIONS else None
@@ -62,7 +64,7 @@ def model_of(pairs: Sequence[Pair], declared: Model | None) -> Model | None:
 
 
 def _set_or_counter(pairs: Sequence[Pair]) -> Model:
-    """Told by what was read."""
+    """Decided by the values read."""
     for call in _calls(pairs):
         if call.f not in _READS or call.result in (ABSENT, None):
             continue

@@ -1,10 +1,10 @@
-"""Reads that name their key in the answer only, where the values of a history are `[key value]`.
+"""Reads that name their key only in the answer, if the values of a history are `[key value]`.
 
     {:type :invoke, :f :read, :value nil, :process 1}
     {:type :ok, :f :read, :value [:x 3], :process 1}
 
-No register has a value of two elements here, so where all that is written is a pair, and so is all
-that was read, its first part is a key. A read that tells nothing of its key told nothing at all.
+No register has a value of two elements here, so if everything written is a pair, and everything
+read as well, its first part is a key. A read without its key read nothing at all.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from checkers.history.events import EventType
 
 
 def with_keys(pairs: Sequence[Pair], acts: Sequence[Act]) -> tuple[list[Pair], list[Act]]:
-    """The same with the key in the invocation of each read, where that is how keys are told."""
+    """The same with the key in the invocation of each read, if the history has keys that way."""
     if not any(map(_is_untold, pairs, acts)) or not all(map(_may_be_keyed, pairs, acts)):
         return list(pairs), list(acts)
     kept = [(_told(pair, act), act) for pair, act in zip(pairs, acts, strict=True)]
@@ -26,7 +26,7 @@ def with_keys(pairs: Sequence[Pair], acts: Sequence[Act]) -> tuple[list[Pair], l
 
 
 def _is_untold(pair: Pair, act: Act) -> bool:
-    """Whether a read has no key where it began, and was given a pair."""
+    """Whether a read has no key where it began, and returned a pair."""
     return act is Act.READ and not _is_pair(pair.invoke.value) and _is_pair(_result(pair))
 
 
@@ -52,7 +52,7 @@ def _told(pair: Pair, act: Act) -> Pair | None:
 
 
 def _result(pair: Pair) -> Value:
-    """What a read was given; ABSENT where it did not succeed."""
+    """The value that a read returned; ABSENT if it did not succeed."""
     complete = pair.complete
     return ABSENT if complete is None or complete.type is not EventType.OK else complete.value
 

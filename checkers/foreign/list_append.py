@@ -3,7 +3,7 @@
     {:type :invoke, :f :txn, :value [[:append :x 1] [:r :y nil]], :process 0}
     {:type :ok, :f :txn, :value [[:append :x 1] [:r :y [3 4]]], :process 0}
 
-Each element is appended to its list once, so what a read holds tells who wrote before whom.
+Each element is appended to its list once, so a read shows which transaction wrote before which.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ Elements = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListStep:
-    """`appended` is None of a read; `held` of an append, and of a read that told nothing."""
+    """`appended` is None in a read; `held` in an append, and in a read without a result."""
 
     key: str
     appended: str | None = None

@@ -1,14 +1,14 @@
-"""What is wrong with a history of lists (`list_append`): first what one read shows, then cycles.
+"""Anomalies of a history of lists (`list_append`): first those that one read shows, then cycles.
 
-The longest that was read of a list is the order of its versions, and every other read is a part of
-it that begins where it begins. From it follow, as Adya has them:
+The longest read of a list is the order of its versions, and every other read is a prefix of it.
+From it follow, as Adya defines them:
 
     ww  one appended an element, the other the next one
     wr  one appended the last element that the other read
     rw  one read a list up to an element, and the other appended the next one
 
-What was appended for sure and never read stands behind all that was. Cycles of these and of real
-time are looked for by `checkers.log.cycles`. Names of anomalies are Elle's (Kingsbury and Alvaro,
+Elements that were appended for sure and never read come after all that were. `checkers.log.cycles`
+looks for cycles of these and of real time. Names of anomalies are Elle's (Kingsbury and Alvaro,
 Elle: Inferring Isolation Anomalies from Experimental Observations, 2020).
 """
 
@@ -30,7 +30,7 @@ from checkers.verdict import Verdict
 
 ALGORITHM = "orders of versions from what was read, cycles of dependencies"
 
-_MOST_PAIRS = 300_000  # of readers of whole lists and elements that nobody read
+_MOST_PAIRS = 300_000  # of readers of whole lists and unread elements
 _SAID = 6  # steps of a cycle in a sentence
 _Row = tuple[int, int, int, int, int]  # before, after, key, one, other
 
@@ -47,7 +47,7 @@ class ListAnomaly:
 
 @dataclass(slots=True)
 class _Versions:
-    """Of one list: its elements in their order, and who appended what."""
+    """For one list: its elements in order, and which call appended each."""
 
     order: Elements = ()
     reader: int = -1  # of the order
@@ -57,7 +57,7 @@ class _Versions:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a call read of a list; without what it had appended itself."""
+    """The elements of a list that a call read; without its own."""
 
     call: int
     key: int
@@ -65,7 +65,7 @@ class _Seen:
 
 
 def list_anomalies(lists: Lists, isolation: Isolation) -> Iterator[ListAnomaly]:
-    """The most basic ones first; nothing else where one of these makes orders doubtful."""
+    """The most basic ones first; nothing else if one of these makes orders doubtful."""
     versions, repeated = _versions(lists)
     if repeated is not None:
         yield repeated
@@ -90,7 +90,7 @@ def _versions(lists: Lists) -> tuple[list[_Versions], ListAnomaly | None]:
             if step.appended in known and call.outcome is not Outcome.FAIL:
                 return versions, ListAnomaly(
                     name="repeated append",
-                    message=f"{step.appended} was appended to {step.key} twice, so nobody knows "
+                    message=f"{step.appended} was appended to {step.key} twice, so it is unknown "
                     "which of them was read",
                     parts=((known[step.appended], "first"), (row, "again")),
                     verdict=Verdict.UNKNOWN,
@@ -100,7 +100,7 @@ def _versions(lists: Lists) -> tuple[list[_Versions], ListAnomaly | None]:
 
 
 def _reads(lists: Lists, versions: Sequence[_Versions]) -> tuple[list[_Seen], list[ListAnomaly]]:
-    """What each call saw of each list first; and what no order of anything explains."""
+    """What each call saw of each list first; and reads that no order explains."""
     place = {key: number for number, key in enumerate(lists.keys)}
     seen: list[_Seen] = []
     whole: list[_Seen] = []
@@ -160,7 +160,7 @@ def _internal(
     own: Elements,
     ahead: Sequence[tuple[str, str]],
 ) -> ListAnomaly | None:
-    """A transaction sees what it saw and did before, and not what it is yet to append: `ahead`."""
+    """A transaction sees what it saw and did before, and not what it appends later: `ahead`."""
     if any(each == key and element in held for each, element in ahead):
         message = f"a transaction read of {key} what it appended only then"
     elif known is not None and held != known:
@@ -175,7 +175,7 @@ def _internal(
 def _not_in_one_order(
     lists: Lists, versions: Sequence[_Versions], whole: Sequence[_Seen]
 ) -> ListAnomaly | None:
-    """Two reads that are not parts of one list."""
+    """Two reads that are not prefixes of one list."""
     for one in whole:
         of = versions[one.key]
         if of.order[: len(one.held)] != one.held:
@@ -187,7 +187,8 @@ def _not_in_one_order(
 
 
 def _out_of_turn(lists: Lists, versions: Sequence[_Versions]) -> ListAnomaly | None:
-    """Of what one transaction appended to a list, a later element without an earlier one ahead."""
+    """A later element of one transaction in a list without an earlier one of the same transaction
+    ahead."""
     place = {key: number for number, key in enumerate(lists.keys)}
     at = [{element: number for number, element in enumerate(of.order)} for of in versions]
     for row, call in enumerate(lists.calls):
@@ -231,8 +232,8 @@ def _cycles(
     if edges.left_out:
         yield ListAnomaly(
             name="too many",
-            message=f"{counted(edges.left_out, 'pair')} of a reader and an element that nobody "
-            "read were not looked at",
+            message=f"{counted(edges.left_out, 'pair')} of a reader and an unread element were "
+            "not looked at",
             parts=(),
             verdict=Verdict.UNKNOWN,
         )
@@ -248,7 +249,7 @@ def _forbidden(cycle: Cycle, isolation: Isolation) -> bool:
 
 
 class _Edges:
-    """Who depends on whom, by which elements; these are codes into `names`."""
+    """Which call depends on which, by which elements; these are codes into `names`."""
 
     def __init__(self, lists: Lists, versions: Sequence[_Versions], names: list[str]) -> None:
         self._versions = versions
@@ -258,7 +259,7 @@ class _Edges:
             for of in versions
         ]
         self._nothing = self._named("nothing")
-        # What succeeded, and of the rest that of which something was read.
+        # Calls that succeeded, and others of which something was read.
         happened = {row for row, one in enumerate(lists.calls) if one.outcome is Outcome.OK}
         happened |= {of.writer[element] for of in versions for element in of.order}
         self._unread = [
@@ -323,7 +324,7 @@ class _Placed:
 def _intermediate(
     lists: Lists, versions: Sequence[_Versions], seen: Sequence[_Seen]
 ) -> Iterator[ListAnomaly]:
-    """G1b: a read ends within what one transaction appended."""
+    """G1b: a read ends within the elements that one transaction appended."""
     last: dict[tuple[int, int], str] = {}  # by key and call, what it appended last
     place = {key: number for number, key in enumerate(lists.keys)}
     for row, call in enumerate(lists.calls):

@@ -1,4 +1,4 @@
-"""A history of logs that others recorded, as arrays for the kernels."""
+"""A foreign history of logs, as arrays for the kernels."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,9 +27,9 @@ _OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.I
 
 
 def sent_twice(log: Log) -> LogRecord | None:
-    """A record whose value was sent before: what is polled then names no writer.
+    """A record whose value was sent before: a polled value then names no sender.
 
-    What surely failed may be sent again: that is no other record.
+    A record that surely failed may be sent again: that is no other record.
     """
     seen: set[tuple[str, str]] = set()
     for call in log.calls:
@@ -42,16 +42,17 @@ def sent_twice(log: Log) -> LogRecord | None:
 
 @dataclass(slots=True)
 class _Rows:
-    """Records as rows of numbers: operation, step, key, offset; of polled ones value and a flag."""
+    """Records as rows of numbers: operation, step, key, offset; for polled ones value and a
+    flag."""
 
     key_codes: dict[str, int]
-    lasting: set[tuple[str, str]]  # keys and values of what did not surely fail
+    lasting: set[tuple[str, str]]  # keys and values of records that did not surely fail
     codes: dict[tuple[int, str], int] = field(default_factory=dict)
     sent: list[tuple[int, int, int, int]] = field(default_factory=list)
     polled: list[tuple[int, int, int, int, int, bool]] = field(default_factory=list)
 
     def add_sent(self, op: int, call: LogCall) -> None:
-        """Of a record that was sent several times, of which all but one failed, that one."""
+        """If a record was sent several times, and all but one failed, that one."""
         for key, record in self._by_key(call.sent):
             if call.type is EventType.FAIL and (
                 (key, record.value) in self.codes or (record.key, record.value) in self.lasting
@@ -61,7 +62,7 @@ class _Rows:
             self.sent.append((op, record.step, key, _offset(record)))
 
     def add_polled(self, op: int, call: LogCall) -> None:
-        """After all that was sent has its code."""
+        """After every sent record has its code."""
         rebalanced = frozenset(call.rebalanced)
         for key, record in self._by_key(call.polled):
             value = self.codes.setdefault((key, record.value), len(self.codes))
@@ -79,7 +80,7 @@ def _offset(record: LogRecord) -> int:
 
 
 def arrays_of(log: Log) -> LogArrays:
-    """Every send is taken to have asked for the acknowledgement of all, once: as Jepsen has it."""
+    """Every send counts as one with acks=all, sent once: as in Jepsen's workload."""
     rows = _Rows({key: code for code, key in enumerate(log.keys)}, _lasting(log))
     for op, call in enumerate(log.calls):
         rows.add_sent(op, call)
@@ -181,6 +182,6 @@ def _let_go(call: LogCall, key_codes: dict[str, int]) -> Iterator[int]:
 
 
 def _held(call: LogCall, key_codes: dict[str, int]) -> Iterator[int]:
-    """What an assignment keeps."""
+    """The keys that an assignment keeps."""
     if call.type is not EventType.FAIL and call.f in (ASSIGN, SUBSCRIBE):
         yield from (key_codes[key] for key in dict.fromkeys(call.held) if key in key_codes)

@@ -5,10 +5,10 @@
     {:type :ok, :f :assign, :value [k ...]}                    and :subscribe, :crash and others
 
 `txn` mixes sends and polls. What an operation sent and polled is read from its completion, whatever
-its outcome: a consumer must only ever be given safe data. `assign` and `subscribe` let go of the
-keys that they do not name, `seek` of all. `:rebalance-log` names keys that changed hands meanwhile:
-a client that has one anywhere in a subscription is taken to tell of all of them.
-JSON has the same in arrays and objects.
+its outcome: a consumer must only ever be given safe data. `assign` and `subscribe` give up the keys
+that they do not name, `seek` gives up all. `:rebalance-log` names keys that changed hands
+meanwhile: a client that has one anywhere in a subscription is taken to record all of them. JSON has
+the same in arrays and objects.
 """
 
 import json
@@ -31,7 +31,7 @@ _OTHERS = ("crash", "debug-topic-partitions", SEEK, "commit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRecord:
-    """`offset` is None where the producer was not told. `step` is its micro-operation, from 0."""
+    """`offset` is None if the producer got none. `step` is its micro-operation, from 0."""
 
     key: str
     offset: int | None
@@ -43,8 +43,8 @@ class LogRecord:
 class LogCall:
     """An operation with what it sent and polled, each in its order.
 
-    `held`: of an assign or subscribe the keys that it names. `rebalanced`: keys whose partitions
-    were given to others, or taken from them, while it ran; `tells` where the file says so of it,
+    `held`: the keys that an assign or subscribe names. `rebalanced`: keys of partitions that were
+    given to others, or taken from them, while it ran; `tells` if the file records that for it,
     though there may have been none.
     """
 
@@ -65,8 +65,8 @@ class LogCall:
 class Log:
     """A history of logs, in the order of invocation.
 
-    `may_lose`: records may have been lost that the history does not tell of, as its run was planned
-    to; what that explains is no more than a suspicion.
+    `may_lose`: the run was planned so that records may be lost that the history does not show; a
+    breach that such a loss explains is only a suspicion.
     """
 
     model: Model
@@ -125,7 +125,7 @@ def _with_rebalances(call: LogCall) -> LogCall:
 
 
 def _held(entry: HistoryLine) -> Iterator[str]:
-    """Raises MalformedError: without the keys nobody knows which of them were let go."""
+    """Raises MalformedError: without the keys it is unknown which of them were given up."""
     if not isinstance(entry.value, tuple):
         found = "no value" if entry.value is ABSENT else excerpt(render(entry.value))
         raise MalformedError(entry.line, f"the keys that are {entry.f}ed, as [k ...]", found)
@@ -166,7 +166,7 @@ def _polled(entry: HistoryLine) -> tuple[LogRecord, ...]:
         if name_of(step[0]) != POLL:
             continue
         if len(step) == 1 and entry.type is not EventType.OK:
-            continue  # it did not come to that
+            continue  # the operation did not get that far
         if len(step) != 2 or not isinstance(step[1], dict):
             expected = "[:poll {key [[offset value] ...]}]"
             raise MalformedError(entry.line, expected, excerpt(render(step)))

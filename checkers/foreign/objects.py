@@ -30,7 +30,7 @@ _ALGORITHMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objects:
-    """By key what was done to each. `search` is the same for the search, of counters; `declared`:
+    """By key, the operations on each. `search` is the same for the search of counters; `declared`:
     the user said what they are."""
 
     model: Model
@@ -43,14 +43,14 @@ class Objects:
 def read_objects(
     pairs: Sequence[Pair], model: Model, initial: Value, *, declared: bool
 ) -> Objects | Calls:
-    """A mutex is nothing but a register. Raises MalformedError."""
+    """A mutex is just a register. Raises MalformedError."""
     by_key = keyed_calls(pairs, model)
     if initial is not None and model not in (Model.SET, Model.COUNTER):
         said = f"nothing in a {model.value} at first"
         raise MalformedError(0, said, f"--initial {excerpt(render(initial))}")
     if model is Model.MUTEX:
         return mutex_calls(by_key)
-    # What is no operation of such an object is said now, with its line.
+    # Operations that do not fit the object are refused now, with their line.
     for calls in by_key.values():
         if model is Model.SET:
             additions_and_reads(calls)
@@ -68,7 +68,7 @@ def read_objects(
 
 
 def refuted(objects: Objects) -> Judged | None:
-    """What is wrong, or not known, of the first key that is not valid; else None."""
+    """The violation of the first key that is not valid, or why it is unknown; else None."""
     started = time.perf_counter()
     found = [(key, _refute(objects)(calls)) for key, calls in objects.by_key.items()]
     accused = [(key, one) for key, one in found if one is not None]
@@ -90,7 +90,7 @@ def refuted(objects: Objects) -> Judged | None:
 
 
 def valid(objects: Objects, seconds: float) -> Judged:
-    """Nothing is wrong; yet where nothing succeeded nothing is known."""
+    """Nothing is wrong; but if no operation succeeded, nothing is known."""
     calls = [call for those in objects.by_key.values() for call in those]
     if all(call.outcome is not Outcome.OK for call in calls):
         return _judging(objects).says(Verdict.UNKNOWN, NOTHING, seconds)
@@ -144,7 +144,7 @@ def _line(pair: Pair, key: str, what: str, part: str) -> Shown:
 
 
 def judge_lists(lists: Lists, isolation: Isolation) -> Judged:
-    """Transactions on lists, by what they are promised of each other."""
+    """Transactions on lists, by their promised isolation."""
     started = time.perf_counter()
     anomalies = list(list_anomalies(lists, isolation))
     seconds = time.perf_counter() - started
@@ -177,7 +177,7 @@ def _of_list(call: ListCall, part: str) -> Shown:
 
 
 def list_isolation(declared: Isolation | None) -> Isolation:
-    """Of lists, as Elle has it. Raises MalformedError for what is promised of logs alone."""
+    """For lists, as Elle has it. Raises MalformedError for an isolation of logs only."""
     if declared in (Isolation.JEPSEN, Isolation.KAFKA):
         expected = "pl-2, serializable or strict-serializable, of transactions on lists"
         raise MalformedError(0, expected, f"--isolation {declared}")

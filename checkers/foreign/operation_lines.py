@@ -1,4 +1,4 @@
-"""What the two lines of an operation say: of which key, what was asked, what came back."""
+"""The two lines of an operation: its key, the request, the result."""
 
 from dataclasses import dataclass
 
@@ -15,18 +15,18 @@ _OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.I
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationLines:
-    """What the lines of one operation say, its key apart from its values."""
+    """The contents of an operation's lines, its key apart from its values."""
 
     pair: Pair
     act: Act
     outcome: Outcome
     key: Value
     given: Value
-    result: Value  # ABSENT where the completion says nothing, or is none
+    result: Value  # ABSENT if the completion has none, or is missing
 
 
 def tell(pair: Pair, act: Act, guess: Guess) -> OperationLines:
-    """Raises MalformedError where the completion is of another key."""
+    """Raises MalformedError if the completion is of another key."""
     complete = pair.complete
     outcome = Outcome.INFO if complete is None else _OUTCOMES[complete.type]
     key, given = pair.invoke.key, pair.invoke.value
@@ -45,7 +45,8 @@ def tell(pair: Pair, act: Act, guess: Guess) -> OperationLines:
 
 
 def _without_key(complete: HistoryLine | None, key: Value, value: Value) -> Value:
-    """The value in `[key value]`. What crashed or failed may carry anything, an error mostly."""
+    """The value in `[key value]`. A line of a crash or failure may carry anything, an error
+    mostly."""
     if isinstance(value, tuple) and len(value) == 2 and render(value[0]) == render(key):
         return value[1]
     if complete is None or complete.type is not EventType.OK or value in (ABSENT, None):
@@ -54,7 +55,7 @@ def _without_key(complete: HistoryLine | None, key: Value, value: Value) -> Valu
 
 
 def transaction(told: OperationLines) -> list[MicroOperation]:
-    """The steps, as completed where they were: that is where the reads are.
+    """The steps, as completed if they were: that is where the reads are.
 
     Raises MalformedError.
     """
@@ -83,7 +84,7 @@ def is_same(told: OperationLines) -> bool:
 
 
 def require_same(told: OperationLines) -> None:
-    """Raises MalformedError where something else was done than was asked for."""
+    """Raises MalformedError if the completion differs from the request."""
     complete = told.pair.complete
     if complete is not None and told.outcome is Outcome.OK and not is_same(told):
         raise MalformedError(

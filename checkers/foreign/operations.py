@@ -1,4 +1,4 @@
-"""What the operations of a file do, in our words, and of which object they are."""
+"""The operations of a file in our words, and the object that they are of."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class MicroOperation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """The model that a file is of. `paired`: its values are `[key value]` (jepsen.independent)."""
+    """The model of a file. `paired`: its values are `[key value]` (jepsen.independent)."""
 
     model: Model
     why: str
@@ -62,7 +62,7 @@ class Guess:
 
 
 def act_of(pair: Pair) -> Act:
-    """Raises MalformedError for what is no operation of any object that can be judged here."""
+    """Raises MalformedError for an operation of no object that can be judged here."""
     f, value = pair.invoke.f, pair.invoke.value
     act = _ACTS.get(f) if f is not None else None
     if act in (None, *_MICRO) and _has_micro_operations(value):
@@ -74,7 +74,7 @@ def act_of(pair: Pair) -> Act:
 
 
 def _has_micro_operations(value: Value) -> bool:
-    """`[[:r :x nil] [:w :y 1]]`; lists of appends too, which are refused later with a word."""
+    """`[[:r :x nil] [:w :y 1]]`; lists of appends too, which are refused later with a message."""
     return (
         isinstance(value, tuple)
         and bool(value)
@@ -104,7 +104,7 @@ def _micro_operation(line: int, item: Value) -> MicroOperation:
 
 
 def guess(pairs: Sequence[Pair], acts: Iterable[Act], declared: Model | None) -> Guess:
-    """The model by the names of the operations, or the declared one where they allow it.
+    """The model by the names of the operations, or the declared one if they allow it.
 
     Raises MalformedError at the first operation that does not belong.
     """
@@ -149,8 +149,8 @@ def _by_names(pairs: Sequence[Pair], acts: set[Act]) -> tuple[Model, str]:
 def _are_paired(pairs: Sequence[Pair], acts: Sequence[Act]) -> bool:
     """Whether values are `[key value]`, as Jepsen writes them for independent keys.
 
-    A register whose values are pairs looks alike only while nobody reads it: the invocation of a
-    read has nil there, and `[key nil]` here.
+    A register of pairs looks the same only while it is not read: the invocation of a read has nil
+    there, and `[key nil]` here.
     """
     return all(
         pair.invoke.key is ABSENT and act is not Act.TXN and _is_paired(pair.invoke.value, act)

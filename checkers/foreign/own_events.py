@@ -1,9 +1,9 @@
-"""A run's own `events-*.jsonl.zst`, given as a file: what clients did to registers, or to logs.
+"""A run's own `events-*.jsonl.zst`, given as a file: clients' operations on registers, or on logs.
 
-Other operations (voters changed, topics made, the quorum described) are judged with the whole run
-only, and named as left out. Of logs the file alone does not tell what the run was planned to lose,
-so what a loss may explain is a suspicion here, see `Log.may_lose`. The lines are described in
-`checkers.history.events`.
+Other operations (voters changed, topics created, the quorum described) are judged with the whole
+run only, and named as left out. The file of a log does not show what the run was planned to lose,
+so a breach that a loss may explain is a suspicion here, see `Log.may_lose`.
+`checkers.history.events` describes the lines.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ _NOBODYS = -1  # the value of a record whose bytes were never sent
 def chosen(pairs: Sequence[Pair]) -> tuple[list[Pair], Mapping[str, int]]:
     """The operations of registers or of logs, and how many there are of the others, by name.
 
-    Raises MalformedError where there are some of both.
+    Raises MalformedError if there are some of both.
     """
     of_logs = next((one for one in pairs if one.invoke.f in (SEND, POLL, TXN)), None)
     of_registers = next((one for one in pairs if one.invoke.f in _REGISTERS), None)
@@ -51,7 +51,7 @@ def chosen(pairs: Sequence[Pair]) -> tuple[list[Pair], Mapping[str, int]]:
 
 
 def read_log(pairs: Sequence[Pair], everything: Sequence[Pair]) -> Log:
-    """The log of the chosen operations; `everything` tells which partitions promise nothing.
+    """The log of the chosen operations; `everything` shows which partitions promise nothing.
 
     Raises MalformedError.
     """
@@ -63,7 +63,7 @@ def read_log(pairs: Sequence[Pair], everything: Sequence[Pair]) -> Log:
 
 
 def _deleted(pairs: Sequence[Pair]) -> frozenset[str]:
-    """Topics that may have been deleted, and partitions of which records may have been."""
+    """Topics that may have been deleted, and partitions with records that may have been."""
     return frozenset(
         str(one.invoke.key)
         for one in pairs
@@ -73,7 +73,8 @@ def _deleted(pairs: Sequence[Pair]) -> frozenset[str]:
 
 
 def _call(pair: Pair, gone: frozenset[str]) -> LogCall:
-    """An assign is of one partition, begun anew; a subscribe of whatever a group gives."""
+    """An assign is of one partition, from its beginning; a subscribe of whatever a group
+    assigns."""
     f, key = pair.invoke.f or "", str(pair.invoke.key)
     if f == ASSIGN:
         return LogCall(pair=pair, f=f, rebalanced=(key,))
@@ -98,7 +99,8 @@ def _is_gone(key: str, gone: frozenset[str]) -> bool:
 
 
 def _as_acknowledged(pair: Pair) -> Pair:
-    """What only a leader acknowledged, or nobody, may have happened: nothing is promised of it."""
+    """A send that only a leader acknowledged, or no broker, may have happened: nothing is promised
+    of it."""
     own, complete = pair.invoke.own or {}, pair.complete
     if complete is None or complete.type is not EventType.OK or own.get("a", _ALL) == _ALL:
         return pair
@@ -108,7 +110,8 @@ def _as_acknowledged(pair: Pair) -> Pair:
 def _done(
     asked: Sequence[LogRecord], complete: HistoryLine
 ) -> tuple[list[LogRecord], list[LogRecord]]:
-    """What a completion says: it names what was sent by its key and value; all else was polled."""
+    """The contents of a completion: it names what was sent by its key and value; all else was
+    polled."""
     wanted = {(each.key, each.value): place for place, each in enumerate(asked)}
     sent, polled = list(asked), list[LogRecord]()
     for step, span in enumerate(_spans(complete)):
@@ -129,7 +132,7 @@ def _spans(entry: HistoryLine) -> Sequence[Value]:
 
 
 def _records(line: int, step: int, span: Value, *, told: bool) -> Iterator[LogRecord]:
-    """Of `[key, offset, value, records, ...]`: offsets and values rise from record to record."""
+    """`[key, offset, value, records, ...]`: offsets and values rise from record to record."""
     match span:
         case (str() as key, int() | None as offset, int() as value, int() as count, *_):
             for more in range(count):
@@ -145,7 +148,7 @@ def _records(line: int, step: int, span: Value, *, told: bool) -> Iterator[LogRe
 
 
 def _name(value: int, more: int) -> str:
-    """A value as a page of the run has it: process/number."""
+    """A value as on the page of a run: process/number."""
     if value == _NOBODYS:
-        return "bytes that nobody sent"
+        return "bytes that no client sent"
     return f"{value + more >> 32}/{value + more & 0xFFFFFFFF}"

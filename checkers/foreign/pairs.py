@@ -1,4 +1,4 @@
-"""Invocations and completions, paired: what one process does is one thing after another."""
+"""Pairs invocations and completions: one process does one thing after another."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from checkers.history.events import EventType
 
 @dataclass(slots=True, kw_only=True)
 class Pair:
-    """An operation. `invoked` and `completed` are places in the order of all entries."""
+    """An operation. `invoked` and `completed` are indices in the order of all entries."""
 
     invoke: HistoryLine
     invoked: int
@@ -22,8 +22,8 @@ class Pair:
 def pair(entries: Iterable[HistoryLine]) -> list[Pair]:
     """In the order of invocation; an operation without completion ran when the history ended.
 
-    Raises MalformedError where the lines cannot be those of processes that do one thing at a time
-    and end with their first `info`.
+    Raises MalformedError if the lines cannot be those of processes that do one thing at a time and
+    end with their first `info`.
     """
     pairs: list[Pair] = []
     last: dict[ClientId, Pair] = {}  # by process

@@ -1,4 +1,5 @@
-"""What a file leaves open, declared: what a failed compare-and-set and a read of nil tell."""
+"""Policies that a file leaves open: the meaning of a failed compare-and-set and of a read of
+nil."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +9,8 @@ from checkers.log.allowances import Isolation
 
 
 class CasFailures(Enum):
-    OBSERVED = "observed"  # the object was not what was expected: as good as a read (Porcupine)
+    # the object did not have the expected value: as good as a read (Porcupine)
+    OBSERVED = "observed"
     DROPPED = "dropped"  # it did not happen, for whatever reason (Knossos)
 
 

@@ -4,16 +4,16 @@
     {"clientId": 1, "input": {"op": "get", "key": "x"}, "output": 1, "call": 12, "return": 30}
 
 Porcupine itself writes no file; these are the fields of its `Operation` (model.go), in lower or, as
-Go's encoder has them, upper case. Its inputs and outputs are any Go values, so this shape of them
-is ours: `op` is a name as in Jepsen's histories (read or get, write or put, append, cas, add,
-enqueue and so on); there may be a `key`; `value` is what is written, for a cas `[old, new]`, or
-apart as `old` and `new`. `output` is what was read, for a cas whether it took place, or an object
-with `value`, `ok` (false: it surely did not happen; a cas: it saw another value) or `unknown`
-(true: nobody knows). An operation without `return` never returned.
+Go's encoder has them, upper case. Its inputs and outputs are any Go values, so this form of them is
+ours: `op` is a name as in Jepsen's histories (read or get, write or put, append, cas, add, enqueue
+and so on); there may be a `key`; `value` is the written value, for a cas `[old, new]`, or apart as
+`old` and `new`. `output` is the value read, for a cas whether it took place, or an object with
+`value`, `ok` (false: it surely did not happen; a cas: it saw another value) or `unknown` (true: the
+outcome is unknown). An operation without `return` never returned.
 
-A time is a whole number, and an interval is closed: what is called at the time at which another
-returns ran together with it. The ids of clients are optional, and one client may do several things
-at a time.
+A time is a whole number, and an interval is closed: an operation that is called at the time at
+which another returns ran together with it. The ids of clients are optional, and one client may do
+several things at a time.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class _Operation:
 
 
 def is_operation(form: Value) -> bool:
-    """Whether this is how such a file begins."""
+    """Whether such a file begins like this."""
     return isinstance(form, dict) and {"call", "input"} <= {name.lower() for name in form}
 
 
@@ -58,7 +58,7 @@ def read_operations(text: str) -> list[Pair]:
 
 
 def _places(operations: Sequence[_Operation]) -> dict[tuple[int, int], int]:
-    """The place of each call and return in one order of all."""
+    """The index of each call and return in one order of all."""
     events = [(each.called, _CALL, number) for number, each in enumerate(operations)]
     events += [
         (each.returned, _RETURN, number)
@@ -146,7 +146,7 @@ def _asked(f: str, asked: Map) -> Value:
 
 
 def _answered(line: int, f: str, value: Value, output: Value) -> tuple[EventType, Value]:
-    """How an operation ended, and what its completion says."""
+    """How an operation ended, and the value of its completion."""
     told = output
     if isinstance(output, dict):
         fields = _lower(output)

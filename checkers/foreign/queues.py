@@ -3,13 +3,13 @@
     {:type :invoke, :f :enqueue, :value 3, :process 0}
     {:type :ok, :f :dequeue, :value 3, :process 1}
 
-Where each value is put in once, a history is linearizable if four things cannot be shown
-(Henzinger, Sezgin and Vafeiadis, Aspect-oriented linearizability proofs, 2013): that something came
-out that was not put in, or not yet; that it came out twice; that it came out before, or without,
-what was put in ahead of it (of a queue that is first in, first out); that a queue was found empty
-while at every moment something was surely in it. Each is one sweep over the history in order of
-time. What may have been put in helps whoever takes it out; what nobody knows to have taken out may
-have taken any value that is left. Where a value is put in more often, its n-th must go in before
+If each value is put in once, a history is linearizable if four things cannot be shown (Henzinger,
+Sezgin and Vafeiadis, Aspect-oriented linearizability proofs, 2013): that a value came out that was
+not put in, or not yet; that it came out twice; that it came out before, or without, a value that
+was put in ahead of it (for a queue that is first in, first out); that a queue was found empty while
+at every moment a value was surely in it. Each is one sweep over the history in order of time. An
+enqueue of unknown outcome may have put in any value that comes out; a dequeue of unknown outcome
+may have taken any value that is left. If a value is put in more often, its n-th must go in before
 its n-th comes out; beyond that, and for order, such a history is not judged.
 """
 
@@ -40,7 +40,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Item:
-    """A value that was put in once. `taken` is None where nobody is known to have taken it out."""
+    """A value that was put in once. `taken` is None if it is not known to have been taken out."""
 
     value: str
     put: KeyedCall
@@ -70,7 +70,7 @@ def refute_queue(calls: Sequence[KeyedCall], model: Model, *, declared: bool) ->
         if model is Model.UNORDERED_QUEUE and not traffic.empty:
             return None
         return Accused(
-            message=f"{render(repeated[0].given)} was put in more than once, so nobody knows "
+            message=f"{render(repeated[0].given)} was put in more than once, so it is unknown "
             "which of them came out",
             parts=((repeated[0], "first"), (repeated[1], "again")),
             verdict=Verdict.UNKNOWN,
@@ -136,7 +136,7 @@ def _drained(traffic: Traffic, call: KeyedCall) -> None:
 
 
 def _by_value(traffic: Traffic) -> Accused | None:
-    """Of each value, the n-th that comes out was put in, and before that was over."""
+    """For each value, the n-th that comes out was put in, and before that was over."""
     for value, taken in traffic.taken.items():
         put = sorted(traffic.put.get(value, ()), key=lambda one: one.pair.invoked)
         if not put:
@@ -158,7 +158,7 @@ def _by_value(traffic: Traffic) -> Accused | None:
 
 
 def _items(traffic: Traffic) -> Iterator[_Item]:
-    """What was put in for sure, or else come out."""
+    """Values that were put in for sure, or that came out."""
     for value, (put,) in traffic.put.items():
         taken = traffic.taken.get(value, [None])[0]
         if taken is not None or put.outcome is Outcome.OK:
@@ -171,7 +171,7 @@ def _out_of_order(traffic: Traffic, items: Sequence[_Item]) -> Accused | None:
 
 
 def _overtaken(items: Sequence[_Item]) -> Accused | None:
-    """One that was surely put in first came out surely later."""
+    """A value that was surely put in first came out surely later."""
     ahead = sorted((one for one in items if one.taken is not None), key=lambda one: one.surely_in)
     last: _Item | None = None  # to come out, of those put in before
     at = 0
@@ -196,7 +196,7 @@ def _overtaken(items: Sequence[_Item]) -> Accused | None:
 
 
 def _drained_out_of_order(traffic: Traffic, items: Sequence[_Item]) -> Accused | None:
-    """What one drain takes out, it takes in that order."""
+    """One drain takes values out in their order."""
     by_value = {item.value: item for item in items}
     for call, values in traffic.drained:
         first: _Item | None = None  # to be put in for sure, of those taken out later
@@ -218,13 +218,14 @@ def _drained_out_of_order(traffic: Traffic, items: Sequence[_Item]) -> Accused |
 
 
 def _left_behind(traffic: Traffic, items: Sequence[_Item]) -> Accused | None:
-    """One that was surely put in first never came out, though a later one did. What nobody knows
-    of may have taken some of those: as many as there are, each by something that began in time."""
+    """A value that was surely put in first never came out, though a later one did. Operations of
+    unknown outcome may have taken some of those: as many as there are, each by one that began in
+    time."""
     taken = sorted(
         (item for item in items if item.taken is not None), key=lambda one: one.put.pair.invoked
     )
     begins = [item.put.pair.invoked for item in taken]
-    soonest: list[_Item] = []  # of those from each place on, the first to be surely out
+    soonest: list[_Item] = []  # of those from each index on, the first to be surely out
     for item in reversed(taken):
         out = _out(item)
         soonest.append(item if not soonest or out < _out(soonest[-1]) else soonest[-1])
@@ -258,7 +259,7 @@ def _out(item: _Item) -> int:
 
 
 def _never_empty(traffic: Traffic, items: Sequence[_Item]) -> Accused | None:
-    """A dequeue found nothing, though at every moment of it something was surely there."""
+    """A dequeue found nothing, though at every moment of it a value was surely there."""
     if not traffic.empty:
         return None
     helpers = [one.pair.invoked for one in (*traffic.unknown, *traffic.unknown_drains)]
@@ -281,7 +282,7 @@ def _never_empty(traffic: Traffic, items: Sequence[_Item]) -> Accused | None:
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches of time in which something was surely there."""
+    """Stretches of time in which a value was surely there."""
     merged: list[tuple[int, int]] = []
     for begin, end in sorted(span for span in spans if span[0] < span[1]):
         if merged and begin < merged[-1][1]:

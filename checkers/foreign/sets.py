@@ -3,13 +3,13 @@
     {:type :invoke, :f :add, :value 3, :process 0}
     {:type :ok, :f :read, :value #{1 3}, :process 1}
 
-Such a history is linearizable if what was read can be put into one chain, each holding all that the
-one before it held, and if no operation ended before one that has to come earlier began. An addition
-comes before the first read that holds its element, and after the last that does not; what was never
-read was added after all of them. Additions between two neighbours of the chain do not mind each
-other, nor do reads of the same. So stages follow each other, of additions and of reads, and what
-ended before something of a stage ahead of its own began refutes the history. Of several additions
-of one element the first to begin is the one that counts.
+Such a history is linearizable if all reads can be put into one chain, each holding all that the one
+before it held, and if no operation ended before one that has to come earlier began. An addition
+comes before the first read that holds its element, and after the last that does not; elements that
+were never read were added after all of them. Additions between two neighbours of the chain are
+independent of each other, and so are equal reads. So stages of additions and of reads follow each
+other, and an operation that ended before one of an earlier stage began refutes the history. Of
+several additions of one element the first to begin counts.
 """
 
 from collections import Counter
@@ -28,15 +28,15 @@ _SHOWN = 3  # elements in a sentence
 
 @dataclass(slots=True)
 class _Stage:
-    """What happens behind one read of the chain, up to the next; and the reads of the same."""
+    """The additions after one read of the chain, up to the next; and the equal reads."""
 
     adds: list[KeyedCall] = field(default_factory=list)
     reads: list[KeyedCall] = field(default_factory=list)
-    again: list[KeyedCall] = field(default_factory=list)  # in it or behind it, of what is there
+    again: list[KeyedCall] = field(default_factory=list)  # in it or after it, of existing elements
 
 
 def elements_of(value: Value, line: int) -> tuple[str, ...]:
-    """Those of a set or list; none of nil. Raises MalformedError for anything else."""
+    """The elements of a set or list; none for nil. Raises MalformedError for anything else."""
     if value is None:
         return ()
     if isinstance(value, EdnSet):
@@ -50,7 +50,7 @@ def elements_of(value: Value, line: int) -> tuple[str, ...]:
 def additions_and_reads(
     calls: Sequence[KeyedCall],
 ) -> tuple[dict[str, list[KeyedCall]], list[tuple[KeyedCall, tuple[str, ...]]]]:
-    """Additions by their element, and reads that told something with what they held.
+    """Additions by their element, and successful reads with their elements.
 
     Raises MalformedError.
     """
@@ -154,7 +154,7 @@ def _stages(
 
 
 def _refuted(stages: Sequence[_Stage]) -> Accused | None:
-    """By what ended before something that has to come earlier began."""
+    """By an operation that ended before one that has to come earlier began."""
     latest: KeyedCall | None = None  # to begin, of all that come before
     shown: KeyedCall | None = None  # a read of the same stage
     for stage in stages:

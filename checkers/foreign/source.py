@@ -1,4 +1,4 @@
-"""What is in a file, unpacked where it is packed, or a word why there is nothing."""
+"""The contents of a file, unpacked if packed, or why there are none."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from checkers.foreign.foreign_errors import MalformedError
 
-# Of text: a small packed file may hold any amount. Reading takes about nine bytes of memory for
-# each of text (measured), so 1.5 GiB at most, which is enough for a million operations.
+# Of text: a small packed file may hold any amount. Reading takes about nine bytes of memory per
+# byte of text (measured), so 1.5 GiB at most, which is enough for a million operations.
 LARGEST_BYTES = 160 << 20
 
 _GZIP = b"\x1f\x8b"
@@ -16,7 +16,7 @@ _CHUNK = 1 << 20
 
 
 def read_data(path: Path) -> bytes:
-    """All of a file; `.gz` and `.zst` are told by their first bytes, whatever their names.
+    """All of a file; `.gz` and `.zst` are recognised by their first bytes, whatever their names.
 
     Raises MalformedError: no such file, empty, too large, or a stream cut short.
     """
@@ -69,7 +69,7 @@ def _limited(chunks: list[bytes]) -> bytes:
 
 
 def decode(data: bytes) -> str:
-    """The text that it is. Raises MalformedError."""
+    """The text of the data. Raises MalformedError."""
     if (at := data.find(b"\0")) >= 0:
         raise MalformedError(data.count(b"\n", 0, at) + 1, "text", "binary data (a zero byte)")
     try:

@@ -1,1 +1,1 @@
-"""What a run leaves behind, as checks and reports read it. The schema's reader defines it."""
+"""What a run leaves behind, as checks and reports read it. The reader of the schema defines it."""

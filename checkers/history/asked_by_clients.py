@@ -1,5 +1,5 @@
-"""Operations on what a cluster holds, as against those on its quorum: changes of the voters, and
-questions who votes, which operators ask and clients of the workload `membership`."""
+"""Operations on the data of a cluster, in contrast to those on its quorum: changes of the voters
+and descriptions of the quorum, which operators and clients of the workload `membership` ask for."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -1,9 +1,9 @@
-"""Which topics clients ask for, and of what shape: clients create them so, and the judge compares
+"""The topics that clients ask for, and their shape: clients create them so, and the judge compares
 the metadata log with it.
 
-A run's `load` (see `RunInfo`) has the shape of the topics that are sent to. Those of chores, and
-what is created only to be deleted again, have one partition each and no configuration, but for the
-logs of `OWN_LOGS`.
+A run's `load` (see `RunInfo`) has the shape of the topics that records are sent to. The topics of
+chores, and those that are created only to be deleted again, have one partition each and no
+configuration, except for the logs of `OWN_LOGS`.
 """
 
 from collections.abc import Mapping
@@ -11,33 +11,34 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MIN_ISR = "min.insync.replicas"
-# Operations that alter one configuration, each always the same one: of all brokers, or of the topic
-# that is the operation's key.
+# Operations that alter one configuration, each always the same one: that of all brokers, or that of
+# the topic that is the operation's key.
 CONFIG_OF_ALL_BROKERS: Mapping[str, str] = {"set-min-isr": MIN_ISR}
 CONFIG_OF_A_TOPIC: Mapping[str, str] = {"set-config": "flush.messages"}
 
-# Ten records fill a segment of the least size that there is: two are never compacted into one. A
-# full one is dirty enough for the cleaner.
+# Ten records fill a segment of the smallest size that Kafka allows: two segments are never
+# compacted into one. A full one is dirty enough for the cleaner.
 _LOOKED_UP = {
     "message.timestamp.type": "LogAppendTime",
     "segment.bytes": "1048576",
     "min.cleanable.dirty.ratio": "0.01",
 }
-# The logs that chores put records into, each in a topic of its own, by its name behind the prefix.
+# The logs that chores put records into, each in a topic of its own; the key is the name behind the
+# prefix.
 OWN_LOGS: Mapping[str, Mapping[str, str]] = {
     "shortened": {},
     "looked-up": _LOOKED_UP,
     "reshaped": {},
 }
-# The operation by which a topic gets more partitions: as many as its value, with those it has.
+# The operation that adds partitions to a topic; its value is the new number of partitions.
 ADD_PARTITIONS = "add-partitions"
-# That by which a partition, its key, is moved to other brokers: so many as the value.
+# The operation that moves a partition, its key, to other brokers; its value is their number.
 REASSIGN = "reassign"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicShape:
-    """What a topic is to have. `partitions` and `replication` >= 1."""
+    """The shape that a topic is to have. `partitions` and `replication` >= 1."""
 
     partitions: int
     replication: int
@@ -45,7 +46,7 @@ class TopicShape:
 
 
 def loads_topics(prefix: str, topics: int) -> tuple[str, ...]:
-    """The names of those that the load sends to."""
+    """The names of the topics that the load sends to."""
     return tuple(f"{prefix}-{number}" for number in range(topics))
 
 
@@ -55,7 +56,7 @@ def own_log(prefix: str, name: str) -> str:
 
 
 def asked_shape(load: Mapping[str, Any], topic: str) -> TopicShape | None:
-    """As what a client asks for a topic of this name; None where the load does not tell."""
+    """The shape that a client asks for in a topic of this name; None if the load does not say."""
     if not {"prefix", "topics", "partitions", "replication"} <= load.keys():
         return None
     prefix, replication = load["prefix"], int(load["replication"])

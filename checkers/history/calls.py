@@ -1,4 +1,4 @@
-"""Histories of any object, as the linearizability checkers take them and the readers make them.
+"""Histories of any object, as the readers make them and the linearizability checkers take them.
 
 A *call* is one operation, invocation and completion paired; rows are in the order of invocation.
 Times are event indices: the place of the invocation and of the completion in the recorded order,
@@ -14,13 +14,13 @@ from enum import Enum, IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-NEVER = np.iinfo(np.int64).max  # completion of a call of which nobody knows whether it happened
-NIL = -1  # the value code of an object that nobody has written, and of Jepsen's nil
-ANY = -2  # the value code of a read that told nothing: it matches whatever is there
+NEVER = np.iinfo(np.int64).max  # completion of a call of which it is not known whether it happened
+NIL = -1  # the value code of an object that was never written, and of Jepsen's nil
+ANY = -2  # the value code of a read whose result is not known: it matches any value
 
 
 class Model(Enum):
-    """What kind of object the history is of. Names as on the command line."""
+    """The kind of object that the history is of. Names as on the command line."""
 
     REGISTER = "register"
     CAS_REGISTER = "cas-register"
@@ -42,8 +42,8 @@ class Step(IntEnum):
     WRITE = 1  # `value` is what it wrote
     CAS = 2  # from `expected` to `value`; happened
     CAS_FAILED = 3  # observed that the object was not `expected`
-    APPEND = 4  # of KV: `value` was appended to the string that is there
-    ADD = 5  # of COUNTER: the number in `value` was added
+    APPEND = 4  # in KV: `value` was appended to the existing string
+    ADD = 5  # in COUNTER: the number in `value` was added
 
 
 class Outcome(IntEnum):
@@ -54,14 +54,14 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """One history. All arrays of calls have the same length, all arrays of steps too."""
+    """One history. All arrays of calls have the same length, and so have all arrays of steps."""
 
     model: Model
     process: NDArray[np.int32]
     outcome: NDArray[np.int8]
     invoke: NDArray[np.int64]
-    complete: NDArray[np.int64]  # NEVER for INFO and for what never completed
-    line: NDArray[np.int32]  # of the invocation in its file, from 1; 0 where there is no file
+    complete: NDArray[np.int64]  # NEVER for INFO and for a call that never completed
+    line: NDArray[np.int32]  # of the invocation in its file, from 1; 0 if there is no file
     step_from: NDArray[np.int32]  # one longer than the calls
     kind: NDArray[np.int8]
     key: NDArray[np.int32]
@@ -69,13 +69,13 @@ class Calls:
     expected: NDArray[np.int32]  # of CAS and CAS_FAILED; NIL otherwise
     keys: Sequence[str]
     values: Sequence[str]
-    processes: Sequence[str] = ()  # names by `process`; none: processes are numbers
+    processes: Sequence[str] = ()  # names by `process`; if empty, processes are numbers
     initial: int = NIL  # what every object holds at first: a code into `values`, or NIL
 
     def __len__(self) -> int:
         return len(self.process)
 
     def process_name(self, row: int) -> str:
-        """Of the process of a call, as the history calls it."""
+        """The name of a call's process, as in the history."""
         process = int(self.process[row])
         return self.processes[process] if self.processes else str(process)

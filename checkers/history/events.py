@@ -1,22 +1,22 @@
 """The lines of `events-*.jsonl.zst`, as they are written while a run goes on.
 
 Frames of zstd, each a whole number of lines, each with a checksum; a file cut anywhere loses its
-last frame only. `type` says what a line is:
+last frame only. `type` is the kind of a line:
 
     {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123,"n":1,"ph":"main"}
     {"type":"ok"|"fail"|"info","i":9,"p":3,"v":42,"t":456,"e":null}      completes p's open invoke
     {"type":"ok","i":11,"p":4,"v":8589934592,"t":456,"e":null,"s":[["t-0",17,8589934592,1,0,null]]}
-    {"type":"ok","i":13,"p":5,"v":3,"t":456,"e":null,"w":["1:<directory>"]}    who votes
+    {"type":"ok","i":13,"p":5,"v":3,"t":456,"e":null,"w":["1:<directory>"]}    the voters
     {"type":"probe","t0":1,"t1":2,"n":1,"kind":"partition",...}    a row of `PROBES`
     {"type":"malformed","t":1,"node":1,...}    an answer that cannot be read, a row of `MALFORMED`
     {"type":"fault","id":1,"stage":"start|bit|heal|healed|evidence", ...}    fields of `FAULTS`
     {"type":"note","t":1,"text":"..."}                                    progress, for the reader
 
-Operations on logs carry "s", what they sent (with the invocation, and again with the offset that an
+Operations on logs carry "s", what they sent (in the invocation, and again with the offset that an
 answer gave) or polled: [key, offset, value, records, epoch, high_watermark], as in `SPANS`. The
 invocation of a send has "a", its acks, and "x", whether its producer is idempotent. The completion
-of a `txn`, which does both, has all of it in the order in which it was done; what it sent is known
-by its key, value and records:
+of a `txn`, which both sends and polls, has all of it in order; what it sent is identified by key,
+value and records:
 
     {"type":"invoke","i":1,"p":3,"f":"txn",...,"s":[["t-0",null,12884901888,1,null,null]],"a":-1}
     {"type":"ok","i":2,"p":3,...,"s":[["t-1",4,17,1,0,5],["t-0",9,12884901888,1,null,null]]}
@@ -24,9 +24,9 @@ by its key, value and records:
 A process has at most one open invocation, and none after an `info` (it retires).
 
 Operations on a register are `read`, `write` and `delete`; a delete has "v" null, and so has a read
-that found nothing. A request that names several keys is one operation a key, each of a process of
+that found nothing. A request that names several keys is one operation per key, each of a process of
 its own: all are invoked before the first byte is sent, with one "r" that no other request of the
-run has, and each is completed by what the answer says of its key:
+run has, and each is completed by what the answer says about its key:
 
     {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123,"n":1,"ph":"main","r":5}
     {"type":"invoke","i":8,"p":4,"f":"delete","k":"r-2","v":null,"t":123,"n":1,"ph":"main","r":5}

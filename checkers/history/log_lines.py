@@ -1,7 +1,7 @@
-"""Lines of Apache Kafka's log, as its image has them written: `[time] LEVEL text (logger)`.
+"""Lines of Apache Kafka's log, in the layout of its image: `[time] LEVEL text (logger)`.
 
-Lines without a time belong to the one before them: an exception, and where it was. A node that was
-our own for a while has trace lines in the same file.
+Lines without a time belong to the line before them: an exception, and its stack. A node that ran
+our own program for a while has trace lines in the same file.
 """
 
 import re
@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 LONGEST = 600  # characters of a text that are kept
 _TIME = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] ")
 _ERROR = re.compile(r"(ERROR|FATAL) ")
-# Of a controller or broker, once: nothing can be replayed before it.
+# A controller or broker logs this once per process, before it replays anything.
 _BEGAN = "Reading KRaft snapshot and log as part of the initialization"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """A line that tells its time, in ms since 1970, and what stands behind that."""
+    """A line with its time, in ms since 1970, and the text behind it."""
 
     ms: float
     rest: str
@@ -54,7 +54,7 @@ def _is_prose(line: str) -> bool:
 
 
 def _row(timed: Timed, started_ms: float) -> dict[str, int | str | None] | None:
-    """None for a line that tells neither of an error nor of a process that began."""
+    """None for a line that is neither an error nor the start of a process."""
     error = _ERROR.match(timed.rest)
     if error is None and _BEGAN not in timed.rest:
         return None

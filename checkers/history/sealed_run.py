@@ -13,9 +13,9 @@ from checkers.history.history_kinds import HistoryKind
 from checkers.history.laid_out import laid_out
 
 LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
-# A promise: a config that is set to null, or stands twice in a resource, is refused. Brokers of
-# Kafka do so before they forward a request (ConfigAdminManager.preprocess); its controllers, asked
-# directly, take null for a deletion, and the last of several values.
+# A promise: a config that is set to null, or stands twice in a resource, is refused. Kafka's
+# brokers refuse it before they forward a request (ConfigAdminManager.preprocess); its controllers,
+# asked directly, take null as a deletion, and the last of several values.
 STRICT_CONFIGS = "strict-configs"
 
 
@@ -39,70 +39,71 @@ class RunInfo:
     started_mono_ns: int
     duration_ns: int = 0
     finished: bool = False
-    trouble: str = ""  # what kept the run from its end, or its clean-up from being complete
-    fault_kinds: Sequence[str] = ()  # that were planned; each of them has to bite
+    trouble: str = ""  # why the run did not end as planned, or its clean-up is incomplete
+    fault_kinds: Sequence[str] = ()  # those that were planned; each of them has to bite
     timings_s: Mapping[str, float] = field(default_factory=dict)  # how long each phase took
-    command: str = ""  # the one line that runs it again
-    mutation: str = ""  # what was planted in the nodes
-    load: Mapping[str, Any] = field(default_factory=dict)  # what the clients were told
-    # Time-outs of the nodes, and what a simulated run's network and disks were like.
+    command: str = ""  # the command that repeats the run
+    mutation: str = ""  # the bug that was planted in the nodes
+    load: Mapping[str, Any] = field(default_factory=dict)  # the settings of the clients
+    # Time-outs of the nodes, and the properties of a simulated run's network and disks.
     conditions: Mapping[str, float] = field(default_factory=dict)
     faults_overlap: bool = False  # several at a time: one may keep another from its effect
-    # In a simulated run: the first thing that a look inside the nodes showed to be wrong, as
-    # `invariant`, `what`, `node` and `t_ns`.
+    # In a simulated run: the first breach of an invariant inside the nodes, as `invariant`, `what`,
+    # `node` and `t_ns`.
     broken_invariant: Mapping[str, str | int] | None = None
-    looked_at: Mapping[str, int] = field(default_factory=dict)  # by invariant, how often it judged
+    looked_at: Mapping[str, int] = field(default_factory=dict)  # judgements, by invariant
     workload: str = "register"  # what clients did: register, append, membership
-    history: str = HistoryKind.REGISTERS  # by which checks apply
+    history: str = HistoryKind.REGISTERS  # decides which checks apply
     # Commit of the program, versions, ids of the images that the cluster's containers ran.
     made_of: Mapping[str, str] = field(default_factory=dict)
-    plan: Mapping[str, Any] = field(default_factory=dict)  # all that has to be done to do it again
+    plan: Mapping[str, Any] = field(default_factory=dict)  # all that is needed to repeat the run
     gives: tuple[str, ...] = ()  # the kinds of evidence that it is planned to leave: `Kind`
-    side: str = ""  # which of the ways in which the scenario is compared
-    # What this side is to show (`checkers.run.expectation`); empty where nothing is expected.
+    side: str = ""  # which side of the scenario's comparison
+    # What this side is expected to show (`checkers.run.expectation`); empty if nothing is expected.
     expected: Mapping[str, Any] = field(default_factory=dict)
-    # What each node is, by its number: "controller", "broker" or "broker,controller". Without
+    # The roles of each node, by its number: "controller", "broker" or "broker,controller". Without
     # roles all are controllers.
     roles: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)  # of the target: elr, min_isr ...
-    # What the target promises its clients, beyond what every target does.
+    # What the target promises its clients beyond what every target promises.
     promises: Sequence[str] = (LINEARIZABLE_READS, STRICT_CONFIGS)
     stuck: str = ""  # what did not come about although all was healed and all processes ran
-    stuck_for_sure: bool = False  # no slow machine excuses it
-    # How it was with the machine: of the time in which nothing came about, else of all of the run
-    # (`chaos.starvation`). Nothing of a simulated one, whose time is virtual.
+    stuck_for_sure: bool = False  # a slow machine is no excuse for it
+    # The load of the machine: during the time in which nothing came about, else during the whole
+    # run (`chaos.starvation`). Empty for a simulated run, whose time is virtual.
     pressure: Mapping[str, float] = field(default_factory=dict)
     last_words: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by node, where stuck
     planned_faults: int = 0
-    faults_before_load: int = 0  # the first so many of them: no client was there yet
-    # Without which the run shows nothing: trace events, or one of `run.sides_led.OF_SIDES`.
+    faults_before_load: int = 0  # the first so many of them came before any client
+    # Evidence without which the run shows nothing: trace events, or one of
+    # `run.sides_led.OF_SIDES`.
     to_show: Sequence[str] = ()
-    # The checks for which its scenario is there: that there is nothing to judge for one is void.
+    # The checks for which its scenario exists: if one has nothing to judge, the run is void.
     exists_for: Sequence[str] = ()
-    # What the recorder wrote, by what it is (`chaos.recorder`); None: the run broke off before.
+    # The lines that the recorder wrote, by type (`chaos.recorder`); None: the run broke off before.
     recorded: Mapping[str, int] | None = None
-    # What clients counted of their own operations: invoked, ok, fail, info.
+    # The clients' own count of their operations: invoked, ok, fail, info.
     counted: Mapping[str, int] | None = None
     # By kind of probe: how often the harness `looked`, and the `longest_gap_ms` in between.
     looks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    # By node: processes of it that the harness started and that answered.
+    # By node: the processes that the harness started and that answered.
     starts: Mapping[str, int] = field(default_factory=dict)
     # By node, what its last process did before logs and disks were collected: "stopped" in good
     # order, "killed" because it did not stop, "runs" on, "off" long before.
     endings: Mapping[str, str] = field(default_factory=dict)
     # Processes that ended, or could not start, although the harness did nothing to end them:
-    # `node`, `t_ns`, `exit_code` and `words`, the end of its log; in the order of time.
+    # `node`, `t_ns`, `exit_code` and `words`, the end of its log; in order of time.
     unasked_ends: Sequence[Mapping[str, int | str]] = ()
     trace_lines: Mapping[str, int] = field(default_factory=dict)  # by node, in its collected log
-    # What of the harness' own died, was stopped or was starved, as `part`, `what` and since when
+    # Parts of the harness that died, were stopped or were starved, as `part`, `what` and since when
     # (`t_ns`): what is seen of nodes from then on accuses none of them.
     machinery: Mapping[str, str | int] = field(default_factory=dict)
     inventory_crc32c: int | None = None  # of `inventory.json`; None: nothing was collected
 
     @property
     def is_simulated(self) -> bool:
-        """Its seed gives the same bytes on every machine, and once more where they were lost: so
-        nothing of it has to survive a power cut of this one."""
+        """Whether the run is simulated: its seed gives the same bytes on every machine, so lost
+        files can be made again, and none of them has to survive a power cut of this machine."""
         return self.runtime == "sim"
 
 
@@ -110,7 +111,7 @@ _OWN_CRC = "crc32c"  # the last entry: of all before it
 
 
 def with_checksum(fields: Mapping[str, Any]) -> str:
-    """The text of a JSON file that shows whether it is as it was written."""
+    """The text of a JSON file with a checksum that shows whether it is as it was written."""
     whole = {**fields, _OWN_CRC: _crc_of(fields)}
     return laid_out(whole).decode()
 
@@ -118,13 +119,15 @@ def with_checksum(fields: Mapping[str, Any]) -> str:
 def checked(path: Path, text: str, fields: dict[str, Any]) -> dict[str, Any]:
     """The `fields` of a `text` that `with_checksum` wrote.
 
-    Raises ValueError naming `path`, if it is not as it was written.
+    Raises ValueError naming `path` if it is not as it was written.
     """
     own = fields.pop(_OWN_CRC, None)
     if own is None:
-        raise ValueError(f"{path}: it has no checksum: cut, or of an earlier version")
+        raise ValueError(
+            f"{path}: it has no checksum: it was cut, or written by an earlier version"
+        )
     if own != _crc_of(fields) or not text.endswith("}\n"):
-        raise ValueError(f"{path}: not as it was written: its checksum is another")
+        raise ValueError(f"{path}: not as it was written: its checksum differs")
     return fields
 
 
@@ -134,7 +137,7 @@ def write_run_info(directory: Path, info: RunInfo) -> None:
 
 
 def read_run_info(directory: Path) -> RunInfo:
-    """Raises FileNotFoundError, or ValueError naming what is wrong with the file."""
+    """Raises FileNotFoundError, or ValueError that says what is wrong with the file."""
     path = directory / "run.json"
     text = path.read_text(encoding="utf-8")
     try:
@@ -158,8 +161,8 @@ class Run:
     info: RunInfo
     tables: Mapping[str, pa.Table]
     truncated: tuple[str, ...] = ()  # files that were cut, with what was dropped
-    # Collected files that are not what they were when they were collected, and in which way.
+    # Collected files that changed since they were collected, and how.
     differs: Mapping[str, str] = field(default_factory=dict)
-    # By table and node, the rows that were sealed of what nodes left.
+    # By table and node, the sealed rows of what nodes left.
     rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     broken_lines: Mapping[str, int] = field(default_factory=dict)  # by node, of its trace

@@ -1,4 +1,4 @@
-"""Sealed runs on disk: typed Parquet files and, renamed into place last, their manifest.
+"""Sealed runs on disk: typed Parquet files and their manifest, which is renamed into place last.
 
 A directory without `_manifest.json` is not sealed, whatever Parquet files lie in it; readers go by
 the manifest, never by a glob, so a seal that broke off half-way is simply done again. Integers are
@@ -18,19 +18,19 @@ from crc32c import crc32c
 from checkers.history.sealed_run import Run, checked, read_run_info, with_checksum
 from checkers.history.tables import TABLES
 
-_MEANING = 6  # goes up when a column means something else than before
+_MEANING = 6  # goes up when the meaning of a column changes
 
 
 def schema_version(tables: Mapping[str, pa.Schema], meaning: int = _MEANING) -> str:
-    """Of which columns there are, and of what they mean: another one cannot be read."""
+    """A hash of the columns and their meaning: a run of another version cannot be read."""
     columns = [f"{name}.{c.name} {c.type}" for name, table in tables.items() for c in table]
     return f"{meaning}-{crc32c(chr(10).join(columns).encode()):08x}"
 
 
 SCHEMA_VERSION = schema_version(TABLES)
 MANIFEST = "_manifest.json"
-VERDICT = "verdict.json"  # only of a sealed run
-EVENTS = "events-*.jsonl.zst"  # what the tables are made from, beside disks and traces
+VERDICT = "verdict.json"  # only in a sealed run
+EVENTS = "events-*.jsonl.zst"  # the source of the tables, besides disks and traces
 _SMALL_BYTES = 1 << 20
 
 ManifestValue = (
@@ -47,11 +47,12 @@ ManifestValue = (
 
 
 class UnreadableRunError(Exception):
-    """A run directory that cannot be judged: says which file, why, and the next command."""
+    """A run directory that cannot be judged: the message says which file, why, and the next
+    command."""
 
 
 class DamagedSealError(UnreadableRunError):
-    """A sealed run of which a file is not what was sealed: nobody can judge by it."""
+    """A sealed run with a file that differs from what was sealed: it cannot be judged."""
 
 
 def write_tables(
@@ -62,13 +63,13 @@ def write_tables(
     syncs: bool = True,
 ) -> None:
     """Seal `tables` (one for each name of `TABLES`) into `directory`; durable when it returns,
-    unless nothing `syncs`.
+    unless `syncs` is off.
 
     `extra` goes into the manifest as it is; its entry `truncated`, a list of sentences about what
     was cut from the recorded files, comes back as `Run.truncated`; so do `differs`, `rows` and
-    `broken_lines`, under their names. An older seal is taken back first, so that no
-    reader ever meets a new file under an old manifest.
-    Raises ValueError for a table that is missing or not of its schema.
+    `broken_lines`, under their names. An older seal is removed first, so that no reader ever finds
+    a new file under an old manifest. Raises ValueError for a table that is missing or has another
+    schema.
     """
     _require_all(tables)
     (directory / MANIFEST).unlink(missing_ok=True)
@@ -86,13 +87,13 @@ def _require_all(tables: Mapping[str, pa.Table]) -> None:
                 f"table {name} is missing; an empty one is {name}.schema.empty_table()"
             )
         if not tables[name].schema.equals(schema):
-            raise ValueError(f"table {name} has not its schema: {tables[name].schema}")
+            raise ValueError(f"table {name} does not have its schema: {tables[name].schema}")
 
 
 def _write_table(
     directory: Path, name: str, table: pa.Table, *, syncs: bool
 ) -> dict[str, int | str]:
-    """In place: as long as there is no manifest, nobody reads it."""
+    """In place: without a manifest, no reader opens it."""
     path = directory / f"{name}.parquet"
     data = _encoded(table) if table.num_rows else _encoded_empty(table.schema)
     path.write_bytes(data)
@@ -102,7 +103,7 @@ def _write_table(
 
 
 def _encoded(table: pa.Table) -> pa.Buffer:
-    """To compress a small table takes as long as the rest, and saves some kilobytes."""
+    """Compressing a small table takes as long as the rest, and saves some kilobytes."""
     into = pa.BufferOutputStream()
     compression = "zstd" if table.nbytes > _SMALL_BYTES else "none"
     pq.write_table(table, into, compression=compression, **_encodings(table.schema))
@@ -111,7 +112,7 @@ def _encoded(table: pa.Table) -> pa.Buffer:
 
 @cache
 def _encoded_empty(schema: pa.Schema) -> pa.Buffer:
-    """A third of a run's tables have no row, and an empty one takes as long as a short one."""
+    """A third of a run's tables are empty, and each would take as long as a short one."""
     return _encoded(schema.empty_table())
 
 
@@ -122,8 +123,8 @@ def _encodings(schema: pa.Schema) -> dict[str, object]:
 
 
 def replace_file(path: Path, data: bytes, *, syncs: bool = True) -> None:
-    """Put `data` at `path` in one step: a reader finds the old or the new; so does who comes after
-    a power cut, if it `syncs`."""
+    """Put `data` at `path` in one step: a reader finds the old file or the new one; also after a
+    power cut, if it `syncs`."""
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(data)
     if syncs:
@@ -142,7 +143,7 @@ def _sync(path: Path) -> None:
 
 
 def read_run(directory: Path) -> Run:
-    """The sealed run in `directory`, every file compared with the manifest before it is used.
+    """The sealed run in `directory`; every file is compared with the manifest before it is used.
 
     Raises UnreadableRunError: not a run, not sealed, sealed by another version; DamagedSealError.
     """
@@ -172,15 +173,16 @@ def read_run(directory: Path) -> Run:
 def _damaged(directory: Path, what: str) -> DamagedSealError:
     if any(directory.glob(EVENTS)):
         step = (
-            f"kraft-chaos check --reseal {directory}   (from what was recorded, if that is whole)"
+            f"kraft-chaos check --reseal {directory}   (from what was recorded, if that is "
+            "complete)"
         )
     else:
-        step = f"copy {directory} again from where it was made: its {EVENTS} are not here either"
+        step = f"copy {directory} again from where it was made: its {EVENTS} are missing as well"
     return DamagedSealError(f"{what}\n  try: {step}")
 
 
 def read_manifest(directory: Path) -> dict[str, object]:
-    """What was sealed, as it was written. Raises UnreadableRunError."""
+    """The manifest, as it was written. Raises UnreadableRunError."""
     path = directory / MANIFEST
     if not path.exists():
         raise _not_sealed(directory)
@@ -197,17 +199,19 @@ def read_manifest(directory: Path) -> dict[str, object]:
         raise _damaged(directory, str(error)) from error
     if manifest.get("schema_version") != SCHEMA_VERSION:
         raise UnreadableRunError(
-            f"{path}: schema version {manifest.get('schema_version')}, this program reads "
-            f"{SCHEMA_VERSION}\n"
-            f"  try: kraft-chaos check {directory}   (seals it again from what was recorded)"
+            f"{path}: schema version {manifest.get('schema_version')}, but this program reads "
+            f"{SCHEMA_VERSION}\n  try: kraft-chaos check {directory}   (seals it again from what "
+            "was recorded)"
         )
     return manifest
 
 
 def _not_sealed(directory: Path) -> UnreadableRunError:
-    """A run that broke off was never judged; of one that was, the manifest went missing."""
+    """A run that broke off was never judged; if a run was judged, its manifest is lost."""
     if (directory / VERDICT).exists():
-        return _damaged(directory, f"{directory / MANIFEST} is gone, and the run was judged by it")
+        return _damaged(
+            directory, f"{directory / MANIFEST} is missing, and the run was judged by it"
+        )
     return UnreadableRunError(
         f"{directory} is not sealed: it has no {MANIFEST}\n"
         f"  try: kraft-chaos check {directory}   (check seals it)"
@@ -225,7 +229,7 @@ def _read_table(directory: Path, name: str, manifest: Mapping[str, object]) -> p
 def sealed_bytes(
     directory: Path, name: str, manifest: Mapping[str, object]
 ) -> tuple[bytes, object]:
-    """The file of a table, as it was sealed, and how many rows are said to be in it.
+    """The file of a table as it was sealed, and its number of rows by the manifest.
 
     Raises DamagedSealError.
     """
@@ -234,14 +238,14 @@ def sealed_bytes(
     assert isinstance(files, dict)
     promised = files.get(name)
     if not isinstance(promised, dict):
-        raise _damaged(directory, f"{directory / MANIFEST}: knows no table {name}")
+        raise _damaged(directory, f"{directory / MANIFEST}: it names no table {name}")
     try:
         data = path.read_bytes()
     except OSError as error:
         raise _damaged(directory, f"{path}: {error.strerror}") from error
     if (len(data), crc32c(data)) != (promised.get("bytes"), promised.get("crc32c")):
         sealed = promised.get("bytes")
-        why = f"{path}: {len(data)} bytes that are not the {sealed} that were sealed"
+        why = f"{path}: its {len(data)} bytes are not the {sealed} bytes that were sealed"
         raise _damaged(directory, why)
     return data, promised.get("rows")
 

@@ -1,4 +1,4 @@
-"""The sealed tables of a run: what is recorded, and nothing that no check or page reads.
+"""The sealed tables of a run: what is recorded, and only what a check or page reads.
 
 Times are int64 ns since the run's start on the runner's monotonic clock. `index` is the order in
 which the runner recorded things, one dense counter for invocations and completions alike: it, not
@@ -9,41 +9,41 @@ a clock, is the order of real time in the linearizability check. A run directory
     events-*.jsonl.zst       as recorded: ops, faults, probes
     logs/node-N.log          stdout of each node (trace lines and prose)
     disks/node-N/...         its log directory, read after the run
-    disks/lost/node-N-K/...  that of the disk that it lost as its K-th, as it was when it was wiped
+    disks/lost/node-N-K/...  the K-th disk that it lost, as it was when it was wiped
     *.parquet, _manifest.json   sealed; the manifest is renamed into place last
     verdict.json, report.html
 """
 
 import pyarrow as pa
 
-NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, of none or of any
+NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, for none or any
 
-# One row an operation, invocation and completion paired. An operation that never completed is an
+# One row per operation, invocation and completion paired. An operation that never completed is an
 # `info` without complete_index and t1. phase: main | final. What an operation on a log sent or
 # polled is in SPANS.
 #
-# Of a register, `value` is what was written or what a read returned. It is null for a delete, which
-# is a write of nothing; for a read that found nothing, because no value was ever written or the
-# last one was deleted; and for a read that did not succeed. What is sent again because nobody knows
-# the fate of the first attempt is an operation of its own, with the same value. A request that
-# names several keys is one operation a key, each of a process of its own, all with the number of
-# that request in `request`; each key is judged by itself, and the column tells which were to
-# happen together.
+# For a register, `value` is what was written or what a read returned. It is null for a delete,
+# which is a write of nothing; for a read that found nothing, because no value was ever written or
+# the last one was deleted; and for a read that did not succeed. A write that is sent again because
+# the fate of the first attempt is not known is an operation of its own, with the same value. A
+# request that names several keys is one operation per key, each of a process of its own, all with
+# the number of that request in `request`; each key is judged by itself, and the column says which
+# were to happen together.
 #
-# Of an operation of `ANSWERED`, `value` is what the answer said. Of a poll it is the offset that it
-# asks for, null where a library chooses that.
+# For an operation of `ANSWERED`, `value` is what the answer said; for a poll, the offset that it asks
+# for, null if a library chooses that.
 #
 # `error` says why an operation did not succeed: what happened to its connection, or the code of a
-# refusal as "error-40". Four beginnings have a meaning (`error_words`): of an answer that cannot be
-# read; of a request that had to be refused and was (with what is wrong with it, and the code); of
-# one that had to be refused and was not, which is an `info`; and of one to which no answer came
-# that says either. A request that is only validated is such a one: it succeeds, changes nothing,
+# refusal as "error-40". Four beginnings have a meaning (`error_words`): an answer that cannot be
+# read; a request that had to be refused and was (with what is wrong with it, and the code); one
+# that had to be refused and was not, which is an `info`; and one for which no answer says either. A
+# request that is only validated counts as one that had to be refused: it succeeds, changes nothing,
 # and is a `fail` here.
 #
-# Of `VOTER_CHANGES`, which an operator or a client asks for, `key` is a replica: "3:<directory>".
-# `DESCRIBE_QUORUM` asks a node who votes: `value` is the epoch in which it leads, and `voters` are
-# replicas; both null where it does not lead, or does not answer. The errors of these operations are
-# by Kafka's names.
+# For `VOTER_CHANGES`, which an operator or a client asks for, `key` is a replica: "3:<directory>".
+# `DESCRIBE_QUORUM` asks a node for the voters: `value` is the epoch in which it leads, and `voters`
+# are replicas; both are null if it does not lead or does not answer. The errors of these operations
+# have Kafka's names.
 ANSWERED = (
     "read",
     "committed-end",
@@ -66,7 +66,7 @@ OPS = pa.schema(
             "f",
             pa.string(),
         ),  # read | write | delete; of logs: send | poll | assign | create-topic | ...
-        ("key", pa.string()),  # of logs: a partition as "topic-0", or a topic
+        ("key", pa.string()),  # in logs: a partition as "topic-0", or a topic
         ("value", pa.int64()),
         ("outcome", pa.string()),  # ok | fail | info
         ("error", pa.string()),
@@ -81,18 +81,18 @@ OPS = pa.schema(
     ]
 )
 
-# One row a run of consecutive records of one partition that one operation sent or polled: offset
-# and value rise by one from record to record. The rows of an operation are in the order in which it
-# did them: a send is a micro-operation, and so are polled rows between sends; a transaction (`txn`)
-# may mix both. A value is its producer's process << 32 | a number that the process counts up. Of a
-# send that was not acknowledged, or whose broker told no offset, the offset is null.
+# One row per run of consecutive records of one partition that one operation sent or polled: offset
+# and value rise by one from record to record. The rows of an operation are in its own order: a send
+# is a micro-operation, and so are polled rows between sends; a transaction (`txn`) may mix both. A
+# value is its producer's process << 32 | a number that the process counts up. The offset of a send
+# is null if it was not acknowledged, or its broker gave no offset.
 SPANS = pa.schema(
     [
         ("op_id", pa.int64()),
         ("key", pa.string()),
         ("sent", pa.bool_()),  # else polled
         ("offset", pa.int64()),  # of the first
-        ("value", pa.int64()),  # of the first; -1: a record whose bytes are nobody's
+        ("value", pa.int64()),  # of the first; -1: a record with bytes that no client sent
         ("records", pa.int32()),
         ("acks", pa.int8()),  # of what was sent: -1 (all), 0, 1
         ("idempotent", pa.bool_()),  # of what was sent
@@ -117,7 +117,7 @@ HARM = (
     "syncs",
 )
 
-# One row a fault. bit: evidence that it had its effect; null = never asked (the run broke off).
+# One row per fault. bit: evidence that it had its effect; null = never asked (the run broke off).
 FAULTS = pa.schema(
     [
         ("fault_id", pa.int32()),
@@ -136,7 +136,7 @@ FAULTS = pa.schema(
     ]
 )
 
-# One row a trace line. Fields of `traces.TRACE_FIELDS`, renamed where two events share a column.
+# One row per trace line. Fields of `traces.TRACE_FIELDS`, renamed where two events share a column.
 NODE_EVENTS = pa.schema(
     [
         ("node", pa.int16()),
@@ -150,7 +150,7 @@ NODE_EVENTS = pa.schema(
         ("leader", pa.int32()),
         ("voted", pa.int32()),
         ("voted_directory", pa.string()),
-        ("log_end", pa.int64()),  # also end of what became of a log or snapshot
+        ("log_end", pa.int64()),  # also the end of a changed log or snapshot
         ("log_epoch", pa.int32()),
         ("base", pa.int64()),
         ("last", pa.int64()),
@@ -164,14 +164,14 @@ NODE_EVENTS = pa.schema(
     ]
 )
 
-# One row a line that a node of Apache Kafka logged as an error, and one a process of it that began.
+# One row per line that a node of Apache Kafka logged as an error, and per process that started.
 LOG_ERRORS = pa.schema(
     [
         ("node", pa.int16()),
         ("t", pa.int64()),  # by the node's wall clock
-        ("level", pa.string()),  # ERROR | FATAL; INFO of a process that began
+        ("level", pa.string()),  # ERROR | FATAL; INFO for the start of a process
         ("text", pa.string()),
-        ("cause", pa.string()),  # the first line of what stands below it: an exception; or null
+        ("cause", pa.string()),  # the first line of the exception below it, or null
     ]
 )
 
@@ -188,7 +188,7 @@ _BATCH = (
     ("position", pa.int64()),
 )
 
-# One row a record batch found on a node's disk after the run, in log order.
+# One row per record batch found on a node's disk after the run, in log order.
 LOG_BATCHES = pa.schema(
     [
         ("node", pa.int16()),
@@ -198,10 +198,10 @@ LOG_BATCHES = pa.schema(
     ]
 )
 
-# One row a record in those batches. For a ConfigRecord: resource_type, resource, name, and value
-# without blanks behind it. A log whose head is gone begins with the records of the snapshot that
-# stands for it, from SnapshotHeader to SnapshotFooter, at the last offset that it covers; records
-# of the log up to there may follow.
+# One row per record in those batches. For a ConfigRecord: resource_type, resource, name, and value
+# without trailing blanks. A log whose head is gone begins with the records of the snapshot that
+# replaces it, from SnapshotHeader to SnapshotFooter, at the last offset that the snapshot covers;
+# records of the log up to there may follow.
 LOG_RECORDS = pa.schema(
     [
         ("node", pa.int16()),
@@ -217,14 +217,14 @@ LOG_RECORDS = pa.schema(
     ]
 )
 
-# One row a record in a snapshot of the metadata log, in their order, of every snapshot on a node's
-# disk; `end` and `epoch` are those of the snapshot's name. One that is damaged is read up to there,
-# and lacks its SnapshotFooter then.
+# One row per record in a snapshot of the metadata log, in order, for every snapshot on a node's
+# disk; `end` and `epoch` are those of the snapshot's name. A damaged snapshot is read up to the
+# damage, and then lacks its SnapshotFooter.
 SNAPSHOT_RECORDS = pa.schema(
     [
         ("node", pa.int16()),
         ("directory", pa.string()),
-        ("end", pa.int64()),  # the offset behind the last record that it stands for
+        ("end", pa.int64()),  # the offset behind the last record that it covers
         ("epoch", pa.int32()),  # of that record
         *((name, LOG_RECORDS.field(name).type) for name in LOG_RECORDS.names[3:]),
     ]
@@ -255,7 +255,7 @@ REPLICA_SPANS = pa.schema(
     ]
 )
 
-# One row a replica of a partition, as its disk has it.
+# One row per replica of a partition, as its disk has it.
 REPLICAS = pa.schema(
     [
         ("node", pa.int16()),
@@ -264,21 +264,21 @@ REPLICAS = pa.schema(
         ("topic_id", pa.string()),
         ("log_start", pa.int64()),
         ("log_end", pa.int64()),
-        ("high_watermark", pa.int64()),  # of the checkpoint; null where it names none
+        ("high_watermark", pa.int64()),  # of the checkpoint; null if it names none
         ("epochs", pa.string()),  # JSON: [[epoch, start offset], ...] of the checkpoint
-        ("whole", pa.bool_()),  # all of it was read: what is not there is not there
+        ("whole", pa.bool_()),  # all of it was read: what is not in the table is not on the disk
         ("problem", pa.string()),  # what could not be read, or contradicts itself
     ]
 )
 
-# One row a partition or quorum in an answer to a probe of the harness (DescribeTopicPartitions,
+# One row per partition or quorum in an answer to a probe of the harness (DescribeTopicPartitions,
 # DescribeQuorum), or to an operator who changes voters: what one node said, at some moment between
 # t0 and t1.
 PROBES = pa.schema(
     [
         ("t0", pa.int64()),
         ("t1", pa.int64()),
-        ("node", pa.int16()),  # who was asked
+        ("node", pa.int16()),  # the node that was asked
         ("kind", pa.string()),  # partition | quorum
         ("key", pa.string()),
         ("leader", pa.int32()),
@@ -287,27 +287,27 @@ PROBES = pa.schema(
         ("isr", pa.list_(pa.int16())),
         ("elr", pa.list_(pa.int16())),
         ("last_known_elr", pa.list_(pa.int16())),
-        # JSON, of a quorum: its `voters`, each as "3:<directory>", and by these the `ends` of their
-        # logs, as far as the leader knows them.
+        # JSON, for a quorum: its `voters`, each as "3:<directory>", and the `ends` of their logs by
+        # these names, as far as the leader knows them.
         ("detail", pa.string()),
     ]
 )
 
-# One row an answer that cannot be read, or that nobody asked for, whoever had asked: a client, one
-# that looks for a leader, or the harness itself. An operation that it was to answer has an error
-# that begins with `error_words.MALFORMED`: of a read the outcome is `fail`, of what may have
+# One row per answer that cannot be read, or that was not asked for, to any request: of a client, of
+# one that looks for a leader, or of the harness itself. The operation that it was to answer has an
+# error that begins with `error_words.MALFORMED`: the outcome of a read is `fail`, of what may have
 # happened `info`, unless it was sent again and answered.
 MALFORMED = pa.schema(
     [
         ("t", pa.int64()),
-        ("node", pa.int16()),  # who sent it
+        ("node", pa.int16()),  # the node that sent it
         ("api", pa.string()),  # of the last request on the connection, as in `workloads.wire`
         ("problem", pa.string()),
         ("head", pa.string()),  # hexadecimal: its first bytes
     ]
 )
 
-# One row a node: its election state and identity as read off the disk.
+# One row per node: its election state and identity as read from the disk.
 DISKS = pa.schema(
     [
         ("node", pa.int16()),
@@ -321,13 +321,13 @@ DISKS = pa.schema(
         (
             "clean_shutdown",
             pa.int64(),
-        ),  # the broker epoch of a clean shutdown; null: there was none
-        ("problem", pa.string()),  # what could not be read, and where; null when all was well
+        ),  # the broker epoch of a clean shutdown; null if there was none
+        ("problem", pa.string()),  # what could not be read, and where; null if all was read
     ]
 )
 
-# The same of disks that were wiped while the run went on: rows in the order in which a node lost
-# them. Nothing of them is there any more for any node. A disk is known by its node and directory.
+# The same for disks that were wiped while the run went on: rows in the order in which a node lost
+# them. No node has them any more. A disk is known by its node and directory.
 LOST_BATCHES = LOG_BATCHES
 LOST_RECORDS = LOG_RECORDS.insert(1, pa.field("directory", pa.string()))
 LOST_DISKS = DISKS

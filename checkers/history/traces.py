@@ -1,4 +1,4 @@
-"""The reader's side of the nodes' trace lines (`node.trace` writes them; a test compares)."""
+"""The reader of the nodes' trace lines (`node.trace` writes them; a test compares the two)."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,9 +96,9 @@ _FIRST_FIELD = _POSITION["event"] + 1
 _DETAIL = _POSITION["detail"]
 _NO_FIELDS = (None,) * (len(_COLUMNS) - _FIRST_FIELD)
 _STANDING = ("node", "dir", "inc", "seq", "mono", "ev")  # of a line, as the first columns have it
-_HEAD = ("ev", "node", "dir", "inc", "seq", "mono", "wall")  # what every line begins with
+_HEAD = ("ev", "node", "dir", "inc", "seq", "mono", "wall")  # how every line begins
 _GRANTED = "granted"
-# Of each event, the columns of those of its fields that have one.
+# For each event, the columns of those of its fields that have one.
 _PLACES: dict[str, dict[str, int]] = {
     event: {
         name: position
@@ -118,10 +118,10 @@ _DETAIL_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traces:
-    """The trace lines found in a log, and what was no trace line.
+    """The trace lines found in a log, and the lines that were none.
 
-    `prose` counts lines that are no JSON object; `damaged` names those that began as one and
-    are broken: a node that died while it wrote leaves one, with its last words lost.
+    `prose` counts lines that are no JSON object; `damaged` names those that begin as one and are
+    broken: a node that died while it wrote leaves one, with its last words lost.
     """
 
     table: pa.Table
@@ -141,9 +141,9 @@ def parse_traces(
 ) -> Traces:
     """Read a node's log; `started_mono_ns` becomes the zero of `t`.
 
-    An event that we do not know is kept under its name, with its fields in `detail`. A line whose
-    head was torn off by a crash and which goes on with the next process's first line gives that
-    first line, and counts as damaged.
+    An event that is not known here is kept under its name, with its fields in `detail`. A line that
+    a crash cut off, and which goes on with the next process's first line, gives that first line,
+    and counts as damaged.
     """
     rows: list[_Row] = []
     damaged: list[str] = []
@@ -164,7 +164,7 @@ def parse_traces(
 
 
 def _row_behind(text: str, started_mono_ns: int, decode: Decode) -> _Row | None:
-    """The row of the line that follows in this one, behind a head that was torn off."""
+    """The row of the line that follows within this one, behind a part that a crash cut off."""
     again = text.rfind('{"ev"', 1)
     return _row(_object(text[again:], decode), started_mono_ns) if again > 0 else None
 
@@ -193,8 +193,8 @@ def _row(line: dict[str, _Value] | None, started_mono_ns: int) -> _Row | None:
 
 @lru_cache(maxsize=256)
 def _arrangement(event: str, names: tuple[str, ...]) -> Callable[[_Row], _Row] | None:
-    """Makes a row of a line's values and a None behind them, if it begins as all lines of nodes do
-    and each of its fields has a column and stands in it as it is."""
+    """A function that makes a row of a line's values and a final None. It applies if the line
+    begins as all lines of nodes do, and each of its fields has a column and fits it unchanged."""
     fields = names[len(_HEAD) :]
     places = _PLACES.get(event, {})
     if names[: len(_HEAD)] != _HEAD or _GRANTED in fields or not places.keys() >= set(fields):
@@ -206,7 +206,7 @@ def _arrangement(event: str, names: tuple[str, ...]) -> Callable[[_Row], _Row] |
 
 
 def _unusual_row(line: dict[str, _Value], started_mono_ns: int) -> _Row | None:
-    """Of any line: `line` loses what is in the row."""
+    """The row of any other line; `line` loses the fields that are in the row."""
     try:
         event, mono = line.pop("ev"), line.pop("mono")
         row = [line.pop("node"), line.pop("dir"), line.pop("inc"), line.pop("seq"), mono, event]
@@ -238,7 +238,7 @@ def _encoded(detail: Mapping[str, _Value]) -> str:
 
 
 def _table(rows: list[_Row]) -> tuple[pa.Table, list[str]]:
-    """The rows as NODE_EVENTS; a row with a value of another type is refused, the others kept."""
+    """The rows as NODE_EVENTS; a row with a value of another type is refused, the rest is kept."""
     try:
         return _typed(rows), []
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
@@ -263,5 +263,5 @@ def _typed(rows: list[_Row]) -> pa.Table:
 
 
 def fields_of(detail: str | None) -> Mapping[str, _Value]:
-    """The fields of a row's `detail`; none where there is no detail."""
+    """The fields of a row's `detail`; empty if there is no detail."""
     return (_object(detail) or {}) if detail else {}

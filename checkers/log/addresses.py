@@ -1,7 +1,7 @@
 """Small numbers for pairs of a group and a nearly dense number in it, without sorting.
 
-Offsets within a partition and the values of one process are counted up by one: a table that
-reaches from the lowest to the highest of each group has few empty places.
+Offsets within a partition and the values of one process are counted up by one: a table from the
+lowest to the highest of each group has few empty places.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Addresses:
         return number + (self.begins[:-1] - self.low)[group]
 
     def find(self, group: Ints | Codes, number: Ints) -> Ints:
-        """Places of any pairs; NOWHERE for what the table has no place for."""
+        """Places of any pairs; NOWHERE for pairs that the table has no place for."""
         inside = (group >= 0) & (group < len(self.low))
         known = np.where(inside, group, 0)
         place = self.of_known(known, number)
@@ -40,7 +40,7 @@ class Addresses:
 
 
 def addresses(group: Ints | Codes, number: Ints, groups: int) -> Addresses | None:
-    """None where groups or numbers are too sparse. Numbers are not negative."""
+    """None if groups or numbers are too sparse. Numbers are not negative."""
     most = _SPARSE * len(group) + _SLACK
     if groups > most:
         return None

@@ -1,4 +1,4 @@
-"""What fails no test, whatever was lost: the kind of workload allows it."""
+"""What fails no test even if nothing was lost: the kind of workload allows it."""
 
 from enum import StrEnum
 
@@ -12,16 +12,16 @@ from checkers.log.dependencies import Dependency
 
 
 class Isolation(StrEnum):
-    """What transactions are promised of each other; each level promises all of the one before.
+    """What transactions are promised of each other; each level includes the one before.
 
     JEPSEN is what Jepsen's Kafka workload insists on by default: no cycle fails its test, for it
-    allows every G0 and, as it counts ww, every G1c. So has to be whoever reads uncommitted.
-    KAFKA is what consumers that read committed are promised: a transaction is seen once it is
-    committed, so that two cannot have polled what each other sent. What they send interleaves, so
-    every cycle that needs a ww is normal, over real time too. PL_2 is Adya's read committed, which
-    isolates what is sent: neither G0 nor G1c. G1b is none there, since a poll ends where it likes.
-    SERIALIZABLE is PL-3: neither G1b, G-single nor G2. What one transaction does when another is
-    over is bound by STRICT_SERIALIZABLE, for polls too: they may not lag.
+    allows every G0 and, as it counts ww, every G1c. A workload that reads uncommitted has to use
+    it. KAFKA is what read-committed consumers are promised: a transaction is seen once it is
+    committed, so two transactions cannot have polled each other's records. Their sends interleave,
+    so every cycle that needs a ww is normal, over real time too. PL_2 is Adya's read committed,
+    which isolates sends: neither G0 nor G1c. It does not forbid G1b here, since a poll ends
+    anywhere. SERIALIZABLE is PL-3: neither G1b, G-single nor G2. STRICT_SERIALIZABLE also orders
+    transactions of which one began after the other ended, for polls too: they may not lag.
     """
 
     JEPSEN = "jepsen"
@@ -32,14 +32,15 @@ class Isolation(StrEnum):
 
     @property
     def anti(self) -> bool:
-        """Whether what a poll did not see yet counts."""
+        """Whether the records that a poll did not see yet count."""
         return self in (Isolation.SERIALIZABLE, Isolation.STRICT_SERIALIZABLE)
 
 
 def held_against(log: LogArrays, found: Cases, isolation: Isolation) -> Flags:
-    """By case: whether it breaks a promise, if all that was promised is still there.
+    """By case: whether it breaks a promise, if nothing that was promised is lost.
 
-    What Jepsen allows wherever anybody subscribes is allowed to those that do, see `subscriptions`.
+    What Jepsen allows wherever any consumer subscribes is allowed to those that do, see
+    `subscriptions`.
     """
     if found.anomaly in ALWAYS_ALLOWED:
         return np.zeros(len(found), np.bool_)

@@ -1,8 +1,8 @@
-"""The names of what can be wrong with a log, and cases of it as arrays.
+"""The names of the anomalies of a log, and cases of them as arrays.
 
-Names are those of Jepsen's Kafka workload where it has one, and of cycles those of Adya and of
-Elle; ours are PHANTOM, CORRUPT, FUTURE_READ, REALTIME_SEND, PAST_HIGH_WATERMARK,
-HIGH_WATERMARK_BACK and VANISHED.
+Names are those of Jepsen's Kafka workload where it has one, and for cycles those of Adya and Elle;
+ours are PHANTOM, CORRUPT, FUTURE_READ, REALTIME_SEND, PAST_HIGH_WATERMARK, HIGH_WATERMARK_BACK and
+VANISHED.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from checkers.log.circles import Cycle
 
 
 class Anomaly(StrEnum):
-    """The most basic ones first: where offsets contradict each other, orders follow from it."""
+    """The most basic ones first: if offsets contradict each other, wrong orders follow from it."""
 
     CORRUPT = "corrupt"
     PHANTOM = "phantom"
@@ -51,9 +51,9 @@ class Anomaly(StrEnum):
     POLL_SKIP = "poll-skip"
 
 
-# Writes of several producers interleave, so what one sends in a transaction need not be adjacent.
+# Sends of several producers interleave, so the records of one transaction need not be adjacent.
 ALWAYS_ALLOWED = frozenset({Anomaly.INT_SEND_SKIP})
-# Nobody knows the position of a consumer whose group gives and takes without a word.
+# A consumer whose group moves partitions unrecorded has no known position.
 UNBOUND_BY_SILENCE = frozenset({Anomaly.POLL_SKIP, Anomaly.NONMONOTONIC_POLL})
 # No loss of records explains these.
 WHATEVER_IS_LOST = frozenset(
@@ -71,9 +71,9 @@ WHATEVER_IS_LOST = frozenset(
 class Cases:
     """All cases of one anomaly: row `i` of each array is case `i`.
 
-    `one` and `other` are the operations that show it, `other` the one that gives it away; `offset`
-    and `value` are what they say, NONE where they have none. Cases that are cycles have all of it
-    in `cycles`, and else it is empty.
+    `one` and `other` are the operations that show it, `other` the one that reveals it; `offset` and
+    `value` are theirs, NONE if they have none. `cycles` is filled for cases that are cycles, and
+    else empty.
     """
 
     anomaly: Anomaly
@@ -90,7 +90,7 @@ class Cases:
         return len(self.key)
 
     def where(self, chosen: Flags) -> "Cases":
-        """Only the chosen cases."""
+        """The chosen cases only."""
         return Cases(
             anomaly=self.anomaly,
             key=self.key[chosen],
@@ -132,6 +132,6 @@ def cases(
 
 
 def in_order(found: Iterable[Cases]) -> list[Cases]:
-    """Without what has no cases; the order of `Anomaly`."""
+    """Those that have cases, in the order of `Anomaly`."""
     rank = list(Anomaly)
     return sorted((one for one in found if len(one)), key=lambda one: rank.index(one.anomaly))

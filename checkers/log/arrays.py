@@ -2,8 +2,9 @@
 
 Rows of *operations* are in the order of invocation. A *value* is known by a code: code `c` below
 `len(sent)` is the record in row `c` of `sent`, codes above are values that were polled and never
-sent, and `CORRUPT` is a record whose bytes are nobody's. Values of different keys have different
-codes. Records stand in the order of their operations and, within one, key by key in its order.
+sent, and `CORRUPT` is a record with bytes that no client sent. Values of different keys have
+different codes. Records are in the order of their operations and, within one, key by key in its
+order.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +16,8 @@ import numpy as np
 from checkers.array_types import Codes, Flags, Ints, Kinds
 
 CORRUPT = -1  # the value code of a record that was damaged on its way
-NO_OFFSET = -1  # the offset of a record whose producer was not told
-EVERY_KEY = -1  # the key of a reset that lets go of all
+NO_OFFSET = -1  # the offset of a record whose producer was given none
+EVERY_KEY = -1  # the key of a reset that gives up all keys
 NONE = -1  # an operation, key, offset or value that a case does not have
 
 
@@ -33,15 +34,15 @@ class LogOperations:
     process: Codes
     outcome: Kinds  # `checkers.history.calls.Outcome`
     invoke: Ints  # event indices
-    complete: Ints  # NEVER where it has not returned
+    complete: Ints  # NEVER if it has not returned
     final: Flags  # of the final reads
-    processes: Sequence[str] = ()  # names by `process`; none: processes are numbers
+    processes: Sequence[str] = ()  # names by `process`; if empty, processes are numbers
 
     def __len__(self) -> int:
         return len(self.process)
 
     def process_name(self, row: int) -> str:
-        """Of the process of an operation, as the history calls it."""
+        """The name of an operation's process, as in the history."""
         process = int(self.process[row])
         return self.processes[process] if self.processes else str(process)
 
@@ -53,8 +54,8 @@ class SentRecords:
     op: Codes
     step: Codes  # which micro-operation of its operation, from 0
     key: Codes
-    value: Ints  # as it was recorded; of a file, whose values are texts, the code
-    offset: Ints  # NO_OFFSET where unknown
+    value: Ints  # as recorded; for a file, whose values are texts, the code
+    offset: Ints  # NO_OFFSET if unknown
     acks: Kinds
 
     def __len__(self) -> int:
@@ -63,10 +64,10 @@ class SentRecords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolledRecords:
-    """`rebalanced`: the key changed hands while the operation ran, so its order binds nobody."""
+    """`rebalanced`: the key changed hands during the operation, so its order is not binding."""
 
     op: Codes
-    step: Codes  # as of `SentRecords`
+    step: Codes  # as in `SentRecords`
     key: Codes
     offset: Ints
     value: Codes
@@ -78,7 +79,7 @@ class PolledRecords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Runs of records of one batch in one answer to a poll, with what the answer said of the log.
+    """Runs of records of one batch in one answer to a poll, and what the answer said about the log.
 
     `row` is the last of them in `PolledRecords`. Only where the high watermark was recorded.
     """
@@ -90,15 +91,15 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resets:
-    """Consumers that were given other positions: the next poll of `key` need not go on.
+    """Consumers whose position changed: the next poll of `key` need not continue.
 
-    So need none of that very operation: a rebalance comes while one polls. What lets go of every
-    key may keep some, each named once: those go on.
+    Nor need the polls of that operation itself: a rebalance comes during a poll. A reset of every
+    key may except some, each named once: those continue.
     """
 
     op: Codes
     key: Codes  # or EVERY_KEY
-    kept_by: Codes  # operations that let go of all keys but
+    kept_by: Codes  # operations that reset all keys but
     kept: Codes  # these
 
 
@@ -110,14 +111,14 @@ class LogArrays:
     answers: Answers
     resets: Resets
     keys: Sequence[str]
-    epochs: Codes  # by key: the highest leader epoch that any probe told; -1 without one
+    epochs: Codes  # by key: the highest leader epoch in any probe; -1 without one
     values: int  # codes are below it
     name: Callable[[int], str]  # of a value code, for a reader
-    silent: Flags  # by operation: under a subscription that tells of no rebalance
+    silent: Flags  # by operation: under a subscription that records no rebalance
 
 
 def no_steps(records: int) -> Codes:
-    """Where each operation is one micro-operation: all are the first. Takes no room."""
+    """For operations of one micro-operation each: all are the first. Takes no memory."""
     return np.broadcast_to(np.int32(0), records)
 
 

@@ -26,7 +26,7 @@ class _Words:
     other: str
     at_one: str  # the offset
     at_other: str
-    who: str  # the process that gives it away
+    who: str  # the process that reveals it
 
 
 def explain(log: LogArrays, found: Cases, case: int) -> Case:
@@ -60,14 +60,14 @@ def _value(log: LogArrays, code: int) -> str:
 
 
 def _offset(offset: int) -> str:
-    return "an offset that no client was told" if offset < 0 else str(offset)
+    return "an offset that no client was given" if offset < 0 else str(offset)
 
 
 def _said(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
     """The sentence, and the parts of the two operations."""
     match anomaly:
         case Anomaly.CORRUPT:
-            message = f"{w.who} polled a record at {w.key}, offset {w.at_other}, that is damaged"
+            message = f"{w.who} polled a damaged record at {w.key}, offset {w.at_other}"
             return message, "", f"polled bytes that were never sent, at offset {w.at_other}"
         case Anomaly.PHANTOM:
             message = f"{w.who} polled {w.other} at {w.key}, which was never sent"
@@ -76,8 +76,8 @@ def _said(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             message = f"{w.who} polled {w.other} at {w.key} before it was sent"
             return message, f"sent {w.other} only later", f"polled {w.other} first"
         case Anomaly.G1A:
-            message = f"{w.who} polled {w.other} at {w.key}, the sending of which had failed"
-            return message, f"was told that {w.other} is not there", f"polled {w.other}"
+            message = f"{w.who} polled {w.other} at {w.key}, though its send had failed"
+            return message, f"was answered that sending {w.other} failed", f"polled {w.other}"
         case Anomaly.INCONSISTENT_OFFSETS:
             message = f"{w.key}, offset {w.at_other}, holds both {w.one} and {w.other}"
             return message, f"{w.one} at {w.at_one}", f"{w.other} at {w.at_other}"
@@ -102,7 +102,7 @@ def _said_of_loss(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             )
             return message, f"sent {w.one}", f"polled past it, to {w.at_other}"
         case Anomaly.VANISHED:
-            message = f"{w.one} was polled at {w.key} and is gone"
+            message = f"{w.one} was polled at {w.key} and is lost"
             return message, f"sent {w.one}", f"polled it at offset {w.at_other}"
         case Anomaly.UNSEEN:
             message = (
@@ -111,8 +111,8 @@ def _said_of_loss(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             return message, "", f"sent {w.other}"
         case Anomaly.PAST_HIGH_WATERMARK:
             message = (
-                f"{w.who} was given offset {w.at_other} of {w.key}, when no answer had told of a "
-                f"high watermark above {w.at_one}"
+                f"{w.who} was given offset {w.at_other} of {w.key}, when no answer had had a high "
+                f"watermark above {w.at_one}"
             )
             return message, "", f"polled {w.at_other}"
         case Anomaly.HIGH_WATERMARK_BACK:
@@ -120,7 +120,7 @@ def _said_of_loss(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
                 f"the high watermark of {w.key} went back from {w.at_one} to {w.at_other} in one "
                 "epoch of its leader"
             )
-            return message, f"was told {w.at_one}", f"was told {w.at_other} afterwards"
+            return message, f"was answered {w.at_one}", f"was answered {w.at_other} afterwards"
     return _said_of_order(anomaly, w)
 
 
@@ -135,12 +135,12 @@ def _said_of_order(anomaly: Anomaly, w: _Words) -> tuple[str, str, str]:
             message = f"{inside}{w.who} sent {w.one}, then {w.other}, and went back {way}"
             return message, f"sent {w.one} first", f"sent {w.other} next"
         case Anomaly.INT_SEND_SKIP:
-            message = f"{inside}what {w.who} sent goes {way}, past others"
+            message = f"{inside}the sends of {w.who} go {way}, past other records"
             return message, f"sent {w.one} first", f"sent {w.other} next"
         case Anomaly.NONMONOTONIC_POLL | Anomaly.INT_NONMONOTONIC_POLL:
             message = f"{inside}{w.who} went back {way}"
         case Anomaly.POLL_SKIP | Anomaly.INT_POLL_SKIP:
-            message = f"{inside}{w.who} went {way}, past what is between"
+            message = f"{inside}{w.who} went {way}, past the records between"
         case _:
             raise AssertionError(anomaly)
     return message, f"polled up to {w.at_one}", f"polled from {w.at_other} on"

@@ -1,4 +1,5 @@
-"""The checks of logs, one row a family of promises; none of them where nobody sent or polled."""
+"""The checks of logs, one row per family of promises; without sends and polls they have nothing to
+judge."""
 
 from collections.abc import Iterable, Mapping
 
@@ -54,7 +55,7 @@ def log_offsets(evidence: Evidence) -> CheckResult:
 
     inconsistent-offsets, duplicate. Needs: ops, spans. After an allowed loss offsets are given
     again, which is counted apart. A duplicate is never allowed: our clients send nothing twice,
-    unless it is for an idempotent producer's broker to notice.
+    except with an idempotent producer, whose broker must notice.
     """
     findings = evidence.once(findings_of)
     places = len(findings.order.entries.slot)
@@ -69,7 +70,8 @@ def log_offsets(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.OPERATIONS, Kind.FAULTS),
 )
 def log_polls(evidence: Evidence) -> CheckResult:
-    """A consumer is given what was sent and is committed, all of it, once, in the log's order.
+    """A consumer is given every record that was sent and committed, once, in the order of the log,
+    and no other.
 
     corrupt, phantom, future-read, G1a, precommitted-read, poll-past-high-watermark,
     nonmonotonic-high-watermark, {int-,}poll-skip, {int-,}nonmonotonic-poll; and of transactions
@@ -88,7 +90,8 @@ def log_polls(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.OPERATIONS, Kind.FAULTS),
 )
 def log_sends(evidence: Evidence) -> CheckResult:
-    """What is sent later stands later: after the sender's own records, and all that is there.
+    """A record that is sent later has a higher offset: than the sender's own earlier records, and
+    than every record known to be in the log.
 
     nonmonotonic-send, int-nonmonotonic-send, nonmonotonic-send-realtime; and of transactions G0,
     if the run's `isolation` forbids it. Needs: ops, spans.
@@ -112,7 +115,9 @@ def _conclude(
     facts = dict(_facts(found, accusing))
     suspects = [one for one in accusing.values() if len(one)]
     if truncated and suspects and {one.anomaly for one in suspects} == {Anomaly.PHANTOM}:
-        cut = f"the record was cut ({truncated[0]}), and what was polled may have been sent there"
+        cut = (
+            f"records were truncated ({truncated[0]}), and the polled ones may have been among them"
+        )
         return _result(Verdict.UNKNOWN, cut, looked_at, facts)
     if suspects:
         first = of_case(evidence.run, findings.log, suspects[0], 0)
@@ -132,7 +137,7 @@ def _conclude(
     undecided = {one.anomaly: int(findings.undecided(one).sum()) for one in found}
     if sum(undecided.values()):
         told = ", ".join(f"{count:,} {name}" for name, count in undecided.items() if count)
-        message = f"{told}, for which an allowed loss may be the reason: {UNTOLD}"
+        message = f"{told}, which an allowed loss may explain: {UNTOLD}"
         return _result(Verdict.UNKNOWN, message, looked_at, facts)
     excused = sum(len(one) for one in found)
     more = f"; {counted(excused, 'exception is', 'exceptions are')} allowed" if excused else ""

@@ -1,4 +1,5 @@
-"""The shortest cycle through operations that depend on each other: what a person should look at."""
+"""The shortest cycle through operations that depend on each other: the one that a person should
+see."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ WORK = 2_000_000  # steps to spend on finding shorter cycles, some seconds
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DependencyStep:
     """`after` depends on `before`, both rows of operations, by records `one` and `other` of a key;
-    real time has neither."""
+    a step of real time has neither."""
 
     before: int
     after: int
@@ -25,7 +26,7 @@ class DependencyStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
-    """Each step begins with the operation that the one before it ends with, the last leads back."""
+    """Each step begins with the operation at which the one before it ends; the last leads back."""
 
     steps: tuple[DependencyStep, ...]
 
@@ -48,8 +49,8 @@ class Purse:
 class Component:
     """Operations of one strongly connected component, and the steps between them.
 
-    `span` gives invocation and completion of an operation, which is None if it never surely ended;
-    without `real_time` nobody asks.
+    `span` gives invocation and completion of an operation, the latter None if it never surely
+    ended; it is not used without `real_time`.
     """
 
     operations: Sequence[int]
@@ -67,7 +68,7 @@ class Component:
             self._begun = sorted((self.span(op)[0], op) for op in self.operations)
 
     def shortest(self) -> Cycle:
-        """Of all; once the purse is empty, of those through the operations tried so far."""
+        """Of all cycles; once the purse is empty, of those through the operations tried so far."""
         best: Cycle | None = None
         for start in self.operations:
             found = self._path(start, start, len(best.steps) if best else len(self.operations) + 1)
@@ -110,7 +111,7 @@ class Component:
         return None
 
     def _begun_after(self, op: int, unreached: int) -> tuple[list[DependencyStep], int]:
-        """Steps of real time to operations that no other reached so; they are the last to begin."""
+        """Steps of real time to operations not yet reached so; they are the last to begin."""
         if not self.real_time:
             return [], unreached
         end = self.span(op)[1]

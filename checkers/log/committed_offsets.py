@@ -19,8 +19,8 @@ COMMIT, TOLD = "commit-offset", "committed-offset"
 FINAL = "final"  # the phase
 GROUPS = "__consumer_offsets"  # the topic
 NOTHING = -1  # is committed
-REFUSED = "error-"  # so begins what a node answers that did not do it
-_ENOUGH = 5  # commits that are tried, for one of them to succeed
+REFUSED = "error-"  # an answer of a node that refused begins so
+_ENOUGH = 5  # commits that are tried, so that one of them succeeds
 _SHOWN = ("op_id", "process", "node", "f", "key", "value")
 
 _Operation = dict[str, Any]
@@ -38,14 +38,15 @@ def commits_offsets(info: RunInfo) -> bool:
     rests_on=(Kind.FAULTS,),
 )
 def committed_offsets_are_kept(evidence: Evidence) -> CheckResult:
-    """Who asks for what a group has committed is told the newest offset that was acknowledged, or
-    one that was committed since, or of which nobody knows; and never one that nobody committed.
+    """A request for a group's committed offset is answered with the newest acknowledged offset, or
+    with a later one whose commit was acknowledged or may have happened; never with one that was not
+    asked to be committed.
 
-    One client commits, an offset that is greater each time. A commit of which nobody knows may be
-    done late: until it was answered, else until the links and processes that held it up have been
-    well for a while. After a fault by which records may be lost, or where unclean elections were
-    asked for, nothing is said of what was forgotten. Once all faults are over commits are tried and
-    succeed, and the group is asked at the end. (KAFKA-20634) Needs: ops.
+    One client commits, a greater offset each time. A commit without an answer may be done late:
+    until the links and processes that held it up have been well for a while. After a fault by which
+    records may be lost, or if unclean elections were asked for, forgotten commits are not judged.
+    Once all faults are over, commits are tried and succeed, and the group's offset is asked for at
+    the end. (KAFKA-20634) Needs: ops.
     """
     ops = evidence.tables["ops"]
     commits = [row for row in _of(ops, COMMIT) if row["outcome"] != "fail"]
@@ -63,17 +64,17 @@ def committed_offsets_are_kept(evidence: Evidence) -> CheckResult:
             violations.append(_made_up(row))
     return conclude(
         looked_at=looked_at,
-        unit="answers to what is committed",
+        unit="answers with a committed offset",
         violations=violations,
-        needs="commits that were acknowledged, and a question afterwards",
-        holds="each had the newest offset that was acknowledged, or a later one",
-        algorithm="commits of one client, in their order, against what it is told after each",
+        needs="acknowledged commits, and a request afterwards",
+        holds="each had the newest acknowledged offset, or a later one",
+        algorithm="commits of one client, in order, against the answers after each",
         gaps=[] if violations else [*_gaps(evidence, commits, told)],
     )
 
 
 def _losses_begin(evidence: Evidence) -> int | None:
-    """From when on what was committed may be forgotten; None: never."""
+    """From when on commits may be forgotten; None: never."""
     may_lose = [fault.t_start for fault in evidence.faults if fault.may_lose or fault.wipes]
     if evidence.promised.unclean(GROUPS):
         may_lose += [fault.t_start for fault in evidence.faults]
@@ -83,13 +84,13 @@ def _losses_begin(evidence: Evidence) -> int | None:
 def _gaps(
     evidence: Evidence, commits: Sequence[_Operation], told: Sequence[_Operation]
 ) -> Iterator[str]:
-    """What has to be there for a loss to show."""
+    """What is missing for a loss to show."""
     over = max((fault.over_ns for fault in evidence.faults), default=-1)
     after = [row for row in _of(evidence.tables["ops"], COMMIT) if row["t0"] > over]
     if len(after) >= _ENOUGH and not any(row["outcome"] == "ok" for row in after):
         yield f"none of {len(after):,} commits succeeded that were tried when all was well again"
     if commits and not any(row["phase"] == FINAL for row in told):
-        yield "nobody was told at the end what is committed"
+        yield "no answer at the end has the committed offset"
 
 
 def _of(ops: pa.Table, f: str) -> list[_Operation]:
@@ -98,7 +99,7 @@ def _of(ops: pa.Table, f: str) -> list[_Operation]:
 
 
 def _newest_before(commits: Sequence[_Operation], row: _Operation) -> _Operation | None:
-    """The greatest that was acknowledged before this was asked."""
+    """The greatest that was acknowledged before this request."""
     before = [
         one
         for one in commits
@@ -110,7 +111,7 @@ def _newest_before(commits: Sequence[_Operation], row: _Operation) -> _Operation
 
 
 def _may_be_late(evidence: Evidence, commits: Sequence[_Operation], newest: _Operation) -> set[int]:
-    """Offsets whose commits may have taken effect after the newest that was acknowledged."""
+    """Offsets whose commits may have taken effect after the newest acknowledged one."""
     return {
         int(one["value"])
         for one in commits
@@ -121,8 +122,8 @@ def _may_be_late(evidence: Evidence, commits: Sequence[_Operation], newest: _Ope
 
 
 def _settled_ns(evidence: Evidence, commit: _Operation) -> int:
-    """When a commit of which nobody knows has been done, if it ever is. What was answered has been
-    in the log before; what was not may be on its way while a link or a process is held up."""
+    """When a commit without an answer has been done, if it ever is. One that was answered was in
+    the log before; any other may be on its way while a link or a process is held up."""
     if commit["t1"] is not None and (commit["error"] or "").startswith(REFUSED):
         return int(commit["t1"])
     settled = int(commit["t0"] if commit["t1"] is None else commit["t1"]) + LAG_NS
@@ -133,7 +134,7 @@ def _settled_ns(evidence: Evidence, commit: _Operation) -> int:
 
 
 def _asked_before(commits: Sequence[_Operation], row: _Operation) -> set[int]:
-    """The offsets that somebody had asked to be committed by then."""
+    """The offsets that were asked to be committed by then."""
     return {
         int(one["value"])
         for one in commits
@@ -143,8 +144,8 @@ def _asked_before(commits: Sequence[_Operation], row: _Operation) -> set[int]:
 
 def _made_up(row: _Operation) -> Violation:
     return Violation(
-        f"made-up commit of {row['key']}: node {row['node']} says {row['value']:,}, and nobody had "
-        "committed that",
+        f"made-up commit of {row['key']}: node {row['node']} answers {row['value']:,}, which no "
+        "client had committed",
         [{"what": row["f"], "t_ns": row["t0"], **{name: row[name] for name in _SHOWN}}],
     )
 
@@ -152,7 +153,7 @@ def _made_up(row: _Operation) -> Violation:
 def _forgotten(commit: _Operation, row: _Operation) -> Violation:
     return Violation(
         f"lost commit of {row['key']}: offset {commit['value']:,} was acknowledged by node "
-        f"{commit['node']}; asked afterwards, node {row['node']} says {row['value']:,}",
+        f"{commit['node']}; asked afterwards, node {row['node']} answers {row['value']:,}",
         [
             {"what": one["f"], "t_ns": one["t0"], **{name: one[name] for name in _SHOWN}}
             for one in (commit, row)

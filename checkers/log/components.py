@@ -1,9 +1,9 @@
 """Operations that depend on each other in a circle: strongly connected components.
 
 Real time has a row for every pair of operations one of which ended before the other began. Its
-transitive reduction is nearly as large where many run at once, so completions are nodes of their
-own here, a chain in the order of events: an operation leads to its completion, that to the next
-one, and each to the operations that began right after it. Three rows an operation say the same.
+transitive reduction is nearly as large if many run at once, so completions are nodes of their own
+here, a chain in the order of events: an operation leads to its completion, that to the next one,
+and each to the operations that began right after it. Three rows per operation say the same.
 """
 
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from checkers.log.dependencies import Dependencies
 def components(
     ops: LogOperations, nodes: Ints, ends: Flags, rows: Iterable[Dependencies], *, real_time: bool
 ) -> Codes:
-    """By node: the number of its component, or -1 where it is alone.
+    """By node: the number of its component, or -1 if it is alone.
 
     `nodes` are rows of operations, rising; `ends` says which of them are known to have ended in
-    time. All that `rows` name are nodes.
+    time. Both ends of all `rows` are among the nodes.
     """
-    # Importing it takes several times as long as judging most histories, which have no cycles.
+    # The import takes several times as long as judging most histories, which have no cycles.
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 

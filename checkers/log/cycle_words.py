@@ -1,4 +1,4 @@
-"""A cycle of operations in a sentence, and the part that each of them plays in it."""
+"""A cycle of operations as a sentence, and the part that each of them plays in it."""
 
 from collections.abc import Iterator
 
@@ -20,13 +20,13 @@ def sentence(log: LogArrays, cycle: Cycle) -> str:
 
 
 def keys_of(log: LogArrays, cycle: Cycle) -> str:
-    """The logs that it goes through, as far as one can read."""
+    """The logs that it goes through, as many as a person reads."""
     keys = dict.fromkeys(log.keys[step.key] for step in cycle.steps if step.key != NONE)
     return ", ".join([*list(keys)[:_KEYS], *(["..."] if len(keys) > _KEYS else [])])
 
 
 def parts(log: LogArrays, cycle: Cycle) -> tuple[tuple[int, str], ...]:
-    """Rows of operations, each with what it did in the cycle; at most as many as one can read."""
+    """Rows of operations, each with what it did in the cycle; as many as a person reads."""
     names = _names(cycle)
     rows = []
     for before, step in zip((cycle.steps[-1], *cycle.steps), cycle.steps, strict=False):
@@ -54,7 +54,7 @@ def _step(log: LogArrays, step: DependencyStep, names: dict[int, str]) -> str:
 
 
 def _arrived(log: LogArrays, step: DependencyStep) -> Iterator[str]:
-    """What an operation did that depends on another."""
+    """The action of an operation that depends on another."""
     match step.kind:
         case Dependency.WR:
             yield f"polled {log.name(step.other)} at {log.keys[step.key]}"
@@ -63,7 +63,7 @@ def _arrived(log: LogArrays, step: DependencyStep) -> Iterator[str]:
 
 
 def _left(log: LogArrays, step: DependencyStep) -> Iterator[str]:
-    """What an operation did that another depends on."""
+    """The action of an operation that another depends on."""
     match step.kind:
         case Dependency.WR | Dependency.WW:
             yield _sent(log, step.one)

@@ -1,4 +1,4 @@
-"""Cycles of dependencies, named as Adya names them and, over real time, as Elle does.
+"""Cycles of dependencies, with Adya's names and, over real time, Elle's.
 
     G0         ww only: what two operations sent is in two orders
     G1b        what was polled ends within what an operation sent to that key
@@ -6,17 +6,17 @@
     G-single   with exactly one rw
     G2         with more of them
 
-`-realtime` where the cycle needs that one operation had ended when another began. A component is
-named after the narrowest kinds of dependencies that close a cycle in it; those of wr alone, with
-and without real time, are looked for apart, for no way of sending explains them.
+`-realtime` if the cycle needs that one operation had ended when another began. A component is named
+after the narrowest kinds of dependencies that close a cycle in it; those of wr alone, with and
+without real time, are looked for apart, as no order of sends explains them.
 
-Operations of one micro-operation need no such search. A single send, or a single poll, is of each
-log alone; and where each log keeps the order of real time, all of them together do (Herlihy and
-Wing, 1990, locality). What breaks that of one log has names of its own: future-read,
-nonmonotonic-send-realtime. Only rw could close a cycle then, since polls may lag: those are looked
-for where somebody asks for them. Jepsen's Kafka workload leaves rw out for that reason.
+Operations of one micro-operation need no such search. A single send, or a single poll, is of one
+log alone; and if each log keeps the order of real time, all of them together do (Herlihy and Wing,
+1990, locality). Breaches of one log have their own names: future-read, nonmonotonic-send-realtime.
+Only rw could then close a cycle, since polls may lag: those are looked for on request. Jepsen's
+Kafka workload leaves rw out for that reason.
 
-An intermediate read, G1b, is no anomaly of a log as such: a poll ends where it likes. It is where a
+An intermediate read, G1b, is no anomaly of a log as such: a poll ends anywhere. It is one if a
 transaction has to be polled as a whole.
 """
 
@@ -67,8 +67,8 @@ _LAYERS = (
 def cycles(log: LogArrays, order: VersionOrder, *, anti: bool) -> Iterator[Cases]:
     """G0, G1b, G1c and their like over real time; G-single and G2 only if `anti`.
 
-    A case of a cycle is a component. Its shortest cycle is looked for within bounds of work; beyond
-    them a G-single may be called a G2, and a shorter cycle may be missed.
+    A case of a cycle is a component. The search for its shortest cycle is bounded; beyond the bound
+    a G-single may be called a G2, and a shorter cycle may be missed.
     """
     yield _intermediate(log, order)
     if not (anti or _may_close(log, order)):
@@ -81,9 +81,9 @@ def cycles(log: LogArrays, order: VersionOrder, *, anti: bool) -> Iterator[Cases
 def named_cycles(
     ops: LogOperations, found: Mapping[Dependency, Dependencies], *, anti: bool
 ) -> Mapping[Anomaly, list[Cycle]]:
-    """The cycles of any operations with such dependencies: one of each component, by their names.
+    """The cycles of any operations with such dependencies: one per component, by name.
 
-    Of those that need rw, only if `anti`.
+    Those that need rw only if `anti`.
     """
     search = _Search(ops, found)
     by_name: dict[Anomaly, list[Cycle]] = {}
@@ -133,10 +133,11 @@ def _intermediate(log: LogArrays, order: VersionOrder) -> Cases:
 
 
 class _Search:
-    """Looks through one layer after the other; what an earlier one showed is not said again."""
+    """Looks through one layer after the other; a cycle of an earlier layer is not reported
+    again."""
 
     def __init__(self, ops: LogOperations, found: Mapping[Dependency, Dependencies]) -> None:
-        """What is on no cycle of any kind is not looked at again."""
+        """Nodes on no cycle of any kind are dropped."""
         self._ops = ops
         self._over: Flags = (ops.outcome == Outcome.OK) & (ops.complete != NEVER)
         named = [part for one in found.values() for part in (one.before, one.after)]
@@ -154,7 +155,7 @@ class _Search:
         self._purse = Purse()
 
     def layer(self, layer: _Layer) -> Iterator[tuple[Anomaly, Cycle]]:
-        """Each component that it has and no narrower one explains, with its name."""
+        """Each component that no narrower one explains, with its name."""
         if not len(self._nodes):
             return
         rows = [one for kind, one in self._found.items() if kind in layer.kinds]
@@ -170,7 +171,7 @@ class _Search:
     def _shortest(
         self, layer: _Layer, members: Ints, steps: list[DependencyStep]
     ) -> tuple[Cycle, bool]:
-        """And whether it has exactly one rw."""
+        """The shortest cycle, and whether it has exactly one rw."""
         if layer.single is not None:
             anti = [step for step in steps if step.kind is _RW]
             others = [step for step in steps if step.kind is not _RW]

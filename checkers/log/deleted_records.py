@@ -1,4 +1,4 @@
-"""Are records deleted that were to be, and no others?"""
+"""Are the records deleted that were to be, and no others?"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,11 +32,11 @@ def deletes_records(info: RunInfo) -> bool:
     rests_on=(Kind.FAULTS,),
 )
 def deleted_records_stay_deleted(evidence: Evidence) -> CheckResult:
-    """A log begins no earlier than where its records were acknowledged as deleted, and no later
-    than somebody asked for: a client, or who set for how long records are kept.
+    """A log begins no earlier than the offset up to which a deletion was acknowledged, and no later
+    than clients' deletions and the configured retention allow.
 
-    After a fault by which bytes may be lost nothing is said of what is back: what told where the
-    log begins may be among them. Needs: ops.
+    After a fault by which bytes may be lost, records that are back are not judged: the log start
+    offset may be among the lost bytes. Needs: ops.
     """
     ops = evidence.tables["ops"]
     deleted, told = (_succeeded(ops, f) for f in (DELETE_RECORDS, START))
@@ -59,10 +59,10 @@ def deleted_records_stay_deleted(evidence: Evidence) -> CheckResult:
             violations.append(_too_many(most, before, row))
     return conclude(
         looked_at=looked_at if until is None else 0,
-        unit="answers to where a log begins",
+        unit="answers with a log start",
         violations=violations,
-        needs="records that were deleted, no loss of bytes, and an answer afterwards",
-        holds="each where the records end that were to be deleted",
+        needs="deleted records, no loss of bytes, and an answer afterwards",
+        holds="each log begins behind its deleted records",
         algorithm="log starts against the offsets up to which records were deleted",
     )
 
@@ -76,14 +76,14 @@ def _succeeded(ops: pa.Table, f: str) -> list[_Operation]:
 def _back(deletion: _Operation, row: _Operation) -> Violation:
     return Violation(
         f"deleted records are back in {row['key']}: they were deleted before offset "
-        f"{deletion['value']:,}, and the log begins at {row['value']:,}",
+        f"{deletion['value']:,}, but the log begins at {row['value']:,}",
         _shown(deletion, row),
     )
 
 
 def _too_many(most: int, deletions: Sequence[_Operation], row: _Operation) -> Violation:
     return Violation(
-        f"records of {row['key']} are gone: the log begins at {row['value']:,}, and none from "
+        f"records of {row['key']} are lost: the log begins at {row['value']:,}, but none from "
         f"offset {most:,} on was asked to be deleted",
         _shown(*deletions, row),
     )

@@ -1,4 +1,5 @@
-"""Which operation depends on which, as Adya has it (Generalized Isolation Level Definitions, 2000).
+"""Which operation depends on which, as Adya defines it (Generalized Isolation Level Definitions,
+2000).
 
     ww  one sent a record, the other the next one of that key (by offset)
     wr  one sent a record that the other polled
@@ -6,7 +7,7 @@
     rt  one had ended when the other began
 
 Versions of a key are its records, in the order of their offsets. An operation counts if it
-happened: it succeeded, or somebody saw what it sent. `rt` has no rows here, see `components`.
+happened: it succeeded, or a consumer polled what it sent. `rt` has no rows here, see `components`.
 """
 
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Dependencies:
         return len(self.before)
 
     def where(self, chosen: Flags) -> "Dependencies":
-        """Only the chosen ones."""
+        """The chosen ones only."""
         return Dependencies(
             kind=self.kind,
             before=self.before[chosen],
@@ -87,7 +88,7 @@ def dependencies(
 
 
 def _versions(log: LogArrays, order: VersionOrder, did: Flags) -> _Versions:
-    """A value that is at two places counts at the first: the other is an anomaly of its own."""
+    """A value at two offsets counts at the first: the other is an anomaly of its own."""
     entries = order.entries
     first = order.first_at[order.first_at >= 0]
     code = entries.value[first]

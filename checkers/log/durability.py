@@ -1,4 +1,4 @@
-"""Nothing that was promised is lost; and that enough was read at the end to say so."""
+"""Nothing that was promised is lost, and enough was read at the end to know."""
 
 from collections.abc import Iterator
 
@@ -28,11 +28,12 @@ _LOST_SHOWN, _FAULTS_SHOWN = 6, 10
     rests_on=(Kind.OPERATIONS, Kind.PARTITION_LOGS, Kind.FAULTS),
 )
 def log_durability(evidence: Evidence) -> CheckResult:
-    """What all in-sync replicas acknowledged, or a consumer was given, is there at the end.
+    """Every record that all in-sync replicas acknowledged, or that a consumer was given, is in the
+    log at the end.
 
-    lost-write, and vanished: polled, then gone. Needs: ops, spans, faults; where the final reads
-    fell short, replicas and replica_spans. Records of acks=0 and acks=1 were promised nothing and
-    are counted apart, as is what may be lost beyond `checkers.evidence.loss_budget`.
+    lost-write, and vanished: polled, then gone. Needs: ops, spans, faults; if the final reads fell
+    short, replicas and replica_spans. Records of acks=0 and acks=1 were promised nothing and are
+    counted apart, as are losses that `checkers.evidence.loss_budget` allows.
     """
     findings = evidence.once(findings_of)
     sent = findings.log.sent
@@ -61,14 +62,14 @@ def _verdict(findings: Findings, lost: Ints) -> tuple[Verdict, str]:
     undecided = int((fates.promised & fates.undecided).sum())
     if undecided:
         return Verdict.UNKNOWN, (
-            f"{undecided:,} of {acknowledged:,} acknowledged records were not read at the end, and "
-            "the disks do not tell whether they are lost or late"
+            f"{undecided:,} of {acknowledged:,} acknowledged records were not read at the end, "
+            "and the disks do not show whether they are lost or late"
         )
     untold = int((fates.lost & ~findings.lost_beyond_budget()).sum())
     if untold:
         return Verdict.UNKNOWN, (
-            f"gone: {counted(untold, 'acknowledged or polled record')}; whether that is allowed "
-            f"cannot be told: {UNTOLD}"
+            f"lost: {counted(untold, 'acknowledged or polled record')}; whether that is allowed "
+            f"cannot be decided: {UNTOLD}"
         )
     if not fates.promised.any():
         return Verdict.UNKNOWN, "no record was acknowledged by all in-sync replicas"
@@ -94,8 +95,8 @@ def _accusation(findings: Findings, lost: Ints) -> str:
     promised = "acknowledged" if len(written) else "polled"
     more = f", and so are {len(lost) - 1:,} more" if len(lost) > 1 else ""
     return (
-        f"{name}: {log.name(int(first))}, {promised} at {place}{log.keys[log.sent.key[first]]}, is "
-        f"gone{more} ({findings.budget.said()})"
+        f"{name}: {log.name(int(first))}, {promised} at {place}{log.keys[log.sent.key[first]]}, "
+        f"is lost{more} ({findings.budget.said()})"
     )
 
 
@@ -128,11 +129,12 @@ def _facts(findings: Findings, lost: Ints) -> dict[str, EventValue]:
 
 
 def _witness(evidence: Evidence, findings: Findings, lost: Ints) -> Iterator[WitnessRow]:
-    """The first lost records, who polled past them at the end, and the faults before."""
+    """The first lost records, the processes that polled past them at the end, and the faults
+    before."""
     log, fates = findings.log, findings.fates
     for code in lost[:_LOST_SHOWN]:
         promised = "acknowledged" if fates.acknowledged[code] else "polled by others"
-        part = f"sent {log.name(int(code))}, {promised}: gone"
+        part = f"sent {log.name(int(code))}, {promised}: lost"
         yield operation(evidence.run, int(log.sent.op[code]), part, log.keys[log.sent.key[code]])
     key = int(log.sent.key[lost[0]])
     polled = log.polled
@@ -150,10 +152,10 @@ def _witness(evidence: Evidence, findings: Findings, lost: Ints) -> Iterator[Wit
 
 @check("log-final-reads", applies=of_logs, source="Jepsen's Kafka workload")
 def log_final_reads(evidence: Evidence) -> CheckResult:
-    """After all faults were healed, every partition was read to its last promised record.
+    """After all faults were healed, every partition was read up to its last promised record.
 
-    Without it a record lost at the end would go unseen. Needs: ops, spans. What is known to be
-    lost need not have been reached.
+    Otherwise a record lost at the end would go unseen. Needs: ops, spans. Records that are known to
+    be lost need not have been reached.
     """
     findings = evidence.once(findings_of)
     end = _ends(findings)
@@ -180,7 +182,7 @@ def _reached(offset: int) -> str:
 
 
 def _ends(findings: Findings) -> Ints:
-    """By key: the highest offset of what was promised and is not known to be gone; else NONE."""
+    """By key: the highest offset of a promised record that is not known to be lost; else NONE."""
     fates, sent = findings.fates, findings.log.sent
     there = np.flatnonzero(fates.promised & ~fates.gone)
     end = np.full(len(findings.log.keys), NONE, np.int64)

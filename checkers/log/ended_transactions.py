@@ -1,4 +1,4 @@
-"""Does a transaction that was ended keep readers of committed ones waiting?"""
+"""Do read-committed consumers still wait for a transaction that was ended?"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from checkers.verdict import CheckResult
 
 INIT, END, SEND = "init-transactions", "committed-end", "send"
 IS_COMMITTED = "is-committed"
-STANDS_FOR_S = 3.0  # so long an end has to stand still
+STANDS_FOR_S = 3.0  # how long an end has to stand still
 _SECOND = 1_000_000_000
 
 _Operation = dict[str, Any]
@@ -34,12 +34,12 @@ def of_transactions(info: RunInfo) -> bool:
     rests_on=(Kind.OPERATIONS,),
 )
 def ended_transactions_are_over(evidence: Evidence) -> CheckResult:
-    """Once every transactional id is initialised anew, and nobody sends any more, readers of
-    committed transactions come as far as those who read everything.
+    """Once every transactional id was initialised again and all sends are over, read-committed
+    consumers read as far as read-uncommitted ones.
 
-    What counts is what the final reads were given: a record that is lost holds nobody up. The end
-    that a leader tells has to stand below it for 3 s. Where every coordinator said before that the
-    last transaction was committed, that is told with it. Needs: ops, spans.
+    The measure is what the final reads were given: a lost record holds up no consumer. The last
+    stable offset that a leader answers has to stay below it for 3 s. If every coordinator said
+    before that the last transaction was committed, the message says so. Needs: ops, spans.
     """
     ops = evidence.tables["ops"]
     inits, told = (_operations(ops, f) for f in (INIT, END))
@@ -52,7 +52,7 @@ def ended_transactions_are_over(evidence: Evidence) -> CheckResult:
         answers = [row for row in told if row["key"] == key and row["t0"] >= over]
         answers = [row for row in answers if row["outcome"] == "ok"]
         if not answers:
-            gaps.append(f"nobody told how far committed transactions can be read in {key}")
+            gaps.append(f"no answer says how far committed transactions can be read in {key}")
         elif answers[-1]["value"] >= read.get(key, 0):
             continue
         elif answers[-1]["t0"] - answers[0]["t0"] < STANDS_FOR_S * _SECOND:
@@ -76,23 +76,23 @@ def _operations(ops: pa.Table, f: str) -> list[_Operation]:
 
 
 def _all_over(inits: Sequence[_Operation], ops: pa.Table) -> tuple[int | None, list[str]]:
-    """Since when nothing may be open any more; None, with the reason, where it never came to it."""
+    """From when on no transaction may be open; None, with the reason, if that never came about."""
     if not inits:
         return None, []
     over: int = 0
     for owner in sorted({row["key"] for row in inits}):
         done = [row["t1"] for row in inits if row["key"] == owner and row["outcome"] == "ok"]
         if not done:
-            return None, [f"the transactional id {owner} was never initialised anew"]
+            return None, [f"the transactional id {owner} was never initialised again"]
         over = max(over, done[-1])
     if any(row["t0"] >= over for row in _operations(ops, SEND)):
-        return None, ["somebody sent something afterwards"]
+        return None, ["a client sent something afterwards"]
     return over, []
 
 
 def _all_committed(inits: Sequence[_Operation], ops: pa.Table) -> Sequence[_Operation]:
-    """What coordinators told of the transactional ids at the end; nothing, unless all of them said
-    of each that its last transaction is committed."""
+    """What coordinators answered about the transactional ids at the end; empty, unless all of them
+    said of each that its last transaction is committed."""
     told = [row for row in _operations(ops, IS_COMMITTED) if row["phase"] == "final"]
     by_owner = {row["key"]: row for row in told if row["outcome"] == "ok"}
     owners = {row["key"] for row in inits}
@@ -124,7 +124,7 @@ def _standstill(
     return Violation(
         f"hanging transaction in {last['key']}: committed transactions can be read up to offset "
         f"{last['value']:,} of {read:,}, {seconds:.0f} s after every transactional id was "
-        f"initialised anew{known}",
+        f"initialised again{known}",
         [
             {name: row[name] for name in ("op_id", "f", "key", "value", "node", "outcome")}
             | {"what": row["f"], "t_ns": row["t0"]}

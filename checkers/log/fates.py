@@ -1,8 +1,8 @@
-"""What became of every record that was sent: by the final reads, and then by the disks.
+"""The fate of every record that was sent: by the final reads, and then by the disks.
 
-Lost is told from late. A record that must be there, and that the final reads did not return, is
-lost where they reached its offset, or where every replica's disk was read whole, from before
-its offset on, and none has it. Found on a disk it is late: nobody read so far. Else: undecided.
+A promised record that the final reads did not return is lost if they reached its offset, or if
+every replica's disk was read completely, from before its offset on, and none has it. If a disk has
+it, it is late: not read so far. Otherwise it is undecided.
 """
 
 from dataclasses import dataclass
@@ -21,15 +21,16 @@ from checkers.log.arrays import CORRUPT, NO_OFFSET, NONE, Acks, LogArrays
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fates:
-    """Flags by row of `SentRecords`. `gone`, `late` and `undecided` part what was not `kept`."""
+    """Flags by row of `SentRecords`. `gone`, `late` and `undecided` divide the records that are not
+    `kept`."""
 
     acknowledged: Flags  # by all replicas in the ISR
-    promised: Flags  # acknowledged so, or given to a consumer: committed, and there for ever
+    promised: Flags  # acknowledged so, or given to a consumer: committed for ever
     kept: Flags  # read at the end
     gone: Flags
     late: Flags  # on a disk, and not read
     undecided: Flags
-    offset: Ints  # as told or polled; NO_OFFSET where nobody knows
+    offset: Ints  # by answer or poll; NO_OFFSET if unknown
     reached: Ints  # by key: the highest offset of the final reads; NONE without one
 
     @property
@@ -38,7 +39,8 @@ class Fates:
 
 
 def fates(evidence: Evidence, log: LogArrays) -> Fates:
-    """Needs: ops, spans; replicas and replica_spans for what the final reads did not reach."""
+    """Needs: ops, spans; replicas and replica_spans for records that the final reads did not
+    reach."""
     run, sent, outcome = evidence.run, log.sent, log.ops.outcome[log.sent.op]
     starts = _log_starts(evidence, log)
     kept, reached = _final_reads(log)
@@ -60,14 +62,14 @@ def fates(evidence: Evidence, log: LogArrays) -> Fates:
 
 
 def _given(log: LogArrays) -> Flags:
-    """What any poll brought, also one that failed over another partition."""
+    """All records that any poll returned, also one that failed over another partition."""
     given = np.zeros(log.values, np.bool_)
     given[log.polled.value[log.polled.value != CORRUPT]] = True
     return given[: len(log.sent)]
 
 
 def _final_reads(log: LogArrays) -> tuple[Flags, Ints]:
-    """What they returned, and how far they reached."""
+    """The records that they returned, and the offsets that they reached."""
     polled = log.polled
     final = log.ops.final[polled.op] & (log.ops.outcome[polled.op] == Outcome.OK)
     kept = np.zeros(log.values, np.bool_)
@@ -78,8 +80,8 @@ def _final_reads(log: LogArrays) -> tuple[Flags, Ints]:
 
 
 def _log_starts(evidence: Evidence, log: LogArrays) -> Ints:
-    """By key: what is before it may have been dropped on purpose, if the disks know of anything
-    dropped. A log that begins later than somebody asked for has lost what is missing."""
+    """By key: records below it may have been dropped on purpose, if the disks show that any were.
+    If a log begins later than was asked for, its missing records are lost."""
     asked, replicas = evidence.once(AskedStarts), evidence.tables["replicas"]
     starts = replicas.group_by("key").aggregate([("log_start", "max")]).to_pylist()
     known = {row["key"]: row["log_start_max"] or 0 for row in starts}
@@ -88,7 +90,7 @@ def _log_starts(evidence: Evidence, log: LogArrays) -> Ints:
 
 
 def _offsets(log: LogArrays) -> Ints:
-    """Where each record is: by an answer to its producer, or by a poll."""
+    """The offset of each record: by an answer to its producer, or by a poll."""
     polled = log.polled
     known = (polled.value != CORRUPT) & (polled.value < len(log.sent))
     offset = log.sent.offset.copy()
@@ -99,7 +101,7 @@ def _offsets(log: LogArrays) -> Ints:
 def _on_disks(
     run: Run, log: LogArrays, offset: Ints, missing: Flags, starts: Ints
 ) -> tuple[Flags, Flags]:
-    """Of the missing records those that some disk has, and those that surely none has."""
+    """The missing records that some disk has, and those that surely none has."""
     found, absent = np.zeros_like(missing), np.zeros_like(missing)
     replicas, spans = run.tables["replicas"], run.tables["replica_spans"]
     for code in np.unique(log.sent.key[missing]):
@@ -117,7 +119,8 @@ def _on_disks(
 
 
 def _runs(spans: pa.Table) -> tuple[Ints, Ints]:
-    """Where runs of values begin, rising, and the highest end of those that begin up to there."""
+    """The beginnings of runs of values, rising, and the highest end of those that begin up to
+    there."""
     spans = spans.filter(pc.not_equal(spans["value"], CORRUPT))
     begins: Ints = spans["value"].to_numpy()
     ends = begins + spans["records"].to_numpy()
@@ -134,7 +137,7 @@ def _covered(values: Ints, begins: Ints, ends: Ints) -> Flags:
 
 
 def _readable(spans: pa.Table, replicas: pa.Table) -> pa.Table:
-    """Of one partition: what lies below the start of its replica's log is given to nobody."""
+    """For one partition: records below its log start on a replica are given to no consumer."""
     starts = {row["node"]: row["log_start"] or 0 for row in replicas.to_pylist()}
     start = pa.array([starts.get(node, 0) for node in spans["node"].to_pylist()], pa.int64())
     return spans.filter(pc.greater(pc.add(spans["offset"], spans["records"]), start))

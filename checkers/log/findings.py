@@ -1,4 +1,4 @@
-"""What the kernels found in a run, once for all checks, and what of it accuses."""
+"""What the kernels found in a run, once for all checks, and which of it accuses."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from checkers.log.run_arrays import arrays_of
 from checkers.log.sweep import sweep
 from checkers.log.version_order import VersionOrder
 
-# What no loss explains: these were wrong before anything was lost, or whatever was.
+# No loss explains these: they were wrong before anything was lost, or regardless of it.
 _WITHOUT_EXCUSE = frozenset(
     {
         Anomaly.CORRUPT,
@@ -46,18 +46,19 @@ class Findings:
     budget: LossBudget
     fates: Fates
     began_ns: Ints  # by operation
-    ended_ns: Ints  # FOREVER_NS where it has not returned
+    ended_ns: Ints  # FOREVER_NS if it has not returned
 
     def accusing(self, found: Cases) -> Flags:
-        """Which cases break a promise: not allowed by the kind of workload, nor by the budget."""
+        """The cases that break a promise: allowed neither by the kind of workload nor by the
+        budget."""
         held = held_against(self.log, found, self.isolation)
         if found.anomaly in _WITHOUT_EXCUSE:
             return held
         return held & ~self._excused(found, self.budget.may_allow) & ~self._over_lost(found)
 
     def _over_lost(self, found: Cases) -> Flags:
-        """Which polls went past nothing but records whose loss is allowed: their offsets need not
-        be given again. The bytes of a segment may be lost where the name of the next is kept."""
+        """The polls that skipped only records whose loss is allowed: their offsets need not be
+        given again. The bytes of a segment may be lost while the name of the next one is kept."""
         if found.anomaly not in _SKIPS:
             return np.zeros(len(found), np.bool_)
         lost, key, offset = self.lost_beyond_budget(), self.log.sent.key, self.fates.offset
@@ -70,7 +71,7 @@ class Findings:
         return np.array(over, np.bool_)
 
     def undecided(self, found: Cases) -> Flags:
-        """Which cases break a promise unless more was lost than anybody can tell."""
+        """The cases that break a promise unless an undecided loss was allowed."""
         if found.anomaly in _WITHOUT_EXCUSE:
             return np.zeros(len(found), np.bool_)
         sure = self._excused(found, self.budget.allows)
@@ -85,7 +86,7 @@ class Findings:
         return allowing(self.log.keys, found.key, *self._when(found))
 
     def _cycle_excused(self, cycle: Cycle, allowing: _Allowing) -> bool:
-        """Offsets that were given again may have turned the order of what was sent round."""
+        """Offsets that were given again may have reversed the order of sends."""
         steps = [step for step in cycle.steps if step.kind in (Dependency.WW, Dependency.RW)]
         key = np.array([step.key for step in steps], np.int32)
         rows = np.array([step.before for step in cycle.steps], np.int64)
@@ -99,25 +100,26 @@ class Findings:
         return begin, np.maximum(self.ended_ns[one], self.ended_ns[found.other])
 
     def lost_within_budget(self) -> Flags:
-        """By row of `SentRecords`: what was promised and is gone, though the budget was kept."""
+        """By row of `SentRecords`: promised records that are lost, though the budget was kept."""
         times = self._sent_and_acknowledged()
         keys = self.log.keys, self.log.sent.key
         return self.fates.lost & ~self.budget.may_allow_loss(*keys, *times)
 
     def lost_beyond_budget(self) -> Flags:
-        """By row of `SentRecords`: what is gone, and was surely allowed to be."""
+        """By row of `SentRecords`: records that are lost, and were surely allowed to be."""
         times = self._sent_and_acknowledged()
         keys = self.log.keys, self.log.sent.key
         return self.fates.lost & self.budget.allows_loss(*keys, *times)
 
     def _sent_and_acknowledged(self) -> tuple[Ints, Ints]:
-        """Times by row of `SentRecords`. What was never acknowledged may have been written late."""
+        """Times by row of `SentRecords`. A record that was never acknowledged may have been written
+        late."""
         op = self.log.sent.op
         return self.began_ns[op], np.where(self.fates.acknowledged, self.ended_ns[op], FOREVER_NS)
 
 
 def findings_of(evidence: Evidence) -> Findings:
-    """Ask for it by `evidence.once(findings_of)`: several checks read the same."""
+    """Ask for it by `evidence.once(findings_of)`: several checks share it."""
     log = arrays_of(evidence.run)
     isolation = Isolation(evidence.info.settings.get("isolation", Isolation.KAFKA))
     order, found = sweep(log, isolation)

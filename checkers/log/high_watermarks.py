@@ -1,8 +1,8 @@
-"""What answers to polls say of the high watermark, against each other and against what they bring.
+"""The high watermarks in answers to polls, against each other and against the records in them.
 
-Only where it was recorded. A leader's high watermark never goes back, and nothing at or above
-it is given to a consumer (P13). Another leader may begin with a lower one, which it learned late,
-so two answers contradict each other only if one leader gave both.
+Only if they were recorded. A leader's high watermark never goes back, and no record at or above it
+is given to a consumer (P13). Another leader may begin with a lower one, which it learned late, so
+two answers contradict each other only if one leader gave both.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from checkers.log.arrays import LogArrays
 from checkers.log.realtime import ends
 
 _NEVER = np.iinfo(np.int64).max
-_FEW = 1 << 16  # so many tracks need no search for those that there are
+_FEW = 1 << 16  # up to so many tracks, no search for the existing ones is needed
 
 
 def high_watermarks(log: LogArrays) -> Iterator[Cases]:
-    """poll-past-high-watermark: what was not committed yet was given to a consumer.
+    """poll-past-high-watermark: a consumer was given an uncommitted record.
 
     nonmonotonic-high-watermark: a leader answered with a lower one than before, in one epoch.
     """
@@ -31,16 +31,16 @@ def high_watermarks(log: LogArrays) -> Iterator[Cases]:
 def _past(log: LogArrays) -> Cases:
     """A record at offset o, in an answer that came at the event c, was not committed if
 
-    - no answer at all told a high watermark above o, in all of the history; or
-    - none did that may have been given by then, and a later one of the same leader contradicts it.
+    - no answer in the whole history has a high watermark above o; or
+    - none that may have been given by then does, and a later one of the same leader contradicts it.
 
     *By then* are the answers to all polls that were invoked before c: one that was under way may
-    have left the broker first, though it came later. An answer's own word alone is no measure: a
-    broker looks at its high watermark before it looks for records, and sends what was committed in
-    between (`Partition.fetchRecords`). So somebody else has to say that o was not committed: an
-    answer to a poll that was invoked after c, with a high watermark of o or less. Its leader is the
-    same if nobody ever heard of a higher leader epoch than that of the record, or if a record that
-    was sent after it got that very epoch.
+    have left the broker first, though it came later. An answer's own high watermark is no measure:
+    a broker reads its high watermark before it reads records, and sends what was committed in
+    between (`Partition.fetchRecords`). So another answer has to say that o was not committed: to a
+    poll that was invoked after c, with a high watermark of o or less. Its leader is the same if no
+    client heard of a higher leader epoch than that of the record, or if a record that was sent
+    after it got that very epoch.
     """
     answers, polled = log.answers, log.polled
     above = np.flatnonzero(polled.offset[answers.row] >= answers.high_watermark)
@@ -61,7 +61,8 @@ def _past(log: LogArrays) -> Cases:
 
 
 def _told(log: LogArrays, chosen: Ints) -> tuple[Ints, Ints]:
-    """By chosen answer: the highest high watermark ever told of its log, and told by then."""
+    """By chosen answer: the highest high watermark in any answer about its log, and in those by
+    then."""
     answers, polled = log.answers, log.polled
     if not len(chosen):
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -81,7 +82,8 @@ def _told(log: LogArrays, chosen: Ints) -> tuple[Ints, Ints]:
 
 
 def _contradicted(log: LogArrays, chosen: Ints) -> Flags:
-    """By chosen answer: whether its own leader told later that what it brought is not committed."""
+    """By chosen answer: whether its own leader answered later that its records are not
+    committed."""
     if not len(chosen):
         return np.zeros(0, np.bool_)
     answers, ops = log.answers, log.ops
@@ -105,7 +107,7 @@ def _led_until(log: LogArrays, track: Ints) -> Ints:
     """By track, a key with a leader epoch: the event up to which that epoch's leader surely led.
 
     Up to the last invocation of a send that got the epoch: a later leader does not fetch from its
-    predecessor any more. For ever, if nobody heard of a higher epoch. Unknown epochs never.
+    predecessor any more. For ever, if no client heard of a higher epoch. Unknown epochs never.
     """
     answers, polled = log.answers, log.polled
     key, code = polled.key[answers.row], polled.value[answers.row]
@@ -122,9 +124,9 @@ def _led_until(log: LogArrays, track: Ints) -> Ints:
 def _back(log: LogArrays) -> Cases:
     """A high watermark that went back, as far as clients can see it.
 
-    An answer tells the epoch of a batch, and its sender may lead in a later one. But where a
-    record that was sent after the answer got that same epoch and was polled, no later leader had
-    taken over by then: one that has does not fetch from its predecessor any more.
+    An answer has the epoch of a batch, and its sender may lead in a later one. But if a record that
+    was sent after the answer got that same epoch and was polled, no later leader had taken over by
+    then: a later leader does not fetch from its predecessor any more.
     """
     row = _of_certain_epoch(log)
     answers, polled = log.answers, log.polled
@@ -170,14 +172,14 @@ def _tracks(key: Codes, epoch: Codes) -> Ints:
 
 
 def _highest_before(track: Ints, complete: Ints, level: Ints, invoke: Ints) -> Ints:
-    """For each answer the one with the highest level of its track that came before it began.
+    """For each answer, the one with the highest level of its track that came before it began.
 
-    -1 where there is none, or where it is no higher.
+    -1 if there is none, or if it is no higher.
     """
     found = np.full(len(track), -1, np.int64)
     if not len(track):
         return found
-    # Answers come nearly in order, and tracks are few: two sorts that hardly have to move anything.
+    # Answers come nearly in order, and tracks are few: two sorts that hardly move anything.
     sort = np.argsort(complete, kind="stable")
     few = int(track.max()) < _FEW
     sort = sort[np.argsort(track[sort].astype(np.uint16 if few else np.int64), kind="stable")]

@@ -40,7 +40,7 @@ def operation(run: Run, row: int, part: str, key: str) -> WitnessRow:
 def fault(row: Mapping[str, object]) -> WitnessRow:
     """A fault by its row in FAULTS."""
     nodes, start, healed = row["nodes"], row["t_start"], row["t_healed"]
-    whom = ", ".join(map(str, nodes)) if isinstance(nodes, list) else "nobody"
+    whom = ", ".join(map(str, nodes)) if isinstance(nodes, list) else "no node"
     return {
         "what": f"fault {row['fault_id']}: {row['kind']} of {whom}",
         "t_ns": start if isinstance(start, int) else None,

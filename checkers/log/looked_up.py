@@ -1,4 +1,4 @@
-"""Does a look-up by time find the records that there are?"""
+"""Does a look-up by time find the existing records?"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,11 +32,11 @@ def looks_up(info: RunInfo) -> bool:
     rests_on=(Kind.FAULTS,),
 )
 def look_ups_find_records(evidence: Evidence) -> CheckResult:
-    """Who looks up a time before that of every record is told an offset, once a record was
-    acknowledged: the newest one of a log is neither compacted away nor too old to be kept.
+    """Once a record was acknowledged, a look-up of a time before every record returns an offset:
+    the newest record of a log is neither compacted away nor too old to be kept.
 
-    After a fault by which records may be lost nothing is said, and of a time for which records are
-    kept, that the run was set to, neither. Needs: ops.
+    After a fault by which records may be lost nothing is judged, nor if the run set a retention
+    time. Needs: ops.
     """
     ops = evidence.tables["ops"]
     first = _first_puts(ops)
@@ -50,7 +50,7 @@ def look_ups_find_records(evidence: Evidence) -> CheckResult:
         unit="look-ups by time",
         violations=[_blind(row, first[row["key"]]) for row in sure if row["value"] == NONE],
         needs="look-ups after a record was acknowledged",
-        holds="each was told an offset",
+        holds="each returned an offset",
         algorithm="look-ups after the first acknowledged record of a log",
     )
 
@@ -76,8 +76,8 @@ def _comes_after(put: _Operation | None, row: _Operation) -> bool:
 def _blind(row: _Operation, put: _Operation) -> Violation:
     seconds = (row["t0"] - put["t1"]) / 1e9
     return Violation(
-        f"lost timestamps in {row['key']}: node {row['node']} knows no record that is younger than "
-        f"1970, {seconds:.1f} s after one was acknowledged",
+        f"lost timestamps in {row['key']}: node {row['node']} finds no record that is younger "
+        f"than 1970, {seconds:.1f} s after one was acknowledged",
         [
             {"what": one["f"], "t_ns": one["t0"], **{name: one[name] for name in _SHOWN}}
             for one in (put, row)

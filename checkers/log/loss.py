@@ -1,6 +1,6 @@
-"""What was acknowledged and never seen, by Jepsen's two definitions. They know polls only.
+"""Acknowledged records that were never polled, by Jepsen's two definitions. They use polls only.
 
-Whether it is lost or late is for the disks to tell: see `fates`.
+The disks decide whether a record is lost or late: see `fates`.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from checkers.log.version_order import UNKNOWN, VersionOrder
 
 
 def losses(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
-    """lost-write: it must have happened, somebody polled past it, and nobody polled it.
+    """lost-write: it must have happened, a consumer polled past it, and none polled it.
 
-    unseen: acknowledged, polled by nobody, and not even shown to be lost.
+    unseen: acknowledged, never polled, and not even shown to be lost.
     """
     bound = _bound(log, order)
     rank = order.last_rank[: len(log.sent)]
@@ -47,7 +47,8 @@ def losses(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
 
 
 def _bound(log: LogArrays, order: VersionOrder) -> Ints:
-    """By key: the highest of the first ranks of all values read; what is behind it had to be."""
+    """By key: the highest of the first ranks of all values read; every value below it had to be
+    seen."""
     bound = np.full(len(log.keys), NONE, np.int64)
     good = np.flatnonzero(log.ops.outcome[log.polled.op] == Outcome.OK)
     good = good[order.polled_rank[good] != UNKNOWN]
@@ -56,7 +57,7 @@ def _bound(log: LogArrays, order: VersionOrder) -> Ints:
 
 
 def _reader_past(log: LogArrays, order: VersionOrder, bound: Ints) -> Codes:
-    """By key: a row of `PolledRecords` that read what stands at the bound."""
+    """By key: a row of `PolledRecords` that read the value at the bound."""
     reader = np.zeros(len(log.keys), np.int32)
     ok = log.ops.outcome[log.polled.op] == Outcome.OK
     at_bound = np.flatnonzero(ok & (order.polled_rank == bound[log.polled.key]))

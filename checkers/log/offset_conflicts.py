@@ -1,4 +1,4 @@
-"""One offset, one record: what stands where, and who says otherwise."""
+"""One offset, one record: which record is at which offset, and which operations contradict it."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def offset_conflicts(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
 
 
 def _firsts(group: Ints | Codes, rows: Ints, before: Codes) -> tuple[Codes, Codes]:
-    """One case for each place or value: the first of `rows`, and the entry that it contradicts."""
+    """One case per place or value: the first of `rows`, and the entry that it contradicts."""
     chosen = rows[np.unique(group[rows], return_index=True)[1]]
     chosen.sort()
     return before[chosen], chosen.astype(np.int32)

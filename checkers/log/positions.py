@@ -1,7 +1,7 @@
-"""In which order one process sends and polls, within an operation and from one to the next.
+"""The order in which one process sends and polls, within an operation and from one to the next.
 
-Ranks are compared, not offsets: a gap that nobody knows a record in is none. Where a rank is not
-known, nothing is said.
+Ranks are compared, not offsets: offsets without a known record are no gap. If a rank is not known,
+nothing is judged.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from checkers.log.version_order import UNKNOWN, VersionOrder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Steps:
-    """What operations did to keys, in their order: sent, or polled."""
+    """What operations did to keys, in order: sent, or polled."""
 
     op: Codes
     key: Codes
@@ -28,11 +28,11 @@ class _Steps:
 
 
 def positions(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
-    """{int-,}nonmonotonic-{poll,send}: at or before where it was. {int-,}{poll,send}-skip: past
-    something that is there. Without `int-`: from an operation to the next of the same process.
+    """{int-,}nonmonotonic-{poll,send}: at or before the previous position. {int-,}{poll,send}-skip:
+    past an existing record. Without `int-`: from an operation to the next of the same process.
 
-    A poll goes on from the last one that succeeded, unless the consumer was given another position
-    in between; sends of all outcomes follow each other, but for those that failed.
+    A poll continues from the last one that succeeded, unless the consumer was given another
+    position in between; sends of all outcomes follow each other, except those that failed.
     """
     polled, sent = log.polled, log.sent
     polls = _Steps(
@@ -73,7 +73,7 @@ def _inside(steps: _Steps, excused: Flags, skip: Anomaly, nonmonotonic: Anomaly)
 
 
 def _delta(before: Ints, after: Ints) -> Ints:
-    """How far it went; 1, which is right, where one of them is not known."""
+    """The distance between two ranks; 1, which is right, if one of them is not known."""
     return np.where((before == UNKNOWN) | (after == UNKNOWN), 1, after - before)
 
 
@@ -82,8 +82,8 @@ def _successive(
 ) -> tuple[Ints, Ints, Ints]:
     """Last step of an operation, first of the next one of the same process on the key, distance.
 
-    Where it goes back, or stays; or goes on by more than 1, if `advances` says which operations
-    the next one goes on from. Without, others may come between, and all count.
+    Pairs that go back or stay; or that advance by more than 1, if `advances` says which operations
+    the next one continues from. Without it, others may come between, and all count.
     """
     begins = np.ones(len(steps.op), np.bool_)
     begins[1:] = (steps.op[1:] != steps.op[:-1]) | (steps.key[1:] != steps.key[:-1])
@@ -113,7 +113,7 @@ def _by_track(track: Ints) -> Ints:
 
 
 def _reset_between(log: LogArrays, steps: _Steps, before: Ints, then: Ints) -> Flags:
-    """Whether the process let go of the key, or of all, from one of its operations to another."""
+    """Whether the process gave up the key, or all keys, from one of its operations to another."""
     resets, process, keys = log.resets, log.ops.process.astype(np.int64), len(log.keys)
     every = resets.key == EVERY_KEY
     start, end = steps.op[before], steps.op[then]
@@ -130,7 +130,7 @@ def _reset_between(log: LogArrays, steps: _Steps, before: Ints, then: Ints) -> F
 
 
 def _between(ops: int, track: Ints, op: Codes, asked: Ints, start: Codes, end: Codes) -> Ints:
-    """How many marks there are on the asked track from `start` to `end`."""
+    """How many marks there are on the given track from `start` to `end`."""
     if not len(track) or not len(asked):
         return np.zeros(len(asked), np.int64)
     marks = np.sort(track * ops + op)

@@ -11,9 +11,10 @@ from checkers.log.arrays import CORRUPT, LogArrays
 
 
 def reads(log: LogArrays) -> Iterator[Cases]:
-    """corrupt, phantom: nobody sent it. G1a: its send failed. future-read: it was sent only later.
+    """corrupt, phantom: no client sent it. G1a: its send failed. future-read: it was sent only
+    later.
 
-    precommitted-read: a transaction polls what it sends itself, before anybody may see it.
+    precommitted-read: a transaction polls its own record before any consumer may see it.
     """
     polled, sent = log.polled, log.sent
     value = polled.value

@@ -1,4 +1,5 @@
-"""What was there when something began is in front of it, whoever did it. Ours, not Jepsen's."""
+"""A record that was in the log when a send began has a lower offset, whichever client sent it.
+Ours, not Jepsen's."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """Committed records, each with an operation whose completion told somebody that it is there."""
+    """Committed records, each with an operation whose completion showed that it is in the log."""
 
     op: Codes
     key: Codes
@@ -26,12 +27,14 @@ class _Known:
 
 
 def realtime(log: LogArrays, order: VersionOrder) -> Iterator[Cases]:
-    """nonmonotonic-send-realtime: a record went before one that was there when it was sent."""
+    """nonmonotonic-send-realtime: a record got an offset below one that was in the log when it was
+    sent."""
     yield _sends(log, order)
 
 
 def _known(log: LogArrays, order: VersionOrder) -> _Known:
-    """By the acknowledgement of all replicas, or by a poll: of each poll the last of a key."""
+    """By the acknowledgement of all replicas, or by a poll: of each poll the last record of a
+    key."""
     ok = log.ops.outcome == Outcome.OK
     sent, polled = log.sent, log.polled
     rank = order.first_rank[: len(sent)]
@@ -55,9 +58,8 @@ def ends(op: Codes, key: Codes) -> Ints:
 
 
 def _sends(log: LogArrays, order: VersionOrder) -> Cases:
-    """Of each rank take the moment when somebody first knew of it. None behind a record may be
-    before the record was sent: the earliest of those is a running minimum from the end.
-    """
+    """For each rank, the moment when a client first knew of it. No record above it may be older:
+    the earliest such moment is a running minimum from the end."""
     sent, known = log.sent, _known(log, order)
     complete = log.ops.complete[known.op]
     span = 1 + max(int(complete.max(initial=0)), int(log.ops.invoke.max(initial=0)))
@@ -84,7 +86,7 @@ def _sends(log: LogArrays, order: VersionOrder) -> Cases:
 
 
 def _rows_at(moments: Ints, wanted: Ints) -> Ints:
-    """A row for each wanted moment, all of which there are."""
+    """A row for each wanted moment, all of which exist."""
     if not len(wanted):
         return np.empty(0, np.int64)
     order = np.argsort(moments, kind="stable")

@@ -1,4 +1,4 @@
-"""From the sealed tables of a run to arrays."""
+"""Makes arrays from the sealed tables of a run."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ from checkers.log.subscriptions import silent_subscriptions
 
 
 def arrays_of(run: Run) -> LogArrays:
-    """Raises ValueError where a value was sent twice: what is polled then names no writer."""
+    """Raises ValueError if a value was sent twice: a polled value then names no sender."""
     ops = run.tables["ops"]
     deleted = _deleted_topics(ops)
     spans = _without(run.tables["spans"], deleted)
@@ -78,7 +78,7 @@ def _equal(column: pa.ChunkedArray, text: str) -> Flags:
 
 
 def _silent(ops: pa.Table) -> Flags:
-    """The group's assignments are recorded as such, or not at all."""
+    """The group's assignments are either recorded as such or not at all."""
     happened = ~_equal(ops["outcome"], "fail")
     return silent_subscriptions(
         ops["process"].to_numpy().astype(np.int32, copy=False),
@@ -104,7 +104,7 @@ def _without(spans: pa.Table, topics: list[str]) -> pa.Table:
 
 
 def _rows(op_ids: Ints, wanted: Ints) -> Codes:
-    """Rows of the operations with these ids. Raises ValueError for one that there is not."""
+    """Rows of the operations with these ids. Raises ValueError for an unknown one."""
     if not len(wanted):
         return np.empty(0, np.int32)
     if len(op_ids) and int(wanted.max()) < len(op_ids) and (op_ids == np.arange(len(op_ids))).all():
@@ -112,12 +112,12 @@ def _rows(op_ids: Ints, wanted: Ints) -> Codes:
     order = np.argsort(op_ids, kind="stable")
     place = np.searchsorted(op_ids[order], wanted)
     if place.max() >= len(order) or (op_ids[order[place]] != wanted).any():
-        raise ValueError("not a history: a span of an operation that is not there")
+        raise ValueError("not a history: a span belongs to an unknown operation")
     return order[place].astype(np.int32)
 
 
 def _expand(spans: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """For each record its span, and its place in it."""
+    """For each record its span, and its index in it."""
     if (counts == 1).all():
         return spans, np.zeros(len(spans), np.int64)
     ends = np.cumsum(counts)
@@ -131,7 +131,8 @@ def _column(spans: pa.Table, name: str, null: int) -> Ints:
 
 
 def _steps(op: Codes, is_sent: Flags, ops: int) -> Codes:
-    """By span: which micro-operation it belongs to. A send is one, and what is polled between."""
+    """By span: the micro-operation that it belongs to. A send is one, and so are polls between
+    sends."""
     sends = np.zeros(ops, np.bool_)
     sent = op[is_sent]
     sends[sent] = True
@@ -170,7 +171,7 @@ def _grouped(rows: Ints, op: Codes, key: Codes) -> Ints:
 def _polled(
     spans: pa.Table, op: Codes, step: Codes, key: Codes, chosen: Flags, sent: SentRecords
 ) -> tuple[PolledRecords, Answers, Ints]:
-    """The records polled, what the answers to polls said, and values that nobody sent."""
+    """The records polled, the high watermarks in the answers, and values that no client sent."""
     rows = _grouped(np.flatnonzero(chosen), op, key)
     counts = _column(spans, "records", 0)[rows]
     row, place = _expand(rows, counts)
@@ -196,7 +197,7 @@ def _polled(
 
 
 def _codes(value: Ints, key: Codes, sent: SentRecords) -> tuple[Codes, Ints]:
-    """Value codes of polled records, and the values that nobody sent to their key."""
+    """Value codes of polled records, and the values that no client sent to their key."""
     code = _senders(value, sent)
     known = np.flatnonzero(code >= 0)
     code[known[sent.key[code[known]] != key[known]]] = CORRUPT
@@ -208,7 +209,7 @@ def _codes(value: Ints, key: Codes, sent: SentRecords) -> tuple[Codes, Ints]:
 
 
 def _senders(value: Ints, sent: SentRecords) -> Codes:
-    """The row in `sent` of each value; -1 where there is none. Raises ValueError."""
+    """The row in `sent` of each value; -1 if there is none. Raises ValueError."""
     rows = np.arange(len(sent), dtype=np.int32)
     process, number = sent.value >> NUMBER_BITS, sent.value & NUMBERS
     table = addresses(process, number, int(process.max(initial=-1)) + 1)
@@ -238,7 +239,7 @@ def _refuse_repeated(values: Ints) -> None:
 
 
 def _resets(ops: pa.Table, keys: Sequence[str]) -> Resets:
-    """Consumers that take up a partition anew, or whatever a group gives them."""
+    """Consumers that take up a partition again, or whatever a group assigns to them."""
     anew = pc.is_in(ops["f"], pa.array(["assign", "subscribe", "seek"]))
     rows = np.flatnonzero(anew.to_numpy(zero_copy_only=False) & ~_equal(ops["outcome"], "fail"))
     codes = {key: code for code, key in enumerate(keys)}
@@ -249,7 +250,7 @@ def _resets(ops: pa.Table, keys: Sequence[str]) -> Resets:
 
 
 def _epochs(probes: pa.Table, keys: Sequence[str]) -> Codes:
-    """By key: the highest leader epoch of a partition that a probe told."""
+    """By key: the highest leader epoch of a partition in any probe."""
     if not probes.num_rows:
         return np.full(len(keys), -1, np.int32)
     told = probes.filter(pc.equal(probes["kind"], "partition"))

@@ -1,8 +1,8 @@
-"""Which operations ran under a subscription that hands partitions over without a word.
+"""Operations that ran under a subscription that moves partitions unrecorded.
 
-A group may give a partition to another consumer and back between two polls. Where the history
-tells when, the consumer is bound between; where it does not, nothing is known of its positions
-until it is assigned partitions again. Other processes are bound all the while.
+A group may give a partition to another consumer and back between two polls. If the history records
+it, the consumer's order is binding in between; if not, its positions are unknown until it is
+assigned partitions again. The order of other processes is always binding.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ def silent_subscriptions(process: Codes, *, subscribed: Ints, assigned: Ints, to
     """By operation: whether it lies between a `subscribe` of its process and the next assignment.
 
     All are rows of operations: those that subscribed, those that assigned partitions, and those
-    that told of a rebalance. One that tells of a rebalance tells of all: it is not silent.
+    that recorded a rebalance. A process that records one rebalance records all: it is not silent.
     """
     ops = len(process)
     silent = np.zeros(ops, np.bool_)

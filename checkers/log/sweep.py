@@ -1,4 +1,4 @@
-"""All kernels over one history."""
+"""Runs all kernels over one history."""
 
 from checkers.log.allowances import Isolation
 from checkers.log.anomalies import Cases, in_order
@@ -16,9 +16,8 @@ ALGORITHM = "version order from offsets, then one pass of array operations for e
 
 
 def sweep(log: LogArrays, isolation: Isolation) -> tuple[VersionOrder, list[Cases]]:
-    """Every anomaly that has cases, whether it fails a test or not, but for what nobody forbids:
-    rw dependencies are only looked at where the isolation asks for it.
-    """
+    """Every anomaly that has cases, whether it fails a test or not, except those that nothing
+    forbids: rw dependencies are only looked at if the isolation asks for it."""
     order = version_order(log)
     found = in_order(
         [

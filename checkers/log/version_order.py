@@ -1,10 +1,10 @@
-"""The version order of a log as Jepsen defines it: which values stand at which offsets.
+"""The version order of a log as Jepsen defines it: which values are at which offsets.
 
-Polls of any outcome tell it (a consumer must only ever be given safe data), sends only where they
-surely happened: acknowledged, or one of the operation's values read by a poll that succeeded.
-An acknowledgement by the leader alone (acks=1) promises nothing, so it counts as an `info`.
-The *rank* of an offset is its place among the known offsets of its key: transaction markers and
-dropped batches leave gaps between offsets that mean nothing.
+It follows from polls of any outcome (a consumer must only ever be given safe data), and from sends
+only if they surely happened: acknowledged, or one of the operation's values read by a poll that
+succeeded. An acknowledgement by the leader alone (acks=1) promises nothing, so it counts as an
+`info`. The *rank* of an offset is its index among the known offsets of its key: transaction markers
+and dropped batches leave gaps between offsets that mean nothing.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from checkers.history.calls import Outcome
 from checkers.log.addresses import addresses
 from checkers.log.arrays import CORRUPT, NO_OFFSET, Acks, LogArrays
 
-UNKNOWN = -1  # the rank of what has none
+UNKNOWN = -1  # the rank of a value without an offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries:
-    """All that is known to stand somewhere: polled records first, then sent ones.
+    """All records with a known offset: polled records first, then sent ones.
 
     `slot` numbers the places (key and offset), rising with the offset within a key.
     """
@@ -36,17 +36,17 @@ class Entries:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionOrder:
     entries: Entries
-    first_at: Codes  # by slot: the entry that first told what stands there, or -1
+    first_at: Codes  # by slot: the first entry at that place, or -1
     ranks: int  # all are below it; those of a key are below those of the next
-    polled_rank: Ints  # by row of `PolledRecords`; UNKNOWN of corrupt records
-    first_rank: Ints  # by value code, of its lowest place; UNKNOWN where it has none
+    polled_rank: Ints  # by row of `PolledRecords`; UNKNOWN for corrupt records
+    first_rank: Ints  # by value code, of its lowest place; UNKNOWN if it has none
     last_rank: Ints  # of its highest
     read: Flags  # by value code: by a poll that succeeded
     committed: Flags  # by row of `SentRecords`: its operation surely happened
 
 
 def version_order(log: LogArrays) -> VersionOrder:
-    """In one pass over all keys; O(n) where offsets are nearly dense, as logs have them."""
+    """In one pass over all keys; O(n) if offsets are nearly dense, as in logs."""
     read = _read(log)
     committed = _committed(log, read)
     polled = np.flatnonzero(log.polled.value != CORRUPT)
@@ -110,7 +110,8 @@ def _slots(key: Codes, offset: Ints, keys: int) -> tuple[Ints, int]:
 
 
 def _ranks(entries: Entries, rank_at: Ints, values: int) -> tuple[Ints, Ints]:
-    """Of each value, the ranks of its lowest and highest place, which differ only if it has two."""
+    """For each value, the ranks of its lowest and highest place, which differ only if it has
+    two."""
     rank = rank_at[entries.slot]
     first = np.full(values, UNKNOWN, np.int64)
     first[entries.value] = rank

@@ -2,11 +2,11 @@
 
 `render_page` is a pure function of the sealed run and its judgement. The page needs no script and
 loads nothing: charts are inline SVG, drawn from bins and never from raw operations, so a run of any
-length gives a page of well under 1 MB. It is made for failing, void and broken-off runs as well: a
-red run without a page is the one case in which somebody needs it.
+length gives a page of well under 1 MB. It is made for failing, void and broken-off runs as well:
+those are the ones whose page is needed.
 
-Strings that come from nodes, clients or files reach the page through `markup`, which escapes all
-that is not markup of our own.
+Strings from nodes, clients or files reach the page through `markup`, which escapes everything but
+our own markup.
 """
 
 from checkers.page.run_page import render_page

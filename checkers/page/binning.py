@@ -1,4 +1,4 @@
-"""Operations in bins of time: what the charts draw instead of the operations themselves."""
+"""Operations in bins of time: the charts draw these instead of the operations themselves."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Bins:
     count: int
 
     def of(self, times: Ints) -> Ints:
-        """The bin of each time; what lies outside falls into the first or the last."""
+        """The bin of each time; times outside fall into the first or the last."""
         return np.clip((times - self.start_ns) // self.width_ns, 0, self.count - 1)
 
 
@@ -90,7 +90,7 @@ def _ranked(took: Ints, first: Ints, share: float) -> Floats:
 
 
 def integers(column: pa.ChunkedArray) -> Ints:
-    """An integer column without nulls (they become 0) as numpy sees it."""
+    """An integer column as a numpy array, with nulls as 0."""
     values: Ints = pc.fill_null(pc.cast(column, pa.int64()), 0).to_numpy()
     return values
 

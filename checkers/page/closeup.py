@@ -44,9 +44,9 @@ class _Mark:
 
 
 def witness_drawings(result: CheckResult, scene: Scene) -> list[Markup]:
-    """The operations on the witness' keys around its events, a row a process, under the nodes.
+    """The operations on the witness' keys around its events, a row per process, under the nodes.
 
-    Events that lie far apart are drawn apart. Nothing to draw where no event has a time.
+    Events that are far apart are drawn apart. Nothing is drawn if no event has a time.
     """
     return [_drawing(group, result, scene) for group in _groups(_marks(result))]
 
@@ -102,7 +102,7 @@ def _around(marks: Sequence[_Mark]) -> TimeScale:
 
 
 def _numbers(marks: Sequence[_Mark], scale: TimeScale, y: float) -> Markup:
-    """A hairline for each event; the numbers of events too close to part stand together."""
+    """A hairline for each event; events too close to separate share their numbers."""
     groups: list[tuple[float, list[int]]] = []
     for mark in marks:
         x = scale.x(mark.from_ns)
@@ -155,7 +155,7 @@ def _op_mark(op: _Operation, scale: TimeScale, y: float, result: CheckResult) ->
     seen = " seen" if _is_seen(op, result) else ""
     words = f"{op.f} {value}"
     fits = 6.2 * len(words) + 6 <= x2 - x1
-    if op.t1 is None:  # nobody knows when, or whether, it took effect
+    if op.t1 is None:  # it is unknown when, or whether, it took effect
         return rectangle(x1, x2, y + 6, 3, f"{op.outcome}{seen}", about)
     return joined(
         rectangle(x1, x2, y, _ROW - 5, f"{op.outcome}{seen}", about),

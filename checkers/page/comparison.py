@@ -1,4 +1,4 @@
-"""The sides of one scenario, beside each other: what each promised, and what was seen of it."""
+"""The sides of one scenario, beside each other: what each promised, and what was seen."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ GAPS = "longest_without_"  # so many seconds: the beginning of a statistic's nam
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideRun:
-    """`doubt`: why it says nothing of its side; "" where it counts."""
+    """`doubt`: why it proves nothing about its side; "" if it counts."""
 
     judgement: Judgement
     href: str  # of its page, from where the comparison is
     command: str
     took_s: float  # from its plan to its page
     doubt: str = ""
-    changes: Changes = field(default_factory=dict)  # of partitions, where targets are compared
+    changes: Changes = field(default_factory=dict)  # of partitions, if targets are compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class ComparedSide:
     promise: str
     expected: Expectation
     runs: tuple[SideRun, ...]
-    target: str = ""  # where the same side is there on several
+    target: str = ""  # if the same side exists on several
 
     @property
     def column(self) -> str:
@@ -58,7 +58,7 @@ class ComparedSide:
         return f"{told}, {aside} set aside" if aside else told
 
     def keeps(self, least: int, times: int) -> bool:
-        """Whether so many runs count, and all of them were as expected; of a side that is to be
+        """Whether this many runs count, and all of them were as expected; for a side that is to be
         accused, `least` of them."""
         most_amiss = times - least if self.expected.verdict is Verdict.INVALID else 0
         return self.counted >= times and self.counted - self.as_expected <= most_amiss
@@ -87,7 +87,7 @@ class Gap:
 
 
 def gaps(side: ComparedSide, name: str) -> Gap | None:
-    """None where no run of the side has the number."""
+    """None if no run of the side has the number."""
     found = [run.judgement.statistics.get(name) for run in side.runs]
     known = [float(value) for value in found if isinstance(value, int | float)]
     return _gap(known) if known else None
@@ -98,7 +98,7 @@ def _gap(seconds: Sequence[float]) -> Gap:
 
 
 def beside(sides: Sequence[ComparedSide]) -> list[Beside]:
-    """Sides of two targets, beside each other; none where there is one target."""
+    """Sides of two targets, beside each other; empty if there is one target."""
     found: list[Beside] = []
     for name in dict.fromkeys(side.name for side in sides):
         on = [_on_target(side) for side in sides if side.name == name]
@@ -118,7 +118,7 @@ def _on_target(side: ComparedSide) -> OnTarget:
 def render_comparison(
     name: str, description: str, sides: Sequence[ComparedSide], facts_of: str
 ) -> str:
-    """A self-contained page. `facts_of`: the check whose facts are shown of every run."""
+    """A self-contained page. `facts_of`: the check whose facts are shown for every run."""
     body = (
         tag(
             "header",
@@ -149,14 +149,14 @@ def _rows(sides: Sequence[ComparedSide], facts_of: str) -> list[tuple[str, Seque
     facts = [_facts(judgement, facts_of) for judgement in first]
     for fact in dict.fromkeys(fact for known in facts for fact in known):
         if all(known.get(fact) == "0" for known in facts):
-            continue  # what happened nowhere is no difference
+            continue  # no difference if it happened nowhere
         cells = (known.get(fact, units.NOTHING) for known in facts)
         rows.append(("", [fact.replace("_", " "), *cells]))
     return rows
 
 
 def _numbers(sides: Sequence[ComparedSide]) -> Iterator[tuple[str, Sequence[str]]]:
-    """For how long nothing went on, over all runs of each side."""
+    """How long nothing went on, over all runs of each side."""
     names = dict.fromkeys(
         name
         for side in sides
@@ -186,7 +186,7 @@ def _shown(value: EventValue) -> str:
 
 
 def _in_words(side: ComparedSide, run: SideRun) -> str:
-    """What was seen, and what of it nobody expected."""
+    """What was seen, and what of it was unexpected."""
     unlike = side.expected.unlike(run.judgement)
     sentence = run.judgement.sentence
     if run.doubt:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from checkers.page.markup import Child, Markup, tag
 from checkers.page.style import STYLE
 
-# Nothing may be loaded and no script may run, whatever a hostile string might bring in.
+# Nothing may be loaded and no script may run, whatever a hostile string may contain.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 

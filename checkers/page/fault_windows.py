@@ -25,7 +25,7 @@ class FaultWindow:
     bit: bool | None
     evidence: str
     facts: Mapping[str, str]
-    harm: frozenset[str]  # what it may do, of `tables.HARM`
+    harm: frozenset[str]  # its possible harm, of `tables.HARM`
 
     @property
     def begins_ns(self) -> int:
@@ -54,7 +54,7 @@ class FaultWindow:
 
     @property
     def where(self) -> str:
-        """Whom it hit: node 1 (1→2, 1→3)."""
+        """The nodes and links that it hit: node 1 (1→2, 1→3)."""
         nodes = ", ".join(map(str, self.nodes))
         named = f"node{'s' if len(self.nodes) > 1 else ''} {nodes}" if nodes else ""
         links = ", ".join(link.replace("->", "→") for link in self.links)
@@ -93,7 +93,7 @@ def _items(value: object) -> tuple[str, ...]:
 
 
 def _facts(text: str) -> dict[str, str]:
-    """Measured numbers by name; what is no JSON object is shown as it was recorded."""
+    """Measured numbers by name; anything but a JSON object is shown as it was recorded."""
     try:
         found = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What each node was at every moment: its role, its epoch, whether it ran at all."""
+"""The state of each node at every moment: its role, its epoch, whether it ran at all."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _SHOWN_EVENTS = pa.array(["n.start", "n.stop", "q.state"])
 
 @dataclass(frozen=True, slots=True)
 class NodeSpan:
-    """A node was in `state` from `from_ns` to `to_ns`; epoch is None where it is not known."""
+    """A node was in `state` from `from_ns` to `to_ns`; epoch is None if it is unknown."""
 
     from_ns: int
     to_ns: int
@@ -44,10 +44,10 @@ class _Change:
 
 
 def lanes_of(run: Run, faults: Sequence[FaultWindow], end_ns: int) -> list[NodeLane]:
-    """A lane for each node the run had, in order of their ids.
+    """A lane for each node of the run, in order of their ids.
 
-    Roles need traces; without them (Apache Kafka) they are those that brokers told when they were
-    asked, and the lane still shows when the node was down.
+    Roles need traces; without them (Apache Kafka) they are those in brokers' answers to probes, and
+    the lane still shows when the node was down.
     """
     events = run.tables["node_events"]
     events = events.filter(pc.is_in(events["event"], _SHOWN_EVENTS))
@@ -84,7 +84,7 @@ def _lane(
 def _while_on(
     told: Sequence[tuple[int, str]], hits: Sequence[FaultWindow]
 ) -> Iterator[tuple[int, str]]:
-    """What was said of a node that ran; what had been said of it before it was off holds on."""
+    """The reported states of a running node; those from before it was off still hold."""
     outages = [
         (hit.begins_ns, hit.healed_ns)
         for hit in hits
@@ -107,7 +107,7 @@ def _traced_changes(events: pa.Table) -> Iterable[_Change]:
 
 
 def _stops(faults: Iterable[FaultWindow], *, traced: bool) -> Iterable[_Change]:
-    """Off from the blow on; up again with the next `n.start`, or when the fault was healed."""
+    """Off from the fault on; up again with the next `n.start`, or when the fault was healed."""
     for fault in faults:
         if not fault.stops_processes:
             continue

@@ -1,4 +1,4 @@
-"""What a run cannot show, said beside its verdict."""
+"""What a run cannot show, beside its verdict."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,7 +25,7 @@ def limits_of(run: Run, judgement: Judgement, faults: Sequence[FaultWindow]) -> 
 
 def _broken_off(run: Run) -> Iterable[str]:
     if not run.info.finished:
-        yield "The run broke off before its end: what it would have shown later is not known."
+        yield "The run broke off before its end: what it would have shown later is unknown."
     for what in run.truncated:
         yield f"A record was cut, and judged without its tail: {what}."
 
@@ -43,7 +43,7 @@ def _undecided(judgement: Judgement) -> Iterable[str]:
 
 def _faults(run: Run, faults: Sequence[FaultWindow]) -> Iterable[str]:
     if not faults:
-        yield "No fault was injected: nothing is said about how the cluster bears one."
+        yield "No fault was injected: nothing is shown about how the cluster bears one."
         return
     doubtful = [fault for fault in faults if not fault.bit]
     if doubtful:
@@ -57,16 +57,18 @@ def _faults(run: Run, faults: Sequence[FaultWindow]) -> Iterable[str]:
     if not any("may_lose" in fault.harm for fault in faults):
         ends = any(fault.stops_processes for fault in faults)
         killed = " A process that ends leaves its unwritten pages to the kernel." * ends
-        yield f"No power was cut: nothing is said about what survives an fsync left out.{killed}"
+        yield f"No power was cut: nothing is shown about what survives a missing fsync.{killed}"
     if run.info.runtime == "sim":
         yield "Network, disks and clocks were simulated."
 
 
 def _unseen(run: Run) -> Iterable[str]:
     if not run.tables["node_events"].num_rows:
-        yield "The nodes left no traces: epochs, votes and high watermarks were not looked at."
+        yield "The nodes left no traces: epochs, votes and high watermarks were not judged by them."
     if not run.tables["disks"].num_rows:
-        yield "No disk was read after the run: a lost write cannot be told from a late one."
+        yield (
+            "No disk was read after the run: a lost write cannot be distinguished from a late one."
+        )
     problems = run.tables["disks"].filter(pc.is_valid(run.tables["disks"]["problem"]))
     for row in problems.to_pylist():
         yield f"The disk of node {row['node']} could not be read in full: {row['problem']}."
@@ -80,5 +82,5 @@ def _operations(run: Run) -> Iterable[str]:
     if open_ended:
         yield (
             f"{counted(open_ended, 'operation')} ended as info: each may have happened or not, "
-            "both are allowed for, and their latency is not known."
+            "both are allowed for, and their latency is unknown."
         )

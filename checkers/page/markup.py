@@ -1,7 +1,7 @@
-"""HTML and SVG by construction: whatever is not `Markup` is escaped.
+"""HTML and SVG by construction: everything that is not `Markup` is escaped.
 
-There is no way to place a foreign string in a page other than as a child or an attribute of `tag`,
-so a scenario called `<script>` stays a name.
+A foreign string can be placed in a page only as a child or an attribute of `tag`, so a scenario
+called `<script>` stays a name.
 """
 
 import html
@@ -9,8 +9,8 @@ import re
 
 TEXT_LIMIT = 2_000  # characters of one foreign string; an error text may be a whole log
 
-# Characters that make a text read differently from what it holds: controls, bidirectional
-# overrides, lone surrogates (which could not even be encoded).
+# Characters that change how a text reads: controls, bidirectional overrides, lone surrogates (which
+# cannot even be encoded).
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -20,7 +20,7 @@ Child = str | int | None
 
 
 class Markup(str):
-    """Text that already is markup of ours."""
+    """Text that already is our own markup."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""What nodes wrote into their logs around a witness: the lines that tell most, and the way to all.
+"""Nodes' log lines around a witness: the most informative ones, and the path to all.
 
-A line of Apache Kafka begins with its time by the node's own clock, one of our node's trace holds
-the machine's. A line without a time belongs to the one before it.
+A line of Apache Kafka begins with its time by the node's own clock, one of our node's trace has the
+machine's. A line without a time belongs to the one before it.
 """
 
 import re
@@ -38,7 +38,7 @@ class LogLine:
 def log_excerpts(
     directory: Path, info: RunInfo, result: CheckResult, faults: Sequence[FaultWindow]
 ) -> Markup | None:
-    """Of the nodes that a witness names or its faults hit, around its events. None where no log was
+    """For the nodes that a witness names or its faults hit, around its events. None if no log was
     collected."""
     begun = {event.get("t_ns") for event in result.witness}
     nodes = sorted(
@@ -63,7 +63,7 @@ def _excerpt(node: int, path: Path, info: RunInfo, result: CheckResult) -> Marku
 
 
 def read_lines(text: str, info: RunInfo) -> Iterator[LogLine]:
-    """Every line with the time that it tells, or the line before it; in the order of the file."""
+    """Every line with its time, or that of the line before it; in the order of the file."""
     started_ms = datetime.fromisoformat(info.started_utc).timestamp() * 1_000
     at_ns = 0
     for whole in text.splitlines():
@@ -78,7 +78,7 @@ def read_lines(text: str, info: RunInfo) -> Iterator[LogLine]:
 
 def most_telling(lines: Sequence[LogLine], result: CheckResult) -> list[LogLine]:
     """Lines near an event of the witness: those that name its key first, then warnings, then the
-    nearest; in the order of time. Of lines that differ in numbers and ids only, the first."""
+    nearest; in order of time. Of lines that differ only in numbers and ids, the first."""
     times = [
         at
         for event in result.witness

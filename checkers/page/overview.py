@@ -21,7 +21,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One scenario; `href` is the page of its own, from where the overview is."""
+    """One scenario; `href` is its own page, relative to the overview."""
 
     name: str
     description: str
@@ -33,7 +33,7 @@ class Compared:
         return all(side.as_expected == len(side.runs) for side in self.sides)
 
     def keeps(self, least: int, times: int) -> bool:
-        """The bar, on every side."""
+        """Whether every side is as expected."""
         return all(side.keeps(least, times) for side in self.sides)
 
 

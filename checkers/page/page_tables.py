@@ -64,7 +64,7 @@ def _fault_cells(fault: FaultWindow, end_ns: int) -> Sequence[Child]:
 
 
 def _measured(facts: Mapping[str, str]) -> Markup | None:
-    """What was measured, folded away: a row for each subject (`1->3`) that names begin with."""
+    """The measured numbers, folded away: a row for each subject (`1->3`) that names begin with."""
     if not facts:
         return None
     rows: dict[str, dict[str, str]] = {}
@@ -81,7 +81,7 @@ def _measured(facts: Mapping[str, str]) -> Markup | None:
 
 
 def _fact(value: str) -> str:
-    """As JSON has it, but for people."""
+    """As in JSON, but for people."""
     if value.isdecimal():
         return units.quantity(int(value))
     return {"true": "yes", "false": "no"}.get(value, value)
@@ -134,7 +134,7 @@ def verdict_word(verdict: Verdict) -> Markup:
 
 
 def fact_list(facts: Iterable[tuple[str, Child]]) -> Markup:
-    """Names over values, as many beside each other as have room."""
+    """Names over values, as many beside each other as there is room for."""
     return tag(
         "dl",
         *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts),

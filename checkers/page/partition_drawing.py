@@ -1,9 +1,9 @@
-"""A partition over time: a row a replica, and under them what was acknowledged at which offset.
+"""A partition over time: a row per replica, and below them the acknowledged offsets.
 
 A replica's row is dark while it leads, light while it is in the ISR, amber in the ELR, framed in
-amber where it is only known to have been the last of the ELR, and pale outside. No dark row: nobody
-leads. Below, acknowledged records stand where and when they were acknowledged, those that are gone
-at the end in red, and the high watermark runs along as consumers were told it.
+amber if it is only known to have been the last of the ELR, and pale outside. No dark row: no
+leader. Below, acknowledged records are at the offset and time of their acknowledgement, those that
+are lost at the end in red, and the high watermark is drawn as consumers were answered.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ _RECORDS = (
 
 
 def partition_drawing(lane: PartitionLane, faults: Sequence[FaultWindow], end_ns: int) -> Markup:
-    """From when the partition was made to the end of the run."""
+    """From the creation of the partition to the end of the run."""
     scale = _scale(lane, end_ns)
     rows = fault_rows(faults, end_ns)
     rows_top = _HEAD + len(rows) * _FAULT_ROW + 26
@@ -87,7 +87,7 @@ def _scale(lane: PartitionLane, end_ns: int) -> TimeScale:
 
 
 def _faults(rows: Sequence[Sequence[FaultWindow]], scale: TimeScale, end_ns: int) -> Markup:
-    """Named bars: what was done, above what came of it."""
+    """Named bars: the faults, above their effects."""
     parts = [text(LEFT - 10, _HEAD + 10, "faults", "soft", "end")] if rows else []
     for number, row in enumerate(rows):
         y = _HEAD + number * _FAULT_ROW
@@ -118,7 +118,7 @@ def _changes(
 
 
 def _in_short(span: PartitionSpan) -> str:
-    """`[1,2,3]`, and behind it the ELR where there is one: `[1] +2`."""
+    """`[1,2,3]`, followed by the ELR if there is one: `[1] +2`."""
     isr = f"[{','.join(map(str, sorted(span.isr)))}]"
     return f"{isr} +{','.join(map(str, span.elr))}" if span.elr else isr
 
@@ -150,7 +150,7 @@ def _state(node: int, span: PartitionSpan) -> str:
 
 
 def _about(node: int, state: str, span: PartitionSpan) -> str:
-    leader = f"broker {span.leader}" if span.leader >= 0 else "nobody"
+    leader = f"broker {span.leader}" if span.leader >= 0 else "none"
     return (
         f"broker {node}: {dict(_STATES)[state]}\n"
         f"{units.moment(span.from_ns)} to {units.moment(span.to_ns)}\n"
@@ -160,7 +160,7 @@ def _about(node: int, state: str, span: PartitionSpan) -> str:
 
 
 def _offsets(lane: PartitionLane, scale: TimeScale, top: float) -> Markup:
-    """What was acknowledged, the high watermark, and over both what of it is gone."""
+    """The acknowledged records, the high watermark, and over both the lost ones."""
     told = (lane.acknowledged, lane.high_watermarks)
     highest = max(1, *(int(points.offset.max(initial=0)) for points in told))
     step = round_step(highest / 4)
@@ -180,7 +180,7 @@ def _offsets(lane: PartitionLane, scale: TimeScale, top: float) -> Markup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Panel:
-    """Where times and offsets stand; `ceiling` is the offset at its top."""
+    """The scale of times and offsets; `ceiling` is the offset at its top."""
 
     scale: TimeScale
     ceiling: int
@@ -202,8 +202,8 @@ def _level(value: int, panel: _Panel) -> Markup:
 
 
 def _bars(points: Points, panel: _Panel, class_: str, *, least: float) -> Markup | None:
-    """From the lowest to the highest offset of what was acknowledged within a pixel of time, at
-    least so many pixels in both directions. In one path: there may be thousands."""
+    """From the lowest to the highest acknowledged offset within a pixel of time, at least so many
+    pixels in both directions. In one path: there may be thousands."""
     if not len(points):
         return None
     boxes = []
@@ -218,14 +218,14 @@ def _bars(points: Points, panel: _Panel, class_: str, *, least: float) -> Markup
 
 
 def _runs(column: Ints) -> Iterator[tuple[int, int, int]]:
-    """Each pixel with the first of its points and the one behind its last."""
+    """Each pixel with the first of its points and the one after its last."""
     starts = np.flatnonzero(np.diff(column, prepend=-1))
     ends = [*starts[1:].tolist(), len(column)]
     yield from zip(column[starts].tolist(), starts.tolist(), ends[: len(starts)], strict=True)
 
 
 def _high_watermark(points: Points, panel: _Panel) -> Markup | None:
-    """In steps: what was told last holds until something else is told."""
+    """In steps: the last answer holds until there is another one."""
     if not len(points):
         return None
     told = [(x, points.offset[last - 1]) for x, _, last in _runs(panel.columns(points.at_ns))]

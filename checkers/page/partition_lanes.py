@@ -1,8 +1,8 @@
-"""What each partition was at every moment: leader, ISR, ELR, and what was acknowledged and lost.
+"""The state of each partition at every moment: leader, ISR, ELR, and acknowledged and lost records.
 
 The states and their order are those of the metadata log on the disks. Its batches carry the clock
-of the controller, which is believed within the bounds that the probes set (`isr_history`). Where no
-disk could be read, the states are those that brokers told when they were asked.
+of the controller, which is believed within the bounds that the probes set (`isr_history`). If no
+disk could be read, the states are those in brokers' answers to probes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,11 +60,11 @@ class PartitionLane:
     acknowledged: Points
     lost: Points
     allowed: Points
-    high_watermarks: Points  # as consumers were told
+    high_watermarks: Points  # as consumers were answered
 
 
 def partition_lanes(evidence: Evidence, end_ns: int) -> list[PartitionLane]:
-    """Of the partitions that clients used, those with losses first; none where there are none."""
+    """For the partitions that clients used, those with losses first; empty if there are none."""
     if evidence.info.history != HistoryKind.LOG:
         return []
     findings, histories = evidence.once(findings_of), evidence.once(isr_histories)
@@ -137,7 +137,7 @@ def _stored(evidence: Evidence, history: IsrHistory, end_ns: int) -> list[Partit
 
 
 def _clock(evidence: Evidence, offsets: Ints) -> Ints:
-    """By the controller's clock, in ns of the run; FOREVER_NS where the batch tells no time."""
+    """By the controller's clock, in ns of the run; FOREVER_NS if the batch has no time."""
     log = evidence.committed_log
     batches = evidence.tables["log_batches"]
     batches = batches.filter(pc.equal(batches["node"], log.node if log else NO_LEADER))
@@ -153,7 +153,7 @@ def _clock(evidence: Evidence, offsets: Ints) -> Ints:
 
 
 def _told(evidence: Evidence, key: str, end_ns: int) -> list[PartitionSpan]:
-    """As brokers told it: a claim of an older leader epoch than one before it changes nothing."""
+    """By brokers' answers: a claim of an older leader epoch than an earlier one changes nothing."""
     probes = evidence.tables["probes"]
     mine = pc.and_(pc.equal(probes["kind"], "partition"), pc.equal(probes["key"], key))
     newest = NO_LEADER
@@ -183,7 +183,7 @@ def _claim(row: Mapping[str, Any], end_ns: int) -> PartitionSpan:
 
 
 def _high_watermarks(findings: Findings, code: int) -> Points:
-    """What answers to polls told of it, at the time when the poll returned."""
+    """The high watermarks in answers to polls, at the time when the poll returned."""
     polled, answers = findings.log.polled, findings.log.answers
     at_ns = findings.ended_ns[polled.op[answers.row]]
     mine = (polled.key[answers.row] == code) & (at_ns < FOREVER_NS)

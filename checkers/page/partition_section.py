@@ -12,16 +12,17 @@ from checkers.page.partition_lanes import PARTITIONS_LIMIT, partition_lanes
 
 _TITLE = "Partitions"
 _CAPTION = (
-    "A row a replica: whether it led, was in the ISR, or could still be elected (ELR). Numbers "
-    "over the rows: the ISR, and behind + the ELR. Below: every acknowledged record where it was "
-    "acknowledged, red if it is gone at the end, and the high watermark that consumers were told."
+    "A row per replica: whether it led, was in the ISR, or could still be elected (ELR). Numbers "
+    "over the rows: the ISR, and behind + the ELR. Below: every acknowledged record at its "
+    "offset and time, red if it is gone at the end, and the high watermark in answers to "
+    "consumers."
 )
 
 
 def partitions_section(
     evidence: Evidence, faults: Sequence[FaultWindow], end_ns: int
 ) -> Markup | None:
-    """None where clients used no partitions."""
+    """None if clients used no partitions."""
     try:
         lanes = partition_lanes(evidence, end_ns)
     except Exception as error:  # noqa: BLE001 - evidence that no check can read has a page too

@@ -28,7 +28,7 @@ from checkers.verdict import CheckResult, Judgement
 def render_page(run: Run | Evidence, judgement: Judgement) -> str:
     """The page of one run as a self-contained HTML document (UTF-8, no scripts, no loads).
 
-    From the evidence that was judged, what the checks derived need not be derived again.
+    Given the judged evidence, nothing that the checks derived is derived again.
     """
     evidence = run if isinstance(run, Evidence) else Evidence(run)
     run = evidence.run
@@ -60,7 +60,7 @@ def render_page(run: Run | Evidence, judgement: Judgement) -> str:
 
 
 def _end_ns(run: Run, faults: Sequence[FaultWindow]) -> int:
-    """The end of the axis: of the run, or of the last thing seen in one that broke off."""
+    """The end of the axis: of the run, or of the last event of one that broke off."""
     if run.info.duration_ns > 0:
         return run.info.duration_ns
     ops, events = run.tables["ops"], run.tables["node_events"]
@@ -104,7 +104,7 @@ def _head(run: Run, judgement: Judgement, end_ns: int) -> Markup:
 
 
 def _expected(info: RunInfo, judgement: Judgement) -> list[tuple[str, Child]]:
-    """Of a side of a comparison: what it was to show, and whether it did."""
+    """For a side of a comparison: what was expected, and whether it came true."""
     expected = expectation_of(info.expected)
     if expected is None:
         return []
@@ -123,7 +123,7 @@ def _started(text: str) -> str:
 
 
 def _said(judgement: Judgement) -> str:
-    """The sentence without the word that stands above it already."""
+    """The sentence without the verdict's word, which is above it already."""
     word = f"{judgement.verdict.word}: "
     said = judgement.sentence
     return said[len(word) :] if said.lower().startswith(word) else said
@@ -132,7 +132,7 @@ def _said(judgement: Judgement) -> str:
 def _witness(result: CheckResult, scene: Scene, run: Run) -> Markup:
     drawn = witness_drawings(result, scene)
     caption = (
-        "Operations on the keys of the witness, a row a process, under the roles of the nodes; "
+        "Operations on the keys of the witness, a row per process, under the roles of the nodes; "
         "red lines are the numbered events, red frames the operations they belong to."
     )
     shown = (tag("div", drawing, class_="scroll") for drawing in drawn)
@@ -152,7 +152,7 @@ def _promised_and_seen(result: CheckResult) -> list[Child]:
 
 
 def _other_witnesses(results: Sequence[CheckResult], scene: Scene) -> Markup | None:
-    """What the checks beside the first one have to show, without drawings."""
+    """The witnesses of the other checks, without drawings."""
     if not results:
         return None
     parts: list[Child] = []

@@ -1,4 +1,4 @@
-"""The page's only style sheet. Red is kept for what was lost or proved wrong."""
+"""The page's only style sheet. Red is reserved for lost records and proved violations."""
 
 STYLE = """
 :root { color-scheme: light dark;

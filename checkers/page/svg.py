@@ -1,4 +1,4 @@
-"""The little SVG that the charts need: one scale of time, marks, lines and areas."""
+"""The small part of SVG that the charts need: one scale of time, marks, lines and areas."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from checkers.page.markup import Child, Markup, joined, tag
 
 WIDTH = 1056
-LEFT = 84  # of the plots; names of rows stand before it
+LEFT = 84  # of the plots; names of rows are to the left of it
 RIGHT = 1040
 
 
 @dataclass(frozen=True, slots=True)
 class TimeScale:
-    """Where a time of the run stands. `start_ns` < `end_ns`."""
+    """The position of a time of the run. `start_ns` < `end_ns`."""
 
     start_ns: int
     end_ns: int
@@ -53,7 +53,7 @@ def drawing(height: float, *parts: Child, label: str) -> Markup:
 def rectangle(
     x1: float, x2: float, y: float, height: float, class_: str, about: str = ""
 ) -> Markup:
-    """A box of at least one pixel, so that what was short is still seen."""
+    """A box of at least one pixel, so that short times are still seen."""
     return tag(
         "rect",
         tag("title", about) if about else None,

@@ -36,7 +36,7 @@ _ROW = 18.0  # height of a row of faults
 LANE_HEIGHT = 22.0
 _PANEL = 116.0
 _FAULT_ROWS_LIMIT = 8
-_LEAST_PIXELS = 2.4  # a span of less than a pixel is drawn only so far from the one before
+_LEAST_PIXELS = 2.4  # a span of less than a pixel is drawn only this far from the one before
 
 _ROLES = (("leader", "leader"), ("follower", "follower"), ("candidate", "candidate"))
 _OTHERS = (("unattached", "no leader known"), ("paused", "paused"), ("off", "off"))
@@ -44,7 +44,7 @@ _OTHERS = (("unattached", "no leader known"), ("paused", "paused"), ("off", "off
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """What the timeline tells. `marks` are the times of the witness, with their numbers."""
+    """The contents of the timeline. `marks` are the times of the witness, with their numbers."""
 
     faults: Sequence[FaultWindow]
     lanes: Sequence[NodeLane]
@@ -107,7 +107,7 @@ def bands(
 
 
 def describe(fault: FaultWindow, end_ns: int) -> str:
-    """The tooltip of a fault: what, whom, when, and how one knows."""
+    """The tooltip of a fault: kind, nodes, time and evidence."""
     healed = units.moment(fault.healed_ns) if fault.healed_ns is not None else "never healed"
     lasted = units.duration(fault.ends_ns(end_ns) - fault.start_ns)
     return (
@@ -121,7 +121,7 @@ def _overlaps(fault: FaultWindow, scale: TimeScale, end_ns: int) -> bool:
 
 
 def fault_rows(faults: Sequence[FaultWindow], end_ns: int) -> list[list[FaultWindow]]:
-    """Faults in as few rows as let none lie over another; the last row takes what is left."""
+    """Faults in as few rows as possible without overlap; the last row takes the rest."""
     rows: list[list[FaultWindow]] = []
     for fault in faults:
         free = next((row for row in rows if row[-1].ends_ns(end_ns) < fault.start_ns), None)
@@ -151,7 +151,7 @@ def _fault_row_marks(
 
 
 def _fault_name(fault: FaultWindow, x: float, y: float, room: float) -> Markup:
-    """Kind and nodes as far as they have room; else the tooltip has to do."""
+    """Kind and nodes if there is room for them; else the tooltip has to do."""
     nodes = ",".join(map(str, fault.nodes))
     for words in (fault.name, fault.kind, nodes):
         if words and 6.0 * len(words) + 8 <= room:
@@ -177,7 +177,7 @@ def lane_mark(lane: NodeLane, scale: TimeScale, y: float) -> Markup:
         drawn_from = x1
     parts.extend(_epochs(lane, scale, y + 13.5))
     if not lane.traced:
-        parts.append(text(LEFT + 6, y + 13.5, "no traces: role not known", "soft"))
+        parts.append(text(LEFT + 6, y + 13.5, "no traces: role unknown", "soft"))
     return joined(*parts)
 
 
@@ -190,7 +190,7 @@ def _about(lane: NodeLane, span: NodeSpan) -> str:
 
 
 def _epochs(lane: NodeLane, scale: TimeScale, y: float) -> list[Markup]:
-    """The epoch's number where it begins to hold, if it does not run into the one before."""
+    """The epoch's number where it begins, if it does not overlap with the one before."""
     parts: list[Markup] = []
     free_from, shown = 0.0, None
     for span in lane.spans:

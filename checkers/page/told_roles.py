@@ -1,4 +1,4 @@
-"""What nodes that trace nothing were, by what somebody told when the harness asked (`PROBES`)."""
+"""The roles of nodes without traces, by answers to the harness' probes (`PROBES`)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ LEADER, FOLLOWER, BEHIND = "leader", "follower", "unattached"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claim:
-    """Of one partition, or of the quorum: its newest word so far."""
+    """About one partition, or the quorum: the newest claim so far."""
 
     leader: int
     epoch: int
-    in_sync: frozenset[int] | None  # None: nobody says
+    in_sync: frozenset[int] | None  # None: unknown
 
 
 def told_roles(run: Run) -> dict[int, list[tuple[int, str]]]:
-    """For each node of which anything was said: when (ns) it became what.
+    """For each node with any answer about it: when (ns) it took which role.
 
-    A leader leads a partition, or the quorum. A follower is in sync in all partitions, and who is
-    not is behind. A claim of an older leader epoch than one before it changes nothing.
+    A leader leads a partition, or the quorum. A follower is in sync in all partitions, and a node
+    that is not is behind. A claim of an older leader epoch than an earlier one changes nothing.
     """
     claims: dict[str, _Claim] = {}
     course: dict[int, list[tuple[int, str]]] = {}

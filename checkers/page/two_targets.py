@@ -1,5 +1,5 @@
-"""One side of a scenario on two targets: the verdicts, and what became of each partition, change by
-change, beside each other."""
+"""One side of a scenario on two targets: the verdicts, and the changes of each partition, beside
+each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from checkers.page.page_tables import table
 from checkers.page.partition_lanes import PartitionSpan, partition_lanes
 
 Changes = Mapping[str, Sequence[str]]  # by partition: its states, one after the other
-Aligned = tuple[str, str]  # the state on each target; "" where only the other one had it
+Aligned = tuple[str, str]  # the state on each target; "" if only the other one had it
 _NOTHING = "-"
 
 
 def partition_changes(evidence: Evidence) -> Changes:
-    """Of the partitions that clients used: leader, ISR and ELR after each change of one of these,
+    """For the partitions that clients used: leader, ISR and ELR after each change of one of these,
     until the last answer to a client: some nodes are stopped in good order afterwards."""
     end_ns = pc.max(evidence.tables["ops"]["t1"]).as_py() or 0
     told = {
@@ -33,14 +33,14 @@ def partition_changes(evidence: Evidence) -> Changes:
 
 
 def _in_words(span: PartitionSpan) -> str:
-    leader = "nobody" if span.leader == NO_LEADER else f"node {span.leader}"
+    leader = "no node" if span.leader == NO_LEADER else f"node {span.leader}"
     elr = f", ELR {sorted(span.elr)}" if span.elr else ""
     return f"{leader} leads, ISR {sorted(span.isr)}{elr}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnTarget:
-    """What all runs of a side on one target came to; the first one is that which is shown."""
+    """The results of all runs of a side on one target; the first run is shown."""
 
     target: str
     verdicts: Sequence[str]
@@ -57,7 +57,7 @@ class Beside:
 
     @property
     def differs_in_verdict(self) -> bool:
-        """Whether some run of one came to a verdict that none of the other did."""
+        """Whether some run of one had a verdict that none of the other had."""
         return set(self.one.verdicts) != set(self.other.verdicts)
 
     @property
@@ -65,8 +65,8 @@ class Beside:
         return sorted({key for on in (self.one, self.other) for each in on.changes for key in each})
 
     def rows(self, partition: str) -> Sequence[Aligned]:
-        """The changes of the first run of each, aligned; no run is the same twice, so that a run of
-        the other one that went the same way is shown instead, if there is one."""
+        """The changes of the first run of each, aligned; no run is the same twice, so a run of the
+        other one with the same changes is shown instead, if there is one."""
         first = list(self.one.changes[0].get(partition, ()))
         others = [list(each.get(partition, ())) for each in self.other.changes]
         return list(_aligned(first, first if first in others else others[0]))

@@ -1,4 +1,4 @@
-"""What was not judged, before anything else is read: a verdict is worth what stands behind it."""
+"""What was not judged, to be read first: a verdict is worth as much as the evidence behind it."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ _COLUMNS = (("verdict", "fixed"), ("check", "fixed"), ("why", "wide"), ("promise
 
 
 def undecided_section(results: Sequence[CheckResult]) -> Markup | None:
-    """Every check that decided nothing, and why; missing evidence first, for it is behind others.
+    """Every check that decided nothing, and why; missing evidence first, for it explains others.
 
-    None where all was judged.
+    None if all was judged.
     """
     undecided = [result for result in results if result.verdict in _DECIDES_NOTHING]
     if not undecided:
@@ -33,7 +33,7 @@ def undecided_section(results: Sequence[CheckResult]) -> Markup | None:
 
 
 def evidence_in_short(results: Sequence[CheckResult]) -> Markup | str:
-    """For the head of the page: whether all is there that the run was to leave."""
+    """For the head of the page: whether all planned evidence is there."""
     found = next((result for result in results if result.check == EVIDENCE), None)
     if found is None:
         return "not counted"

@@ -1,8 +1,8 @@
-"""Numbers as people read them: with a unit, and no more digits than mean something."""
+"""Numbers for readers: with a unit, and no more digits than mean something."""
 
 from collections.abc import Callable
 
-NOTHING = "\N{EN DASH}"  # where there is no number to show
+NOTHING = "\N{EN DASH}"  # if there is no number to show
 
 _STEPS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
@@ -34,7 +34,7 @@ def quantity(value: int | float) -> str:
 
 
 def named(name: str, value: int | str | bool | float | None) -> tuple[str, str]:
-    """A statistic for reading: the unit that ends its name moves behind its value."""
+    """A statistic for readers: the unit that ends its name moves behind its value."""
     if value is None:
         return _words(name), NOTHING
     if isinstance(value, bool):

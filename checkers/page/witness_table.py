@@ -17,7 +17,7 @@ _OF_OPERATIONS = ("f", "value", "outcome")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What lies around the witness."""
+    """The surroundings of the witness."""
 
     faults: Sequence[FaultWindow]
     lanes: Sequence[NodeLane]
@@ -26,7 +26,7 @@ class Scene:
 
 
 def with_witness(results: Sequence[CheckResult]) -> list[CheckResult]:
-    """The results that have something to show, the worst first: it speaks for the run."""
+    """The results that have a witness, the worst first: it speaks for the run."""
     shown = [result for result in results if result.witness]
     return sorted(shown, key=lambda result: -result.verdict.value)
 
@@ -41,7 +41,7 @@ def witness_marks(result: CheckResult) -> list[tuple[int, int, int | None]]:
 
 
 def witness_table(result: CheckResult, scene: Scene) -> Markup:
-    """One row an event: when, where, what, and under which fault."""
+    """One row per event: when, where, what, and during which fault."""
     head = ("#", "time", "node", "process", "key", "what", "more", "under fault")
     classes = ("number", "number", "number", "number", "", "wide", "", "")
     rows = [
@@ -71,7 +71,7 @@ def _cells(number: int, event: Mapping[str, EventValue], scene: Scene) -> Sequen
 
 
 def _more(event: Mapping[str, EventValue]) -> str:
-    """What else the event holds: an operation as one, `write 42, ok, took 3.10 ms`, or names."""
+    """The event's other fields: an operation as one, `write 42, ok, took 3.10 ms`, or names."""
     told: list[str] = []
     if "f" in event:
         value = "nothing" if event.get("value") is None else event["value"]

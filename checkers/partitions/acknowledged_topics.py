@@ -30,11 +30,12 @@ _Operation = dict[str, Any]
     rests_on=(Kind.METADATA_LOGS,),
 )
 def acknowledged_topics_are_committed(evidence: Evidence) -> CheckResult:
-    """M6: of every topic that was acknowledged as created or deleted, the record is committed.
+    """M6: every acknowledged creation or deletion of a topic has a record in the committed metadata
+    log.
 
     A controller that is not active makes no promise. A topic acknowledged n times has n records; a
-    snapshot hides those before it, so what is not found there is unknown. What lay on disks that
-    were lost is told. Needs: ops, log_records.
+    snapshot hides earlier ones, so if one is not found there it is unknown. The message names lost
+    disks that had the record. Needs: ops, log_records.
     """
     ops = evidence.tables["ops"]
     about = pc.is_in(ops["f"], value_set=pa.array([CREATE, DELETE]))
@@ -114,10 +115,11 @@ def _missing(found: Timeline, f: str, topic: str, rows: Sequence[_Operation]) ->
     rests_on=(Kind.METADATA_LOGS,),
 )
 def deleted_topics_are_gone(evidence: Evidence) -> CheckResult:
-    """Once a topic is deleted nothing changes it any more: another one of its name has another id.
+    """Once a topic is deleted, no record changes it any more: a new topic of its name has another
+    id.
 
-    In the committed metadata log no record about its partitions follows the RemoveTopic; where the
-    log begins with a snapshot, of what the snapshot hides nothing is said.
+    In the committed metadata log no record about its partitions follows the RemoveTopic; if the log
+    begins with a snapshot, records that the snapshot hides are not judged.
     """
     found = evidence.timeline
     if found is None:
@@ -128,7 +130,7 @@ def deleted_topics_are_gone(evidence: Evidence) -> CheckResult:
         unit="topics that were deleted",
         violations=[
             Violation(
-                f"offset {offset} changes a partition of topic {topic}, which is gone",
+                f"offset {offset} changes a partition of topic {topic}, which was deleted",
                 [{"what": "PartitionChange", "offset": offset, "key": topic}],
             )
             for offset, topic in strays

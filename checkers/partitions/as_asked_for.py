@@ -1,6 +1,7 @@
-"""Does the metadata log say what was asked for, and nothing else: topics, configurations, features?
+"""Does the metadata log hold what was asked for, and nothing else: topics, configurations,
+features?
 
-Asked for is what the plan says and what clients and operators requested (`evidence.promised`).
+What was asked for is in the plan and in requests of clients and operators (`evidence.promised`).
 """
 
 from bisect import bisect_left
@@ -32,7 +33,8 @@ _ALGORITHM = "replay of the committed metadata log against the plan and clients'
 _RESTS_ON = (Kind.METADATA_LOGS, Kind.OPERATIONS)
 _METRICS = 16  # a resource type
 _CLUSTER = (BROKER, "", MIN_ISR)
-# What brokers ask for of topics that they make for themselves; None: whatever they were set to.
+# The configurations that brokers ask for in internal topics; None: those that the broker was set
+# to.
 _OF_INTERNAL_TOPICS: Mapping[str, str | None] = {
     "cleanup.policy": None,
     "compression.type": None,
@@ -50,12 +52,11 @@ _OF_INTERNAL_TOPICS: Mapping[str, str | None] = {
     rests_on=_RESTS_ON,
 )
 def topics_as_asked_for(evidence: Evidence) -> CheckResult:
-    """Every topic of the metadata log was asked for, and has as many partitions and replicas as
-    were asked for; none is deleted unasked.
+    """Every topic in the metadata log was asked for and has the requested number of partitions and
+    replicas; no topic is deleted without a request.
 
-    Topics that brokers make for themselves have as many replicas as the brokers were told. In a log
-    that begins with a snapshot those are looked at that are in it, or come later. Needs: ops,
-    log_records.
+    Internal topics have as many replicas as the brokers are configured to give them. If the log
+    begins with a snapshot, the topics in it and later ones are judged. Needs: ops, log_records.
     """
     found, promised = evidence.timeline, evidence.promised
     if found is None:
@@ -70,9 +71,9 @@ def topics_as_asked_for(evidence: Evidence) -> CheckResult:
         unit="topics",
         violations=violations,
         needs=_NEED,
-        holds="each was asked for, and is as it was asked for",
+        holds="each was asked for, and has the requested shape",
         algorithm=_ALGORITHM,
-        nothing="no topic was made" if not promised.asked(CREATE) else "",
+        nothing="no topic was created" if not promised.asked(CREATE) else "",
     )
 
 
@@ -84,14 +85,15 @@ def _unasked(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
         for name, offsets in records.items():
             asked = len(promised.asked(f, name))
             if len(offsets) > asked and not (name.startswith(INTERNAL) and f == CREATE):
-                text = f"topic {name} was {done} at offset {offsets[asked]}, and "
+                text = f"topic {name} was {done} at offset {offsets[asked]}, but "
                 text += f"clients asked for that {counted(asked, 'time')}" if asked else ""
                 text += "" if asked else "no client had asked for that"
                 yield Violation(text, [{"what": done, "key": name, "offset": offsets[asked]}])
 
 
 def _shapes(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
-    """What topics were made with, and were given later; or as a snapshot has them."""
+    """The partitions with which topics were created and those that they got later, or that a
+    snapshot has."""
     numbers: dict[str, list[int]] = defaultdict(list)  # by the topic's id
     for batch in found.batches:
         for change in batch.changes:
@@ -103,13 +105,13 @@ def _shapes(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
         least, most = promised.partitions(made.name) if shape else (1, max(1, len(has)))
         wanted = list(range(min(max(least, len(has)), most)))
         if has != wanted:
-            text = f"topic {made.name} was asked for with {counted(len(wanted), 'partition')}, "
-            text += f"and has those of the numbers [{names(has)}]" if has else "and has none"
+            text = f"topic {made.name} was requested with {counted(len(wanted), 'partition')}, "
+            text += f"but has those numbered [{names(has)}]" if has else "but has none"
             yield Violation(text, [{"what": "Topic", "key": made.name, "offset": made.offset}])
 
 
 def _fewer_replicas(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
-    """The first change of each partition that leaves it fewer than were asked for."""
+    """The first change of each partition that leaves it fewer replicas than were asked for."""
     told: set[str] = set()
     for batch in found.batches:
         for change in batch.changes:
@@ -119,7 +121,7 @@ def _fewer_replicas(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
             wanted = promised.asked_replication(topic_of(after.key))
             if wanted is not None and len(set(after.replicas)) < wanted:
                 told.add(after.key)
-                text = f"{after.key} was asked for with {counted(wanted, 'replica')}, and has "
+                text = f"{after.key} was requested with {counted(wanted, 'replica')}, but has "
                 text += f"those on [{names(after.replicas)}]"
                 yield Violation(
                     text, [{"what": "replicas", "key": after.key, "offset": change.offset}]
@@ -136,13 +138,13 @@ def _fewer_replicas(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
     rests_on=_RESTS_ON,
 )
 def configs_as_asked_for(evidence: Evidence) -> CheckResult:
-    """What the metadata log says of the configurations of topics and of brokers was asked for, as
-    often as it changes, and what was acknowledged is there.
+    """Every change of a configuration of topics and brokers in the metadata log was requested, as
+    often as it is there, and every acknowledged change is in the log.
 
-    Brokers ask for what topics have that they make for themselves; and with eligible leader
-    replicas a controller writes a min.insync.replicas of all brokers, which is what they were set
-    to, and takes away those of single ones (KIP-966, KAFKA-16540). What clients set of client
-    metrics other checks look at. Needs: ops, log_records.
+    Brokers ask for the configurations of internal topics; and with eligible leader replicas a
+    controller writes a cluster-wide min.insync.replicas, the one in the brokers' files, and removes
+    those of single brokers (KIP-966, KAFKA-16540). Clients' settings of client metrics are judged
+    by other checks. Needs: ops, log_records.
     """
     found, promised = evidence.timeline, evidence.promised
     if found is None:
@@ -162,7 +164,7 @@ def configs_as_asked_for(evidence: Evidence) -> CheckResult:
         unit="configurations and topics",
         violations=violations,
         needs=_NEED,
-        holds="all was asked for, and is there",
+        holds="all changes were asked for, and none is missing",
         algorithm=_ALGORITHM,
         nothing="nothing was configured",
     )
@@ -183,15 +185,15 @@ def _was_asked(promised: AskedFor, one: Setting) -> bool:
 
 
 def _ever(promised: AskedFor) -> frozenset[int]:
-    """Of all brokers' min.insync.replicas: what they were set to, and all that was asked for."""
+    """The cluster-wide min.insync.replicas: the configured one, and all that were asked for."""
     found = promised.min_isr_of_all_brokers.values
     return frozenset[int]().union(*found)
 
 
 def _unasked_setting(one: Setting) -> Violation:
     what = _named(one.of)
-    told = "is taken away" if one.value is None else f"is set to {one.value}"
-    text = f"{what} {told} at offset {one.offset}, and nobody had asked for that"
+    told = "is removed" if one.value is None else f"is set to {one.value}"
+    text = f"{what} {told} at offset {one.offset}, but no client had asked for that"
     return Violation(text, [{"what": what, "value": one.value, "offset": one.offset}])
 
 
@@ -205,8 +207,8 @@ def _named(of: tuple[int, str, str]) -> str:
 
 
 def _too_often(promised: AskedFor, chosen: Sequence[Setting]) -> Iterator[Violation]:
-    """Changes of the brokers' min ISR to a value beyond those that clients asked for. A request of
-    which nobody knows may be passed on again by the broker that got it, and be done twice."""
+    """Changes of the brokers' min ISR to a value beyond those that clients asked for. A request
+    without an answer may be forwarded again by the broker that got it, and be done twice."""
     rows = [row for f in CONFIG_OF_ALL_BROKERS for row in promised.asked(f)]
     asked = Counter(str(row["value"]) for row in rows)
     unknown = {str(row["value"]) for row in rows if row["outcome"] != "ok"}
@@ -222,7 +224,8 @@ def _too_often(promised: AskedFor, chosen: Sequence[Setting]) -> Iterator[Violat
 
 
 def _forgotten(promised: AskedFor, found: Timeline, made: MadeTopic) -> Iterator[Violation]:
-    """What a topic was asked for with, and was made without: it is set in the same batch."""
+    """Configurations that a topic was requested with, and was created without: they are set in the
+    same batch."""
     shape, batches = promised.shape(made.name), found.log.batches
     assert shape is not None
     own = bisect_left(batches, made.offset, key=lambda batch: batch.last)
@@ -233,17 +236,17 @@ def _forgotten(promised: AskedFor, found: Timeline, made: MadeTopic) -> Iterator
         if one.of[:2] == (TOPIC, made.name) and made.offset <= one.offset <= last
     }
     for name, value in sorted(set(shape.configs.items()) - written):
-        text = f"topic {made.name} was asked for with {name}={value}, and was made without"
+        text = f"topic {made.name} was requested with {name}={value}, but was created without"
         yield Violation(text, [{"what": "Topic", "key": made.name, "offset": made.offset}])
 
 
 def _not_in_force(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
-    """All brokers' min ISR at the end, where something else was acknowledged last."""
+    """The cluster-wide min ISR at the end, if another one was acknowledged last."""
     of_all = promised.min_isr_of_all_brokers
     may = {str(value) for value in of_all.last}
     has = found.configs.get(_CLUSTER, str(min(of_all.values[0])))
     if has not in may:
-        text = f"{_named(_CLUSTER)} is {has} at the end, and what was acknowledged last is "
+        text = f"{_named(_CLUSTER)} is {has} at the end, but the last acknowledged value is "
         yield Violation(f"{text}{' or '.join(sorted(may))}", [{"what": _named(_CLUSTER)}])
 
 
@@ -257,10 +260,10 @@ def _not_in_force(promised: AskedFor, found: Timeline) -> Iterator[Violation]:
     rests_on=(*_RESTS_ON, Kind.FAULTS),
 )
 def features_as_asked_for(evidence: Evidence) -> CheckResult:
-    """The levels of features are those with which the cluster was formatted, until an operator asks
-    for others; and eligible leader replicas are on or off as was asked for.
+    """Feature levels are those that the cluster was formatted with until an operator asks for
+    others, and eligible leader replicas are on or off as requested.
 
-    All that a format says stands in the metadata log before the first broker registers. Needs:
+    All levels of a format are in the metadata log before the first broker registers. Needs:
     log_records, faults.
     """
     found, levels = evidence.timeline, evidence.promised.elr_levels
@@ -284,26 +287,26 @@ def features_as_asked_for(evidence: Evidence) -> CheckResult:
     if levels is not None and level.get(ELR_FEATURE, 0) not in levels.last and not violations:
         wanted = " or ".join(map(str, sorted(levels.last)))
         has = level.get(ELR_FEATURE, "not set")
-        text = f"{ELR_FEATURE} is {has} at the end, and level {wanted} was asked for"
+        text = f"{ELR_FEATURE} is {has} at the end, but level {wanted} was asked for"
         violations.append(Violation(text, [{"what": ELR_FEATURE, "value": str(has)}]))
     return conclude(
         looked_at=len(chosen) + (levels is not None),
         unit="levels of features",
         violations=violations,
         needs=_NEED,
-        holds="each is as was asked for",
+        holds="each is as requested",
         algorithm=_ALGORITHM,
     )
 
 
 def _elr_levels(levels: InForce, before: int, *, is_late: bool) -> frozenset[int]:
-    """Those that may be set: as it was formatted, or, later, as somebody asked for meanwhile."""
+    """The levels that may be set: that of the format, or later ones that were asked for."""
     if not is_late:
         return levels.values[0]
     return frozenset({before}).union(*levels.values)
 
 
 def _unasked_level(one: Setting) -> Violation:
-    text = f"{one.of[2]} is finalized at level {one.value} at offset {one.offset}, and nobody had "
-    text += "asked for that"
+    text = f"{one.of[2]} is finalized at level {one.value} at offset {one.offset}, but no "
+    text += "operator had asked for that"
     return Violation(text, [{"what": one.of[2], "value": one.value, "offset": one.offset}])

@@ -1,7 +1,7 @@
-"""Who may lead: E1-E4, E7-E9 and E11, in the committed metadata log.
+"""Which replicas may lead: E1-E4, E7-E9 and E11, in the committed metadata log.
 
-Eligible leader replicas (KIP-966) exist where the feature is on; what is judged of them is nothing
-elsewhere.
+Eligible leader replicas (KIP-966) exist where the feature is on; without it, their rules have
+nothing to judge.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Set
@@ -25,7 +25,7 @@ Rule = Callable[[MetadataBatch, Change], str]  # what is wrong with a change, or
 
 @check("E1-isr-elr-disjoint", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,))
 def isr_and_elr_are_disjoint(evidence: Evidence) -> CheckResult:
-    """E1: nobody is in ISR and ELR at once. (KIP-966)"""
+    """E1: No replica is in ISR and ELR at once. (KIP-966)"""
     return _judge(
         evidence,
         _with_elr,
@@ -37,10 +37,10 @@ def isr_and_elr_are_disjoint(evidence: Evidence) -> CheckResult:
 
 @check("E2-elr-below-min-isr", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,))
 def elr_only_below_min_isr(evidence: Evidence) -> CheckResult:
-    """E2: there is an ELR only while the ISR is smaller than min ISR. (KIP-966)
+    """E2: There is an ELR only while the ISR is smaller than min ISR. (KIP-966)
 
-    The effective min ISR: as configured at the change, and never more than there are replicas.
-    Where a batch sets another, no ELR that it forbids is left behind it.
+    The effective min ISR: as configured at the change, and never more than there are replicas. If a
+    batch sets another, no ELR that it forbids is left at its end.
     """
     return _judge(
         evidence,
@@ -54,13 +54,12 @@ def elr_only_below_min_isr(evidence: Evidence) -> CheckResult:
 
 @check("E3-eligible-are-kept", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,))
 def eligible_are_kept(evidence: Evidence) -> CheckResult:
-    """E3: ISR and ELR together fall below min ISR only for a reason.
+    """E3: ISR and ELR together fall below min ISR only for one of the reasons of KIP-966.
 
     Reasons are an unclean registration, unregistering, a reassignment, another min ISR or feature
-    level (ClearElr), and an election from outside both. A registration is no reason where it names
-    the broker epoch that was vouched for, or where nothing was done to the broker but that it was
-    told to stop, and did. Min ISR is never less than was asked for. Judged while ELR is on.
-    (KIP-966)
+    level (ClearElr), and an election from outside both. A registration is no reason if it names the
+    broker epoch of a clean shutdown, or if the broker was only asked to stop, and did. Min ISR is
+    never less than was asked for. Judged while ELR is on. (KIP-966)
     """
     return _judge(
         evidence,
@@ -75,7 +74,7 @@ def eligible_are_kept(evidence: Evidence) -> CheckResult:
     "E4-elr-joined-from-isr", applies=of_brokers, source="KIP-966", rests_on=(Kind.METADATA_LOGS,)
 )
 def elr_joined_from_isr(evidence: Evidence) -> CheckResult:
-    """E4: a replica joins the ELR only by leaving the ISR in the same change. (KIP-966)"""
+    """E4: A replica joins the ELR only by leaving the ISR in the same change. (KIP-966)"""
     return _judge(
         evidence,
         _with_elr,
@@ -92,7 +91,7 @@ def elr_joined_from_isr(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def elr_alone_keeps_epoch(evidence: Evidence) -> CheckResult:
-    """E11: an ELR that changes alone leaves the leader epoch as it is. (KIP-966)"""
+    """E11: A change of the ELR alone does not change the leader epoch. (KIP-966)"""
     return _judge(
         evidence,
         _alone,
@@ -109,9 +108,11 @@ def elr_alone_keeps_epoch(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def elr_elected_with_empty_isr(evidence: Evidence) -> CheckResult:
-    """E7: a member of the ELR is elected only when the ISR has nobody left, and becomes the ISR.
+    """E7: A member of the ELR is elected only when no member of the ISR is active, and it becomes
+    the ISR.
 
-    Nobody left is who is fenced, gone or shutting down when the batch is committed. (KIP-966)
+    Not active is a broker that is fenced, gone or shutting down when the batch is committed.
+    (KIP-966)
     """
     return _judge(
         evidence,
@@ -129,10 +130,11 @@ def elr_elected_with_empty_isr(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def nobody_else_is_elected(evidence: Evidence) -> CheckResult:
-    """E8: with unclean elections off, nobody outside ISR and ELR becomes leader.
+    """E8: With unclean elections off, no replica outside ISR and ELR becomes leader.
 
-    But one: with ELR, and both empty, the sole last known leader (part one of KIP-966). That is
-    allowed and counted, as is an election where unclean ones are on: others may have held more.
+    With one exception: with ELR, and both empty, the sole last known leader (part one of KIP-966).
+    That is allowed and counted, as is any election where unclean ones are on: others may have held
+    more.
     """
     found = evidence.timeline
     if found is None:
@@ -145,10 +147,10 @@ def nobody_else_is_elected(evidence: Evidence) -> CheckResult:
         unit="elections of partition leaders",
         violations=violations,
         needs=NEED,
-        holds="all from ISR or ELR, or as is allowed",
+        holds="all from ISR or ELR, or allowed",
         algorithm=_ALGORITHM,
         allowed=[_violation(c) for b, c in outside if c.unclean or _last_known(b, c)],
-        nothing="no leader of a partition was ever elected anew",
+        nothing="no new leader of a partition was ever elected",
     )
 
 
@@ -159,9 +161,10 @@ def nobody_else_is_elected(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def unclean_leader_recovers(evidence: Evidence) -> CheckResult:
-    """E9: an election from outside makes the ISR the leader alone, RECOVERING, and empties the ELR.
+    """E9: An election from outside makes the leader the only member of the ISR, RECOVERING, and
+    empties the ELR.
 
-    While it is RECOVERING, the ISR holds nobody else. (KIP-704, KIP-966)
+    While it is RECOVERING, the ISR has no other member. (KIP-704, KIP-966)
     """
     return _judge(
         evidence,
@@ -180,7 +183,7 @@ def _judge(
     holds: str,
     others: Callable[[Timeline], Iterable[Violation]] = lambda _: (),
 ) -> CheckResult:
-    """A rule about single changes of partitions, and what else violates it."""
+    """Judges a rule about single changes of partitions, and other violations of it."""
     found = evidence.timeline
     if found is None:
         return unread(unit, NEED)
@@ -208,7 +211,7 @@ def _with_elr(found: Timeline) -> Iterator[_Judged]:
 
 
 def _alone(found: Timeline) -> Iterator[_Judged]:
-    """Changes of an ELR, or of who was known to be in it last, and of nothing else."""
+    """Changes of an ELR, or of its last known members, and of nothing else."""
     for batch, change in found.changes():
         before, after = change.before, change.after
         if before is None or after is None:
@@ -235,7 +238,7 @@ def _elections_from_elr(found: Timeline) -> Iterator[_Judged]:
         if change.elected is None or before is None or change.elected_outside:
             continue
         if change.ends_reassignment:
-            continue  # an ISR was proposed, and whoever is removed led it
+            continue  # an ISR was proposed, and the replica that was removed led it
         if change.elected in before.elr and change.elected not in before.isr:
             yield batch, change
 
@@ -260,17 +263,17 @@ def _new_epoch(_: MetadataBatch, change: Change) -> str:
     assert before is not None
     if after.leader_epoch == before.leader_epoch:
         return ""
-    text = f"{after.key}: the ELR alone changed, from [{names(before.elr)}] to [{names(after.elr)}]"
-    return f"{text}, and the leader epoch from {before.leader_epoch} to {after.leader_epoch}"
+    text = f"{after.key}: only the ELR changed, from [{names(before.elr)}] to [{names(after.elr)}]"
+    return f"{text}, yet the leader epoch went from {before.leader_epoch} to {after.leader_epoch}"
 
 
 def _kept(found: Timeline) -> Iterator[Violation]:
     for batch in found.batches:
         for one, min_isr in batch.kept_elr:
             if len(one.isr) >= min_isr:
-                text = f"{one.key}: the ELR [{names(one.elr)}] is left behind a batch that set min "
+                text = f"{one.key}: the ELR [{names(one.elr)}] is left after a batch that set min "
                 text += f"ISR to {min_isr}, which the ISR [{names(one.isr)}] has"
-                at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
+                at: dict[str, EventValue] = {"what": f"after the batch at offset {batch.base}"}
                 yield Violation(text, [at | state(one)])
 
 
@@ -297,7 +300,7 @@ def _dropped_for_nothing(clean: Set[int], batch: MetadataBatch, change: Change) 
     if change.elected_outside:
         return ""
     who = names(tuple(sorted(gone - excused)))
-    text = f"{after.key}: [{who}] are neither in the ISR nor in the ELR any more, which leaves "
+    text = f"{after.key}: [{who}] left both ISR and ELR, which leaves "
     return f"{text}fewer than min ISR, {least}, for no reason"
 
 
@@ -307,7 +310,7 @@ def _from_nowhere(_: MetadataBatch, change: Change) -> str:
     before, after = change.before, change.partition
     came = set(after.elr) - set(before.elr)
     strange = tuple(sorted(came - (set(before.isr) - set(after.isr))))
-    return f"{after.key}: [{names(strange)}] joined the ELR, not from the ISR" if strange else ""
+    return f"{after.key}: [{names(strange)}] joined the ELR from outside the ISR" if strange else ""
 
 
 def _isr_not_empty(batch: MetadataBatch, change: Change) -> str:
@@ -318,16 +321,16 @@ def _isr_not_empty(batch: MetadataBatch, change: Change) -> str:
         text = f"{after.key}: node {after.leader} was elected from the ELR although "
         return f"{text}[{names(left)}] of the ISR were active"
     if after.isr != (after.leader,):
-        text = f"{after.key}: node {after.leader} was elected from the ELR, and the ISR became "
+        text = f"{after.key}: node {after.leader} was elected from the ELR, but the ISR became "
         return f"{text}[{names(after.isr)}]"
     return ""
 
 
 def _last_known(batch: MetadataBatch, change: Change) -> bool:
-    """Whether the sole last known leader was elected when nobody eligible was left.
+    """Whether the sole last known leader was elected when no eligible replica was left.
 
-    The registration that makes the last of them ineligible stands in the same batch as what it
-    leads to, and behind it.
+    The registration that makes the last of them ineligible is in the same batch as the election,
+    and may follow it.
     """
     before, after = change.before, change.after
     assert before is not None

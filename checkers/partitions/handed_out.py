@@ -19,10 +19,10 @@ BLOCK = 1000  # producer ids in a block
     "M3-broker-epochs-rise", applies=of_brokers, source="KIP-631", rests_on=(Kind.METADATA_LOGS,)
 )
 def broker_epochs_rise(evidence: Evidence) -> CheckResult:
-    """M3: broker epochs rise over the whole log, and each record of a broker names its newest.
+    """M3: Broker epochs rise over the whole log, and each record of a broker has its newest one.
 
-    A process that registers again keeps its epoch; of an earlier process nothing is recorded any
-    more once another one has registered. (KIP-631)
+    A process that registers again keeps its epoch; records of an earlier process no longer appear
+    once a later one has registered. (KIP-631)
     """
     found = evidence.timeline
     if found is None:
@@ -38,13 +38,13 @@ def broker_epochs_rise(evidence: Evidence) -> CheckResult:
                 again = known == (epoch, detail["incarnationId"])
                 if not again and known is not None and known[1] == detail["incarnationId"]:
                     text = f"the same process of node {node} registered with broker epoch {epoch}, "
-                    text += f"and had {known[0]}"
+                    text += f"but had {known[0]}"
                 elif not again and epoch <= highest and not batch.from_snapshot:
                     text = f"node {node} registered with broker epoch {epoch}, not above {highest}"
                 newest[node] = (epoch, detail["incarnationId"])
                 highest = max(highest, epoch)
             elif known is None or known[0] != epoch:
-                text = f"a {kind} of node {node} names broker epoch {epoch}, its newest is "
+                text = f"a {kind} of node {node} has broker epoch {epoch}, but its newest is "
                 text += str(known[0]) if known else "none"
             looked_at += not batch.from_snapshot
             if text:
@@ -67,7 +67,8 @@ def _record(offset: int, kind: str, node: int, epoch: int) -> dict[str, EventVal
     "M5-producer-ids-unique", applies=of_brokers, source="KIP-730", rests_on=(Kind.METADATA_LOGS,)
 )
 def producer_ids_are_unique(evidence: Evidence) -> CheckResult:
-    """M5: a block of producer ids is handed out once, and nobody writes with one that was not.
+    """M5: A block of producer ids is handed out once, and no batch has an id that was not handed
+    out.
 
     Blocks are of 1,000 ids. From ProducerIds records and from the batches on the disks. (KIP-730)
     """
@@ -110,6 +111,6 @@ def _unheard_of(evidence: Evidence, following: int) -> Iterator[Violation]:
         names = ("node", "key", "base_offset", "producer_id")
         shown: dict[str, EventValue] = {"what": "on the disk"}
         yield Violation(
-            f"{text}and ids below {following} were handed out",
+            f"{text}but only ids below {following} were handed out",
             [shown | {name: row[name] for name in names}],
         )

@@ -1,8 +1,8 @@
 """Replicas of a partition against one another: P9 and P11.
 
-The true high watermark of a partition is the highest that any leader published: what replicas have
-in their checkpoints and what answers to consumers said are lower bounds of it, and so is the end of
-what was acknowledged to acks=all.
+The true high watermark of a partition is the highest that any leader published: those in replicas'
+checkpoints and in answers to consumers are lower bounds of it, and so is the end of what was
+acknowledged to acks=all.
 """
 
 from collections import defaultdict
@@ -27,14 +27,14 @@ from checkers.evidence.promised import topic_of
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the partitions on the brokers' disks"
-_PLACE = ("base_offset", "last_offset", "epoch", "crc")  # by which batches are compared
+_PLACE = ("base_offset", "last_offset", "epoch", "crc")  # batches are compared by these
 _BATCH = ["node", "directory", "key", *_PLACE, "crc_ok"]
 
 ReplicaRow = dict[str, Any]  # of REPLICAS
 
 
 class Breach(NamedTuple):
-    """A promise about a partition that is broken, and since when, in ns; 0: who knows."""
+    """A broken promise about a partition, and since when, in ns; 0: unknown."""
 
     key: str
     since_ns: int
@@ -42,7 +42,7 @@ class Breach(NamedTuple):
 
 
 class SortedOut(NamedTuple):
-    """Breaches by what they are: accusations, allowed, or (in words) nobody can tell which."""
+    """Breaches by kind: accusations, allowed ones, or (in words) undecided ones."""
 
     accused: list[Violation]
     allowed: list[Violation]
@@ -50,7 +50,7 @@ class SortedOut(NamedTuple):
 
 
 def sorted_out(evidence: Evidence, breaches: Sequence[Breach]) -> SortedOut:
-    """What was lost beyond the budget, or by an unclean election that was asked for, is allowed."""
+    """Losses beyond the budget, or by an unclean election that was asked for, are allowed."""
     outside = evidence.once(_elected_uncleanly)
     budget = evidence.once(loss_budget)
     found = SortedOut([], [], [])
@@ -69,17 +69,17 @@ def sorted_out(evidence: Evidence, breaches: Sequence[Breach]) -> SortedOut:
 
 
 def _elected_uncleanly(evidence: Evidence) -> frozenset[str]:
-    """Partitions of which somebody led who was neither in the ISR nor in the ELR, as was asked for.
+    """Partitions that had a leader from neither the ISR nor the ELR, where that was asked for.
 
-    What the last known leader lost is for the budget to allow: it may lead where no other replica
-    is eligible any more (KIP-966, part one).
+    Losses by a last known leader are for the budget to allow: it may lead if no other replica is
+    eligible any more (KIP-966, part one).
     """
     changes = evidence.timeline.changes() if evidence.timeline else ()
     return frozenset(c.partition.key for _, c in changes if c.elected_outside and c.unclean)
 
 
 def replicas_by_key(evidence: Evidence) -> Mapping[str, list[ReplicaRow]]:
-    """The replicas on the disks; those of a topic that was deleted or made anew are left out."""
+    """The replicas on the disks, without those of topics that were deleted or created again."""
     found = evidence.timeline
     by_key: dict[str, list[ReplicaRow]] = defaultdict(list)
     for row in evidence.tables["replicas"].to_pylist():
@@ -99,14 +99,14 @@ def replicas_by_key(evidence: Evidence) -> Mapping[str, list[ReplicaRow]]:
     rests_on=(Kind.PARTITION_LOGS, Kind.METADATA_LOGS, Kind.FAULTS),
 )
 def replicas_agree(evidence: Evidence) -> CheckResult:
-    """P11: below both their high watermarks, two replicas hold the same batches.
+    """P11: Below both their high watermarks, two replicas hold the same batches.
 
-    The same offsets, epochs and CRCs, from where the later one of them begins; and no later than
-    was asked for (`evidence.log_starts`). High watermarks are those of the checkpoints that the
-    nodes left behind; of a member of the ISR or ELR that runs (P9) it is the highest that any
-    leader is known to have had, whatever its checkpoint says. Topics that were to be compacted are
-    left out: each replica cleans for itself. After an unclean election that was asked for, or more
-    losses than the ISR can bear, breaches are allowed. (KIP-966 LogMatching)
+    The same offsets, epochs and CRCs, from the log start of the later one, which is no later than
+    was asked for (`evidence.log_starts`). High watermarks are those of the checkpoints on the
+    disks; for a running member of the ISR or ELR (P9) it is the highest of any leader, whatever its
+    checkpoint says. Topics for which compaction was asked are left out: each replica cleans on its
+    own. After an unclean election that was asked for, or more losses than the ISR can bear,
+    breaches are allowed. (KIP-966 LogMatching)
     """
     asked = evidence.once(AskedStarts)
     tables = split(evidence.tables["replica_batches"].select(_BATCH), "node", "directory", "key")
@@ -141,7 +141,7 @@ def replicas_agree(evidence: Evidence) -> CheckResult:
 
 
 def _committed_end(row: ReplicaRow, mark: int, eligible: Collection[tuple[int, str]]) -> int:
-    """Up to where a replica's log is known to be committed."""
+    """The offset up to which a replica's log is known to be committed."""
     told, end = int(row["high_watermark"] or 0), int(row["log_end"])
     return max(told, min(mark, end)) if (row["node"], row["key"]) in eligible else told
 
@@ -151,7 +151,7 @@ def _place(row: ReplicaRow) -> tuple[int | str, ...]:
 
 
 def _batches(table: pa.Table | None, start: int, end: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """One row a whole batch with a record between two offsets: base, last, epoch, CRC."""
+    """One row per complete batch with a record between two offsets: base, last, epoch, CRC."""
     if table is None:
         return np.empty((0, 4), np.int64)
     whole = table.filter(table["crc_ok"])
@@ -199,11 +199,12 @@ def _on_disk(row: ReplicaRow, batch: np.ndarray[Any, Any] | None) -> dict[str, E
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
 )
 def eligible_hold_all(evidence: Evidence) -> CheckResult:
-    """P9: at the end, every member of an ISR or ELR that runs holds all below the high watermark,
-    but for what was asked to be deleted.
+    """P9: At the end, every running member of an ISR or ELR holds all records below the high
+    watermark, except those that were asked to be deleted.
 
-    It could lead next. Running is who is registered and not fenced, or was shut down cleanly. What
-    was asked for `evidence.log_starts` tells. (KIP-966 LeaderCandidateCompleteness)
+    It could lead next. A broker is running if it is registered and not fenced, or was shut down
+    cleanly. `evidence.log_starts` says what was asked to be deleted. (KIP-966
+    LeaderCandidateCompleteness)
     """
     asked = evidence.once(AskedStarts)
     found = evidence.timeline
@@ -233,7 +234,7 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
         unit="replicas in ISR or ELR",
         violations=sorted_breaches.accused,
         needs=NEED,
-        holds="each holds all that was ever below its partition's high watermark",
+        holds="each holds all records ever below its partition's high watermark",
         algorithm="log ends against the highest of checkpoints, answers and acknowledgements",
         allowed=sorted_breaches.allowed,
         gaps=sorted_breaches.untold,
@@ -258,12 +259,12 @@ def _running(evidence: Evidence, found: Timeline) -> set[int]:
 
 
 def _short(row: ReplicaRow, mark: int) -> Violation:
-    text = f"{row['key']}: node {row['node']} may lead and its log ends at {row['log_end']}, below "
+    text = f"{row['key']}: node {row['node']} may lead but its log ends at {row['log_end']}, below "
     return Violation(f"{text}the high watermark {mark}", [{"what": "may lead", **_shown(row)}])
 
 
 def _begun_late(row: ReplicaRow, asked: int) -> Violation:
-    text = f"{row['key']}: node {row['node']} may lead and its log begins at {row['log_start']}; "
+    text = f"{row['key']}: node {row['node']} may lead but its log begins at {row['log_start']}; "
     text += f"no record from {asked} on was asked to be deleted"
     return Violation(text, [{"what": "may lead", **_shown(row)}])
 
@@ -274,7 +275,7 @@ def _shown(row: ReplicaRow) -> dict[str, EventValue]:
 
 
 def true_high_watermarks(evidence: Evidence) -> dict[str, int]:
-    """The highest offset of each partition of which it is known that a leader had committed it."""
+    """The highest offset of each partition that a leader is known to have committed."""
     found: dict[str, int] = {}
     spans, sent = evidence.polled, evidence.acknowledged
     ends = pc.add(sent["offset"], sent["records"].cast(pa.int64()))

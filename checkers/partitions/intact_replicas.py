@@ -1,4 +1,4 @@
-"""Replicas on disks can be read, and the checkpoints beside them contradict nothing: any target."""
+"""Replicas on disks can be read, and the checkpoints beside them agree with them: any target."""
 
 import json
 from collections.abc import Iterator
@@ -37,15 +37,15 @@ _RESTS_ON = (Kind.FAULTS, Kind.OPERATIONS, Kind.PARTITION_LOGS)
     rests_on=_RESTS_ON,
 )
 def replicas_are_intact(evidence: Evidence) -> CheckResult:
-    """What a disk holds of a partition can be read: no batch is damaged, no offset is missing in
-    between, and the checkpoints of offsets are whole.
+    """The replicas on a disk can be read: no batch is damaged, no offset is missing in between, and
+    the checkpoints of offsets are complete.
 
     Needs: replicas.
 
-    A power cut leaves damage behind what was synced, and the next process cuts that off: it is
-    allowed on the disk of a broker that did not come back, and half a batch at the end of a log
-    whose broker did not stop in good order. A log that is compacted may lack any offset. Nothing is
-    said of a disk of which a fault damages synced bytes.
+    A power cut leaves damage behind the synced part, which the next process truncates: it is
+    allowed on the disk of a broker that did not come back, and so is half a batch at the end of a
+    log whose broker did not stop in good order. A compacted log may lack any offset. A disk is not
+    judged if a fault damages its synced bytes.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -64,8 +64,8 @@ def replicas_are_intact(evidence: Evidence) -> CheckResult:
         unit="replicas",
         violations=violations,
         needs=NEED,
-        holds="all that is there of each can be read",
-        algorithm="what the reader noted of logs and of checkpoints of offsets",
+        holds="all bytes of each can be read",
+        algorithm="problems that the reader found in logs and in checkpoints of offsets",
         nothing=_ALONE,
     )
 
@@ -83,15 +83,15 @@ def _is_damage(note: Note, row: ReplicaRow, evidence: Evidence) -> bool:
     rests_on=_RESTS_ON,
 )
 def epoch_checkpoints_agree(evidence: Evidence) -> CheckResult:
-    """The leader-epoch-checkpoint of a replica says of each epoch that it begins where the log has
-    its first record.
+    """The leader-epoch-checkpoint of a replica gives each epoch the offset of the epoch's first
+    record in the log.
 
     Needs: replicas, replica_batches.
 
-    Where the head of the log was deleted, its first epoch begins there. What it says of offsets
-    behind the log's end says nothing: the power took what was there. And an epoch of the log that
-    it does not name, of a disk that lost its power, was not synced. Compacted logs are left out,
-    and disks of which a fault damages synced bytes.
+    If the head of the log was deleted, its first epoch begins there. Entries above the log's end
+    are not judged: a power cut took their records. An epoch of the log that is missing in the
+    checkpoint, on a disk that lost power, was not synced. Compacted logs are left out, and disks
+    with synced bytes that a fault damages.
     """
     tables = split(evidence.tables["replica_batches"], "node", "directory", "key")
     looked_at = 0
@@ -124,17 +124,17 @@ def _unlike(evidence: Evidence, row: ReplicaRow, batches: pa.Table | None) -> It
     for epoch, begin in first_named.items():
         has = stored.get(epoch)
         if has is None and begin > start:
-            yield f"epoch {epoch} begins at {begin} by its checkpoint, and the log has none of it"
+            yield f"epoch {epoch} begins at {begin} by its checkpoint, but the log has none of it"
         elif has is not None and max(has, start) != begin:
-            yield f"epoch {epoch} begins at {begin} by its checkpoint, and at {has} in the log"
+            yield f"epoch {epoch} begins at {begin} by its checkpoint, but at {has} in the log"
     lost = may_have_lost(evidence, row["node"]) or not went_on(evidence, row["node"])
     for epoch, has in sorted(stored.items()) if not lost else ():
         if epoch not in first_named and has >= start:
-            yield f"its checkpoint does not name epoch {epoch}, which begins at {has} in the log"
+            yield f"its checkpoint does not have epoch {epoch}, which begins at {has} in the log"
 
 
 def _first_offsets(batches: pa.Table | None) -> dict[int, int]:
-    """By epoch, where the first intact batch of it begins."""
+    """By epoch, the base offset of its first intact batch."""
     if batches is None:
         return {}
     epoch, base = columns(batches.filter(batches["crc_ok"]), "epoch", "base_offset")
@@ -149,13 +149,14 @@ def _first_offsets(batches: pa.Table | None) -> dict[int, int]:
     rests_on=_RESTS_ON,
 )
 def flushed_stays(evidence: Evidence) -> CheckResult:
-    """No log ends below its recovery point, up to which its broker says that it was flushed.
+    """No log ends below its recovery point, the offset up to which its broker recorded that it was
+    flushed.
 
     Needs: replicas.
 
-    Whoever truncates a log lowers that first; a broker that died in between, and has not stopped in
-    good order since, may still have the old one. Nothing is said of a disk of which a fault damages
-    synced bytes.
+    A broker that truncates a log lowers the recovery point first; a broker that died in between,
+    and has not stopped in good order since, may still have the old one. A disk is not judged if a
+    fault damages its synced bytes.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -180,7 +181,7 @@ def flushed_stays(evidence: Evidence) -> CheckResult:
 
 
 def _replicas(evidence: Evidence) -> Iterator[ReplicaRow]:
-    """Those on disks of which no fault damages synced bytes."""
+    """Replicas on disks with synced bytes that no fault damages."""
     sound = {n for n in evidence.brokers if not is_damaged_by_fault(evidence, n)}
     replicas = evidence.tables["replicas"]
     yield from replicas.filter(pc.is_in(replicas["node"], pa.array(sound, pa.int16()))).to_pylist()

@@ -1,4 +1,4 @@
-"""The ISR that a leader goes by, and what followers cut off: P6 and P16."""
+"""The ISR that a leader uses, and the records that followers truncate: P6 and P16."""
 
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
@@ -29,12 +29,12 @@ from checkers.verdict import CheckResult
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def isr_as_committed(evidence: Evidence) -> CheckResult:
-    """P6: the ISR that a leader calls committed is the one that the metadata log has.
+    """P6: The ISR that a leader uses as committed is the one in the metadata log.
 
-    In the partition epoch of which it says so. What it only proposed may be refused. (KIP-966,
+    In the partition epoch that it names. An ISR that it only proposed may be refused. (KIP-966,
     KIP-497)
     """
-    found, unit = evidence.timeline, "ISRs that leaders told of"
+    found, unit = evidence.timeline, "ISRs that leaders traced"
     if found is None:
         return unread(unit, METADATA)
     committed = {
@@ -48,11 +48,11 @@ def isr_as_committed(evidence: Evidence) -> CheckResult:
         isr = isr_of(event)
         one = committed.get((partition_of(event), isr.partition_epoch))
         if one is None:
-            continue  # behind the end of the log that was read, or below a snapshot
+            continue  # beyond the end of the log that was read, or below a snapshot
         looked_at += 1
         if isr.committed != set(one.isr):
-            text = f"{one.key}: node {event.node}, leader of epoch {event.epoch}, went by the ISR "
-            text += f"[{names(sorted(isr.committed))}], and in partition epoch "
+            text = f"{one.key}: node {event.node}, leader of epoch {event.epoch}, used the ISR "
+            text += f"[{names(sorted(isr.committed))}], but in partition epoch "
             text += f"{one.partition_epoch} the metadata log has [{names(one.isr)}]"
             violations.append(Violation(text, [witness(event, "went by")]))
     return conclude(
@@ -60,10 +60,10 @@ def isr_as_committed(evidence: Evidence) -> CheckResult:
         unit=unit,
         violations=violations,
         needs=METADATA,
-        holds="each is committed as it was told",
+        holds="each is committed as it was traced",
         algorithm="p.isr against the metadata log, by partition epoch",
         gaps=gaps(evidence.lives),
-        nothing="nobody led" if evidence.lives else "",
+        nothing="no broker led" if evidence.lives else "",
     )
 
 
@@ -77,14 +77,14 @@ def isr_as_committed(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.TRACES),
 )
 def no_committed_record_cut(evidence: Evidence) -> CheckResult:
-    """P16: a follower cuts off nothing that the leader of its epoch had called committed.
+    """P16: A follower truncates no record that the leader of its epoch had committed.
 
-    By the epoch of the first record that is cut off, and the highest high watermark that was
-    published in it: up to there that log was its leader's. Nor does it cut anything below the high
-    watermark that it goes by itself. After an unclean election that was asked for, or more losses
-    than the ISR can bear, it is allowed. (KIP-101, KIP-279; KAFKA-14704)
+    By the epoch of the first truncated record, and the highest high watermark that was published in
+    it: up to there that log was its leader's. Nor does a follower truncate anything below its own
+    high watermark. After an unclean election that was asked for, or more losses than the ISR can
+    bear, it is allowed. (KIP-101, KIP-279; KAFKA-14704)
     """
-    found, unit = evidence.timeline, "cuts of followers' logs"
+    found, unit = evidence.timeline, "truncations of followers' logs"
     if found is None:
         return unread(unit, METADATA)
     history, replicas = histories(found), evidence.once(traced_partitions)
@@ -107,22 +107,22 @@ def no_committed_record_cut(evidence: Evidence) -> CheckResult:
         unit=unit,
         violations=sorted_breaches.accused,
         needs=METADATA,
-        holds="each left what was committed",
-        algorithm="p.truncate against the highest p.hwm of the epoch that is cut off, and its own",
+        holds="each kept the committed records",
+        algorithm="p.truncate against the highest p.hwm of the truncated epoch, and its own",
         allowed=sorted_breaches.allowed,
         gaps=(*gaps(evidence.lives), *sorted_breaches.untold),
-        nothing="no follower cut its log" if evidence.lives else "",
+        nothing="no follower truncated its log" if evidence.lives else "",
     )
 
 
 def _cut_off(key: str, cut: NodeEvent, published: NodeEvent) -> Breach:
-    text = f"{key}: node {cut.node} cut its log at {cut.log_end}, a record of epoch "
-    text += f"{published.epoch}, whose leader had called all below {published.hwm} committed"
+    text = f"{key}: node {cut.node} truncated its log to {cut.log_end}, losing a record of epoch "
+    text += f"{published.epoch}, whose leader had committed all below {published.hwm}"
     shown = [witness(published, "committed"), witness(cut, "cut off")]
     return Breach(key, 0, Violation(text, shown))
 
 
 def _below_its_own(key: str, cut: NodeEvent) -> Breach:
-    text = f"{key}: node {cut.node} cut its log at {cut.log_end}, and went by a high watermark of "
-    text += f"{cut.hwm}: all below it is committed, as a leader had told it"
+    text = f"{key}: node {cut.node} truncated its log to {cut.log_end}, below its high watermark "
+    text += f"of {cut.hwm}: a leader had answered that all below it is committed"
     return Breach(key, 0, Violation(text, [witness(cut, "cut off")]))

@@ -1,4 +1,4 @@
-"""Who joins an ISR, and by what it has proved: P4 and P5."""
+"""Replicas that join an ISR, and the proof that they are caught up: P4 and P5."""
 
 from collections.abc import Iterable, Mapping
 
@@ -31,10 +31,10 @@ _UNIT = "replicas that were to join an ISR"
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def joined_by_this_life(evidence: Evidence) -> CheckResult:
-    """P4: a broker joins an ISR in the broker epoch in which it proved to be caught up.
+    """P4: A broker joins an ISR in the broker epoch in which it proved to be caught up.
 
-    That of the Fetch which its leader went by, as it proposed it, is the one that is registered
-    where the metadata log has it join: what another life of it had may be lost. (KIP-903)
+    The broker epoch of the Fetch that made its leader propose it is the registered one where the
+    metadata log has it join: another life of the broker may have lost those records. (KIP-903)
     """
     found = evidence.timeline
     if found is None:
@@ -49,7 +49,7 @@ def joined_by_this_life(evidence: Evidence) -> CheckResult:
         broker = change.brokers.get(joining.event.replica)
         if broker is not None and broker.epoch != joining.broker_epoch:
             text = f"{_where(joining, change)} joined the ISR by a Fetch of its broker epoch "
-            text += f"{joining.broker_epoch}, and was registered in {broker.epoch}"
+            text += f"{joining.broker_epoch}, but was registered in {broker.epoch}"
             rows = [witness(joining.event, "proposed"), shown(change, "committed")]
             violations.append(Violation(text, rows))
     return conclude(
@@ -60,13 +60,13 @@ def joined_by_this_life(evidence: Evidence) -> CheckResult:
         holds="each joined in the broker epoch in which it had caught up",
         algorithm="p.join against the registrations of the metadata log, by partition epoch",
         gaps=gaps(evidence.lives),
-        nothing="nobody joined an ISR" if evidence.lives else "",
+        nothing="no replica joined an ISR" if evidence.lives else "",
     )
 
 
 def _last_proposed(joins: Iterable[Joining]) -> Iterable[Joining]:
-    """One for each change that may come of it: what a controller refuses leaves the partition's
-    epoch as it is, and what is proposed later takes its place."""
+    """One for each change that may come of it: a refused proposal leaves the partition epoch as it
+    is, and a later one takes its place."""
     last = {
         (one.partition, one.event.epoch, one.partition_epoch, one.event.replica): one
         for one in joins
@@ -84,7 +84,7 @@ def _by_epoch(history: Mapping[PartitionId, list[Change]]) -> dict[tuple[Partiti
 
 
 def _is_granted(joining: Joining, change: Change) -> bool:
-    """Is it this proposal that the change of that partition epoch carries out?"""
+    """Whether the change of that partition epoch carries out this proposal."""
     before, after, node = change.before, change.after, joining.event.replica
     if before is None or after is None or after.leader_epoch != joining.event.epoch:
         return False
@@ -105,9 +105,10 @@ def _where(joining: Joining, change: Change) -> str:
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def joined_with_all(evidence: Evidence) -> CheckResult:
-    """P5: who is to join an ISR has all below the high watermark, and what its leader began with.
+    """P5: A replica that is proposed for an ISR has all records below the high watermark, and all
+    with which its leader began.
 
-    By the end of its log as its leader knew it; the leader began with what was in its own log then.
+    By the end of its log as its leader knew it; the leader began with the records in its own log.
     (KIP-966, HS Kip320)
     """
     found = evidence.timeline
@@ -118,19 +119,17 @@ def joined_with_all(evidence: Evidence) -> CheckResult:
     short = [one for one in joins if one.event.offset < max(one.event.hwm, one.epoch_start)]
     violations = []
     for joining in short:
-        text = (
-            f"{_where(joining, history[joining.partition][0])} is to join the ISR with all below "
-        )
-        text += f"{joining.event.offset}; the high watermark is {joining.event.hwm}, and epoch "
-        text += f"{joining.event.epoch} began at {joining.epoch_start}"
+        text = f"{_where(joining, history[joining.partition][0])} is proposed for the ISR with "
+        text += f"all below {joining.event.offset}; the high watermark is {joining.event.hwm}, and "
+        text += f"epoch {joining.event.epoch} began at {joining.epoch_start}"
         violations.append(Violation(text, [witness(joining.event, "proposed")]))
     return conclude(
         looked_at=len(joins),
         unit=_UNIT,
         violations=violations,
         needs=METADATA,
-        holds="each had all that was committed, and what its leader began with",
+        holds="each had all committed records, and those with which its leader began",
         algorithm="p.join against the high watermark, and the log's end in p.role",
         gaps=gaps(evidence.lives),
-        nothing="nobody was to join an ISR" if evidence.lives else "",
+        nothing="no replica was proposed for an ISR" if evidence.lives else "",
     )

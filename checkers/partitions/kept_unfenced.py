@@ -1,4 +1,4 @@
-"""P18, of brokers that go on: nobody fences them, though their controller was held up."""
+"""P18, for brokers that go on: none is fenced, though their controller was paused."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from checkers.partitions.traced_replicas import METADATA, told
 from checkers.verdict import CheckResult, EventValue
 
 _SECOND = 1_000_000_000
-_WINDOW_S = 15  # before it: whatever happened in it may be why
-_HANGS_UP_S = 1.45  # a broker that was not answered for longer looks for another controller
+_WINDOW_S = 15  # before it: anything that happened in it may be the reason
+_HANGS_UP_S = 1.45  # a broker that waits longer for an answer looks for another controller
 _LEAVING = ("pending-controlled-shutdown", "shutting-down", "vouching")
 _Lives = dict[int, list[tuple[int, bool]]]  # by broker: from when on it leaves, or is back
 
@@ -25,7 +25,7 @@ _Lives = dict[int, list[tuple[int, bool]]]  # by broker: from when on it leaves,
 class _Fenced(NamedTuple):
     broker: Broker
     offset: int
-    at_ns: int  # when the first node had replayed that
+    at_ns: int  # when the first node had replayed it
 
 
 def _simulated(info: RunInfo) -> bool:
@@ -40,11 +40,11 @@ def _simulated(info: RunInfo) -> bool:
     rests_on=(Kind.METADATA_LOGS, Kind.FAULTS, Kind.TRACES),
 )
 def heard_brokers_are_kept(evidence: Evidence) -> CheckResult:
-    """P18: a broker that nothing happened to is not fenced, also after its controller was paused
+    """P18: A broker that was hit by no fault is not fenced, also after its controller was paused
     for less than 1.45 s.
 
-    Its heartbeats lie there, and are heard before it is asked who was silent. Broken is what was
-    fenced where in the last 15 s no other fault was under way. (KIP-631, KAFKA-15019)
+    Its heartbeats wait in the socket, and are handled before silent brokers are looked for. Fencing
+    breaks the promise if no other fault was under way in the last 15 s. (KIP-631, KAFKA-15019)
     """
     unit = "brokers that were fenced"
     if evidence.timeline is None:
@@ -65,7 +65,7 @@ def heard_brokers_are_kept(evidence: Evidence) -> CheckResult:
 
 
 def _fenced(evidence: Evidence) -> Iterator[_Fenced]:
-    """Who was not, and is: by another record than that of its registration."""
+    """Brokers that become fenced by another record than their registration."""
     found = evidence.timeline
     assert found is not None
     times = _replayed(evidence)
@@ -103,7 +103,7 @@ def _lives(evidence: Evidence) -> _Lives:
 
 def _has_reason(evidence: Evidence, one: _Fenced, lives: _Lives) -> bool:
     leaves = [is_leaving for t, is_leaving in lives.get(one.broker.node, ()) if t <= one.at_ns]
-    is_over = one.at_ns > evidence.info.duration_ns  # the run, and nodes are stopped
+    is_over = one.at_ns > evidence.info.duration_ns  # the run is over, and nodes are stopped
     if one.broker.stopping or is_over or (leaves and leaves[-1]):
         return True
     since = one.at_ns - _WINDOW_S * _SECOND
@@ -112,7 +112,7 @@ def _has_reason(evidence: Evidence, one: _Fenced, lives: _Lives) -> bool:
 
 
 def _is_short_halt(evidence: Evidence, fault: FaultFact) -> bool:
-    """Of controllers alone, which lose nothing by it, not even a connection."""
+    """A pause of controllers alone, which lose nothing by it, not even a connection."""
     roles = evidence.info.roles
     are_controllers = all(roles.get(str(node)) == "controller" for node in fault.nodes)
     is_pause = fault.halts and not fault.ends_process and not fault.links
@@ -120,7 +120,7 @@ def _is_short_halt(evidence: Evidence, fault: FaultFact) -> bool:
 
 
 def _violation(one: _Fenced) -> Violation:
-    text = f"node {one.broker.node} was fenced at offset {one.offset}, and nothing had happened to "
+    text = f"node {one.broker.node} was fenced at offset {one.offset}, but no fault had hit "
     text += "it: it had sent heartbeats all the while"
     at: dict[str, EventValue] = {
         "what": "fenced",

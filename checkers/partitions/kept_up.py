@@ -1,4 +1,4 @@
-"""P18, of high watermarks: who has left holds nobody up."""
+"""P18, for high watermarks: a broker that has left holds up none."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,13 +31,14 @@ from checkers.verdict import CheckResult
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def high_watermark_keeps_up(evidence: Evidence) -> CheckResult:
-    """P18: a high watermark is never behind what all hold who are in the ISR, or active.
+    """P18: A high watermark is not behind the records that every replica holds that is in the ISR,
+    or active.
 
-    By what its leader knew as it told of a move, or of another ISR. Who may be in the ISR is waited
-    for, and a replica outside may be, as long as its broker is active. Judged while the ISR has the
-    greatest min ISR that ever held. (KAFKA-13091, KAFKA-15021)
+    By what its leader knew when it traced a move, or another ISR. It waits for replicas that may be
+    in the ISR, and may wait for any other replica as long as its broker is active. Judged while the
+    ISR has the greatest min ISR that was ever in force. (KAFKA-13091, KAFKA-15021)
     """
-    found, unit = evidence.timeline, "high watermarks that leaders told of"
+    found, unit = evidence.timeline, "high watermarks that leaders traced"
     if found is None:
         return unread(unit, METADATA)
     history = histories(found)
@@ -55,10 +56,10 @@ def high_watermark_keeps_up(evidence: Evidence) -> CheckResult:
         unit=unit,
         violations=violations,
         needs=METADATA,
-        holds="each was as high as all had it who were waited for",
+        holds="each was as high as the lowest log end of the replicas to wait for",
         algorithm="p.isr and p.hwm: the high watermark against the lowest end of a log",
         gaps=gaps(evidence.lives),
-        nothing="nobody led" if evidence.lives else "",
+        nothing="no broker led" if evidence.lives else "",
     )
 
 
@@ -71,7 +72,7 @@ def _told(evidence: Evidence) -> Iterator[tuple[NodeEvent, PartitionId, ToldIsr]
 
 
 def _bound(event: NodeEvent, isr: ToldIsr) -> int | None:
-    """The lowest end of those that may be waited for; None: the line does not tell of all."""
+    """The lowest end of the logs to wait for; None: the line does not have all of them."""
     more: Mapping[str, Any] = event.more
     if "ends" not in more:
         return None
@@ -88,6 +89,6 @@ def _behind(event: NodeEvent, changes: list[Change], isr: ToldIsr, bound: int) -
     text = (
         f"{changes[0].partition.key}: node {event.node}, leader of epoch {event.epoch}, left its "
     )
-    text += f"high watermark at {event.hwm}, and all of the ISR [{names(sorted(isr.maximal))}] and "
-    text += f"all that are active had what is below {bound}"
-    return Violation(text, [witness(event, "told")])
+    text += f"high watermark at {event.hwm}, though the ISR [{names(sorted(isr.maximal))}] and "
+    text += f"all active replicas had the records below {bound}"
+    return Violation(text, [witness(event, "said")])

@@ -1,4 +1,4 @@
-"""Do brokers know the topics that there are, and no others?"""
+"""Do brokers know the existing topics, and no others?"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _Operation = dict[str, Any]
 
 
 def asks_for_topics(info: RunInfo) -> bool:
-    """Applies where every broker is asked which topics it knows."""
+    """Applies where every broker is asked for the topics that it knows."""
     return "deleting-topics" in info.load.get("chores", ())
 
 
@@ -34,13 +34,13 @@ def asks_for_topics(info: RunInfo) -> bool:
     source="KIP-500: a broker's metadata is what the log says, up to an offset",
 )
 def brokers_know_the_topics(evidence: Evidence) -> CheckResult:
-    """A broker that knows a topic knows all that were created before and not deleted, and none that
-    was deleted before it was created.
+    """A broker that knows a topic knows every topic that was created before and not deleted, and
+    none that was deleted before it was created.
 
-    The metadata log has one order and brokers replay it in that order, so no time is allowed for.
-    One that knows no topic at all is behind all of them: once it had every chance to hear of one
-    that is not deleted, it has to know it. Judged are the final reads, in which no broker starts
-    anew. Needs: ops.
+    The metadata log has one order and brokers replay it in that order, so no time is allowed for. A
+    broker that knows no topic at all is behind all of them: once it had every chance to hear of one
+    that is not deleted, it has to know it. The final reads are judged, during which no broker
+    restarts. Needs: ops.
     """
     ops = evidence.tables["ops"]
     history = _history(ops)
@@ -66,20 +66,20 @@ def brokers_know_the_topics(evidence: Evidence) -> CheckResult:
         unit="answers about topics",
         violations=[*violations, *ignorant],
         needs="answers of brokers that know a topic which was created afterwards",
-        holds="each broker knows what there is, and nothing else",
-        algorithm="answers after one that names a later topic",
+        holds="each broker knows the existing topics, and no others",
+        algorithm="answers after one with a later topic",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Topic:
-    """What was done to a topic that was created once; `deletions`: all that may have happened."""
+    """The operations on a topic that was created once; `deletions`: all that may have happened."""
 
     creation: _Operation
     deletions: Sequence[_Operation]
 
     def before(self, later: _Operation) -> int | None:
-        """Whether it is there once a topic is that was created by `later`; None: nobody knows."""
+        """Whether it exists once a topic does that was created by `later`; None: unknown."""
         if any(_over(one, later) for one in self.deletions):
             return _GONE
         return _KNOWN if not self.deletions and _over(self.creation, later) else None
@@ -88,8 +88,8 @@ class _Topic:
 def _ignorant(
     evidence: Evidence, history: Mapping[str, _Topic], answers: Sequence[_Operation]
 ) -> Iterator[Violation]:
-    """Brokers that know no topic, and had every chance to: one was created a while before, and
-    nothing was wrong with any link, process or machine since."""
+    """Brokers that know no topic though they had every chance to: one was created a while before,
+    and nothing was wrong with any link, process or machine since."""
     knowing = {row["node"] for row in answers if row["value"] == _KNOWN}
     found: dict[int, Violation] = {}
     for row in answers:
@@ -137,7 +137,7 @@ def _history(ops: pa.Table) -> Mapping[str, _Topic]:
 
 
 def _rows(ops: pa.Table, **equal: str) -> list[_Operation]:
-    """Operations in the order in which they were invoked."""
+    """Operations in the order of their invocation."""
     for name, value in equal.items():
         ops = ops.filter(pc.equal(ops[name], value))
     found: list[_Operation] = ops.sort_by("invoke_index").to_pylist()
@@ -146,7 +146,7 @@ def _rows(ops: pa.Table, **equal: str) -> list[_Operation]:
 
 def _differs(topic: _Topic, proof: _Operation, row: _Operation) -> Violation:
     if row["value"] == _KNOWN:
-        what = f"ghost topic: node {row['node']} knows {row['key']}, which was deleted, and"
+        what = f"ghost topic: node {row['node']} knows {row['key']}, which was deleted, yet"
     else:
         what = f"missing topic: node {row['node']} does not know {row['key']}, which exists, but"
     return Violation(

@@ -1,5 +1,5 @@
-"""Partitions without a leader, in the committed metadata log: who may lead is elected, and who led
-last is remembered."""
+"""Partitions without a leader, in the committed metadata log: an eligible broker is elected, and
+the last leader is remembered."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,8 +12,8 @@ from checkers.partitions.leaders import NEED, both, names, state
 from checkers.verdict import CheckResult, EventValue
 
 _ALGORITHM = "replay of the committed metadata log"
-# In log order: batches of other events may come between what makes a broker eligible and the
-# election, where a controller writes the two apart.
+# In log order: batches of other events may come between the one that makes a broker eligible and
+# the election, if a controller writes the two apart.
 _BATCHES = 3
 
 
@@ -26,7 +26,7 @@ _BATCHES = 3
 def eligible_are_elected(evidence: Evidence) -> CheckResult:
     """A partition has no leader only while no broker that may lead it is active.
 
-    That is one of the ISR, or, where the ISR is empty, of the ELR; or, with both empty, the last
+    Members of the ISR may lead; if it is empty, members of the ELR; if both are empty, the last
     known leader. It is elected by the batch that makes it active, or one of the next three about
     brokers and partitions, and at the log's end at the latest. (KIP-966)
     """
@@ -34,7 +34,7 @@ def eligible_are_elected(evidence: Evidence) -> CheckResult:
     if found is None:
         return unread("partitions without a leader", NEED)
     looked_at, violations = 0, list[Violation]()
-    # Partitions without a leader, and for how many batches somebody might have been elected.
+    # Partitions without a leader, and for how many batches one could have been elected.
     waiting: dict[str, int] = {}
     last = found.batches[-1] if found.batches else None
     for batch, partitions in found.walk():
@@ -55,14 +55,14 @@ def eligible_are_elected(evidence: Evidence) -> CheckResult:
         unit="partitions without a leader",
         violations=violations,
         needs=NEED,
-        holds="nobody that was active might lead them",
+        holds="no active broker might lead them",
         algorithm=f"{_ALGORITHM}, brokers where each batch ends",
         nothing="no partition was ever without a leader",
     )
 
 
 def _able(one: Partition, brokers: Mapping[int, Broker], *, elr_on: bool) -> list[int]:
-    """Who may be elected: active, eligible, and with the replica's directory."""
+    """Brokers that may be elected: active, eligible, and with the replica's directory."""
     eligible = one.isr or one.elr
     if elr_on and not eligible and len(one.last_known_elr) == 1:
         eligible = one.last_known_elr
@@ -73,7 +73,7 @@ def _able(one: Partition, brokers: Mapping[int, Broker], *, elr_on: bool) -> lis
 def _left(one: Partition, able: list[int], batch: MetadataBatch) -> Violation:
     text = f"{one.key} has no leader in epoch {one.leader_epoch}, though of its ISR "
     text += f"[{names(one.isr)}] and ELR [{names(one.elr)}] node {able[0]} is active, and may lead"
-    at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
+    at: dict[str, EventValue] = {"what": f"after the batch at offset {batch.base}"}
     return Violation(text, [at | state(one)])
 
 
@@ -84,11 +84,11 @@ def _left(one: Partition, able: list[int], batch: MetadataBatch) -> Violation:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def last_known_leader_led(evidence: Evidence) -> CheckResult:
-    """Who is named as the last known leader of a partition is the one that led it last.
+    """The last known leader that is recorded for a partition is the broker that led it last.
 
-    Or it is nobody, of a partition that had none already as its ISR emptied. No program that is
-    judged here has the recovery manager of KIP-966's part two, by which the last known ELR would be
-    a set. (KIP-966)
+    It may be none if the partition already had no leader when its ISR emptied. No program judged
+    here has the recovery manager of KIP-966's part two, by which the last known ELR would be a set.
+    (KIP-966)
     """
     found = evidence.timeline
     if found is None:
@@ -105,13 +105,13 @@ def last_known_leader_led(evidence: Evidence) -> CheckResult:
         needs=NEED,
         holds="each had led last",
         algorithm=_ALGORITHM,
-        nothing="nobody was named as the last known leader",
+        nothing="no last known leader was recorded",
     )
 
 
 def _named(found: Timeline) -> Iterator[tuple[Change, int]]:
-    """Changes that name somebody, each with the node that led last before. What a snapshot says was
-    named before it is left out."""
+    """Changes that record a last known leader, each with the node that led last before. One in a
+    snapshot was recorded before it, and is left out."""
     led: dict[str, int] = {}
     for batch in found.batches:
         for change in batch.changes:
@@ -130,6 +130,6 @@ def _named(found: Timeline) -> Iterator[tuple[Change, int]]:
 
 def _never_led(change: Change, leader: int) -> Violation:
     one = change.partition
-    text = f"{one.key}: [{names(one.last_known_elr)}] is named as who led last, "
-    text += "and nobody had led" if leader == NO_LEADER else f"and that was node {leader}"
+    text = f"{one.key}: [{names(one.last_known_elr)}] is recorded as the last leader, "
+    text += "but no node had led" if leader == NO_LEADER else f"but that was node {leader}"
     return Violation(text, both(change))

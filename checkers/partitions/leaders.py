@@ -15,7 +15,7 @@ from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, EventValue
 
 NEED = "the metadata log on a majority of the controllers' disks"
-NO_PARTITIONS = "no partition was ever made or changed"
+NO_PARTITIONS = "no partition was ever created or changed"
 _RUN = ["node", "directory", "key", "epoch", "base_offset"]
 
 
@@ -56,11 +56,11 @@ def both(change: Change) -> list[dict[str, EventValue]]:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def one_leader_per_partition_epoch(evidence: Evidence) -> CheckResult:
-    """P1: a partition has one leader per leader epoch, and its epochs only rise.
+    """P1: A partition has one leader per leader epoch, and its epochs only rise.
 
-    What was written and said fits the one order of the metadata log: in every replica epochs rise
-    from batch to batch, each is one in which the log names a leader, and who is asked names no
-    other. (HS, KIP-966)
+    Batches and answers fit the one order of the metadata log: in every replica epochs rise from
+    batch to batch, the log has a leader in each of them, and answers name no other leader. (HS,
+    KIP-966)
     """
     found = evidence.timeline
     if found is None:
@@ -98,7 +98,7 @@ def _leaders(found: Timeline) -> Leaders:
 
 
 def _made_again(found: Timeline) -> Iterator[Violation]:
-    """Epochs begin anew only with a new topic."""
+    """Epochs restart only with a new topic."""
     for _, change in found.changes():
         before, after = change.before, change.after
         if before is None or after is None or before.topic_id != after.topic_id:
@@ -107,7 +107,7 @@ def _made_again(found: Timeline) -> Iterator[Violation]:
             text = f"{after.key} went from leader epoch {before.leader_epoch} back to "
             yield Violation(f"{text}{after.leader_epoch}", both(change))
         elif after.partition_epoch <= before.partition_epoch:
-            text = f"{after.key} was changed at partition epoch {before.partition_epoch}, and is "
+            text = f"{after.key} was changed at partition epoch {before.partition_epoch}, but is "
             yield Violation(f"{text}at {after.partition_epoch}", both(change))
 
 
@@ -153,7 +153,7 @@ def _epoch_runs(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _answers(evidence: Evidence, leaders: Leaders) -> Iterator[Violation]:
-    """Answers to probes. Of a topic that was made twice nobody knows which one is meant."""
+    """Answers to probes. If a topic was created twice, it is unknown which one is meant."""
     by_key: dict[str, list[Mapping[int, int]]] = {}
     for (key, _), epochs in leaders.items():
         by_key.setdefault(key, []).append(epochs)
@@ -164,7 +164,7 @@ def _answers(evidence: Evidence, leaders: Leaders) -> Iterator[Violation]:
         leader = known[0].get(row["epoch"])
         if leader is not None and row["leader"] not in (None, NO_LEADER, leader):
             text = f"{row['key']}, epoch {row['epoch']}: node {row['node']} says that node "
-            text += f"{row['leader']} leads, the metadata log says node {leader}"
+            text += f"{row['leader']} leads, but the metadata log says node {leader}"
             fields = {name: row[name] for name in ("node", "key", "epoch", "leader")}
             yield Violation(text, [{"what": "an answer", "t_ns": row["t0"], **fields}])
 
@@ -179,7 +179,8 @@ def _answers(evidence: Evidence, leaders: Leaders) -> Iterator[Violation]:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def leader_in_isr(evidence: Evidence) -> CheckResult:
-    """P2: the leader is in the ISR, ISR and ELR are of the replicas, nobody is named twice.
+    """P2: The leader is in the ISR, ISR and ELR are subsets of the replicas, and no list has a node
+    twice.
 
     (HS LeaderInIsr, KIP-966 ValidControllerIsrAndElr)
     """
@@ -205,10 +206,10 @@ def leader_in_isr(evidence: Evidence) -> CheckResult:
 
 def _ill_formed(one: Partition) -> str:
     if one.leader != NO_LEADER and one.leader not in one.isr:
-        return f"node {one.leader} leads and is not in the ISR [{names(one.isr)}]"
+        return f"node {one.leader} leads but is not in the ISR [{names(one.isr)}]"
     for what, nodes in (("ISR", one.isr), ("ELR", one.elr), ("replicas", one.replicas)):
         if len(set(nodes)) < len(nodes):
-            return f"the {what} [{names(nodes)}] name a node twice"
+            return f"the {what} [{names(nodes)}] has a node twice"
         if not set(nodes) <= set(one.replicas):
             return f"the {what} [{names(nodes)}] are not all among [{names(one.replicas)}]"
     return ""
@@ -224,11 +225,11 @@ def _ill_formed(one: Partition) -> str:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def only_active_brokers_lead(evidence: Evidence) -> CheckResult:
-    """P3: who joins an ISR or is elected is registered, unfenced and not shutting down.
+    """P3: A broker that joins an ISR or is elected is registered, unfenced and not shutting down.
 
-    At the latest behind the batch that does it. Nor does a fenced broker stay in an ISR; but
-    without ELR its last member does. Nor does one lead on that is shutting down. (KIP-841, KIP-966
-    ValidControllerState)
+    At the end of the batch that does it at the latest. Nor does a fenced broker stay in an ISR; but
+    without ELR its last member does. Nor does a broker lead on that is shutting down. (KIP-841,
+    KIP-966 ValidControllerState)
     """
     found = evidence.timeline
     if found is None:
@@ -280,16 +281,16 @@ def _stays_fenced(batch: MetadataBatch, partition: Partition) -> Iterator[Violat
         last = not batch.elr_on and partition.isr == (node,)
         if not last and (broker is None or broker.fenced):
             text = f"node {node} is in the ISR of {partition.key} while it is "
-            at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
+            at: dict[str, EventValue] = {"what": f"after the batch at offset {batch.base}"}
             yield Violation(f"{text}{_condition(batch, node)}", [at | state(partition)])
 
 
 def _leads_on(batch: MetadataBatch, partition: Partition) -> Iterator[Violation]:
-    """What a broker leads it hands over with the batch by which it begins to shut down."""
+    """A broker hands over its partitions with the batch by which it begins to shut down."""
     leader = batch.brokers.get(partition.leader)
     if leader is not None and leader.stopping:
         text = f"node {leader.node} leads {partition.key} while it is shutting down"
-        at: dict[str, EventValue] = {"what": f"behind the batch at offset {batch.base}"}
+        at: dict[str, EventValue] = {"what": f"after the batch at offset {batch.base}"}
         yield Violation(text, [at | state(partition)])
 
 

@@ -1,5 +1,5 @@
-"""What a broker leaves that stops in good order: high watermarks not below what it knew, and the
-file that vouches for its logs."""
+"""What a broker leaves when it stops in good order: high watermarks not below those it knew, and
+the clean-shutdown file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _NEED = f"{NEED}, and what clients sent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """How far a broker knew a partition to be committed, and by what."""
+    """How far a broker knew a partition to be committed, and from what."""
 
     mark: int
     shown: Mapping[str, EventValue]
@@ -43,15 +43,15 @@ class _Known:
     ),
 )
 def high_watermarks_are_saved(evidence: Evidence) -> CheckResult:
-    """A broker that stopped in good order leaves, of each replica, a high watermark that is not
-    below what its last process knew to be committed.
+    """A broker that stopped in good order leaves in its checkpoint, for each replica, a high
+    watermark that is not below what its last process knew to be committed.
 
     Needs: replicas, replica_batches, replica_spans, ops, spans.
 
-    What it traced last of its own; what it acknowledged to acks=all itself; and of any replica: who
-    holds a record that was sent when an earlier one of the same leader was acknowledged was told
-    with it that the earlier one is committed. A checkpoint that names no high watermark is one
-    of 0. Nothing is said of a disk of which a fault damages synced bytes.
+    Known are the last high watermark that it traced as a leader; what it acknowledged to acks=all
+    itself; and on any replica: a record that was sent when an earlier one of the same leader was
+    acknowledged brought the news that the earlier one is committed. A missing entry counts as high
+    watermark 0. A disk is not judged if a fault damages its synced bytes.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -76,12 +76,12 @@ def high_watermarks_are_saved(evidence: Evidence) -> CheckResult:
                 violations += _below(row, most)
     return conclude(
         looked_at=looked_at,
-        unit="replicas of which something was committed",
+        unit="replicas with committed records",
         violations=violations,
         needs=_NEED,
         holds="each has as high a watermark in its broker's checkpoint",
-        algorithm="what brokers acknowledged, traced and were told, against their checkpoints",
-        nothing="no broker stopped in good order that had committed anything",
+        algorithm="acknowledged, traced and fetched records of brokers, against checkpoints",
+        nothing="no broker with committed records stopped in good order",
     )
 
 
@@ -90,7 +90,7 @@ def _may_be_judged(evidence: Evidence, node: int) -> bool:
 
 
 def _last_began(evidence: Evidence, node: int) -> int | None:
-    """By when the last process of a node had begun, in ns; None: nobody knows."""
+    """The time by which the last process of a node had begun, in ns; None: unknown."""
     mine = [life.processes[-1].first_ns for life in evidence.lives if life.node == node]
     if mine:
         return max(mine)
@@ -101,7 +101,7 @@ def _last_began(evidence: Evidence, node: int) -> int | None:
 
 
 def _traced(evidence: Evidence) -> dict[tuple[int, object, str], _Known]:
-    """By node, topic id and index, the high watermark that its last process told of last."""
+    """By node, topic id and index, the last high watermark that its last process traced."""
     told = evidence.once(traced_partitions)
     last = {life.node: evidence.traces.line(life.processes[-1].begin) for life in evidence.lives}
     newest: dict[tuple[int, PartitionId], NodeEvent] = {}
@@ -117,7 +117,7 @@ def _traced(evidence: Evidence) -> dict[tuple[int, object, str], _Known]:
     for (node, (topic, index)), line in newest.items():
         mark = line.hwm if line.event != "p.truncate" else min(line.hwm, line.log_end)
         if mark > 0:
-            shown = witness(line, "told of its high watermark")
+            shown = witness(line, "traced its high watermark")
             found[node, topic, str(index)] = _Known(mark=mark, shown=shown)
     return found
 
@@ -134,7 +134,8 @@ def _sent(evidence: Evidence) -> pa.Table:
 def _told(
     evidence: Evidence, row: ReplicaRow, log: pa.Table | None, sent: pa.Table | None, since: int
 ) -> Iterator[_Known]:
-    """By what clients were told of records of the replica's last leader epoch, since a moment."""
+    """From what clients were answered about records of the replica's last leader epoch, since a
+    moment."""
     held = evidence.partition_logs.get((row["node"], row["key"]))
     if log is None or sent is None or held is None:
         return
@@ -156,8 +157,8 @@ def _told(
 
 
 def _acknowledged_before(t0: Ints, t1: Ints, end: Ints, since: int) -> tuple[int, int]:
-    """Of spans sent after a moment, the highest end that was acknowledged before one of them was
-    sent, and which one that is; 0 if nothing was."""
+    """For spans sent after a moment, the highest end that was acknowledged before one of them was
+    sent, and which one that is; 0 if there was none."""
     order = np.argsort(t1, kind="stable")
     highest = np.append(0, np.maximum.accumulate(end[order]))
     before = highest[np.searchsorted(t1[order], t0, side="left")]
@@ -169,9 +170,9 @@ def _below(row: ReplicaRow, known: _Known) -> Iterator[Violation]:
     saved = row["high_watermark"]
     if saved is not None and saved >= known.mark:
         return
-    what = "names no high watermark" if saved is None else f"says {saved}"
+    what = "has no high watermark" if saved is None else f"says {saved}"
     text = f"{row['key']}: node {row['node']} stopped in good order and knew that all below "
-    text += f"{known.mark} is committed; its checkpoint {what}"
+    text += f"{known.mark} is committed, but its checkpoint {what}"
     names = ("node", "key", "high_watermark", "log_end")
     yield Violation(text, [known.shown, {"what": "left", **{name: row[name] for name in names}}])
 
@@ -193,12 +194,12 @@ def _span(sent: pa.Table, at: int, what: str) -> dict[str, EventValue]:
 )
 def clean_stops_are_marked(evidence: Evidence) -> CheckResult:
     """A registered broker that stopped in good order leaves a clean-shutdown file in each of its
-    log directories, all of one broker epoch; by its trace that in which it vouched.
+    log directories, all of one broker epoch, the one that it traced.
 
     Needs: disks, and the metadata log.
 
-    Without it the broker comes back as one that may have lost something, and is in no ISR or ELR
-    then. Nothing is said of a disk of which a fault damages synced bytes.
+    Without the file, the broker returns as one that may have lost records, and is then in no ISR or
+    ELR. A disk is not judged if a fault damages its synced bytes.
     """
     known = evidence.timeline.batches[-1].brokers if evidence.timeline else {}
     vouched = {
@@ -218,7 +219,7 @@ def clean_stops_are_marked(evidence: Evidence) -> CheckResult:
         if left is None or (epoch is not None and left != epoch):
             what = "no clean-shutdown file" if left is None else f"one of broker epoch {left}"
             text = f"node {node} stopped in good order, in broker epoch "
-            text += f"{known[node].epoch if epoch is None else epoch}, and its disk has {what}"
+            text += f"{known[node].epoch if epoch is None else epoch}, but its disk has {what}"
             shown = {name: row[name] for name in ("node", "directory", "clean_shutdown")}
             violations.append(Violation(text, [{"what": "its disk", **shown}]))
     return conclude(
@@ -226,7 +227,7 @@ def clean_stops_are_marked(evidence: Evidence) -> CheckResult:
         unit="brokers that stopped in good order",
         violations=violations,
         needs="the brokers' disks, and the metadata log",
-        holds="each vouched for its logs",
+        holds="each left its clean-shutdown files",
         algorithm="clean-shutdown files against how each broker's last process ended",
         nothing="no registered broker stopped in good order" if evidence.timeline else "",
     )

@@ -1,4 +1,4 @@
-"""Nothing is acknowledged to acks=all by too few: P17."""
+"""No record is acknowledged to acks=all by too small an ISR: P17."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from checkers.verdict import CheckResult
 
 _HISTORY = f"{NEED}, the metadata log, and what clients sent"
 _ON_NO_DISK = -1  # for a leader epoch
-_ANY = -1  # for a node: a library chose it, or the epoch tells more
+_ANY = -1  # for a node: a library chose it, or the epoch determines it
 
 
 @check(
@@ -32,13 +32,13 @@ _ANY = -1  # for a node: a library chose it, or the epoch tells more
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES),
 )
 def acknowledged_with_min_isr(evidence: Evidence) -> CheckResult:
-    """P17: nothing is acknowledged to acks=all while the ISR is smaller than min ISR.
+    """P17: No record is acknowledged to acks=all while the ISR is smaller than min ISR.
 
-    The states of the ISR that the leader may have known while the operation ran: from the last one
-    that it had told of itself before, to the last one that can have been committed by the end. Of
-    a record that a disk holds they are those of its batch's leader epoch; of one that no disk holds
-    any more, those in which the node led that acknowledged it, or where a library does not tell
-    which one did, all. In each of them the ISR was too small.
+    Judged by the states of the ISR that the leader may have known while the operation ran: from the
+    last one that it had answered with before, to the last one that can have been committed by the
+    end. If a disk holds the record, they are those of its batch's leader epoch; if none does any
+    more, those in which the acknowledging node led, or all if a library does not name it. In each
+    of them the ISR was too small.
     """
     found = evidence.timeline
     if found is None:
@@ -61,7 +61,7 @@ def acknowledged_with_min_isr(evidence: Evidence) -> CheckResult:
         needs=_HISTORY,
         holds="each while the ISR may have had min ISR",
         algorithm="states of the ISR that a leader may have known, by metadata log and probes",
-        nothing="nothing was acknowledged to acks=all"
+        nothing="no record was acknowledged to acks=all"
         if not evidence.acknowledged.num_rows
         else "",
     )
@@ -84,7 +84,7 @@ def _epochs_at(stored: pa.Table | None, sent: pa.Table) -> Ints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """Spans of one leader: `states` are the places in the history in which it led; of each of the
+    """Spans of one leader: `states` are the indices in the history at which it led; for each of the
     `rows` it may have known those from `low` to `high`."""
 
     states: Ints
@@ -98,7 +98,7 @@ class _Known:
 def _known(
     evidence: Evidence, history: IsrHistory, sent: pa.Table, epochs: Ints
 ) -> Iterator[_Known]:
-    """By the leader epoch that a disk tells, or the node that acknowledged."""
+    """By the leader epoch on a disk, or by the node that acknowledged."""
     ops = evidence.tables["ops"].take(sent["op_id"])
     t0, t1, node = columns(ops, "t0", "t1", "node")
     leaders = np.array([one.leader for one in history.states], np.int64)

@@ -1,4 +1,4 @@
-"""High watermarks, as their leaders tell how they move: P7, P8 and P12."""
+"""High watermarks, as their leaders trace their moves: P7, P8 and P12."""
 
 from collections.abc import Mapping
 
@@ -35,10 +35,10 @@ _History = Mapping[PartitionId, list[Change]]
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def moved_with_min_isr(evidence: Evidence) -> CheckResult:
-    """P8: a high watermark rises only while the committed ISR has min.insync.replicas members.
+    """P8: A high watermark rises only while the committed ISR has min.insync.replicas members.
 
-    Whatever acks the records came with. The ISR is what the leader called committed; the least
-    that the metadata log ever had is enough, where clients had asked for as little. (KIP-966)
+    For records of any acks. The ISR is the one that the leader used as committed; the smallest min
+    ISR that the metadata log ever had is enough, if clients had asked for one as small. (KIP-966)
     """
     found = evidence.timeline
     if found is None:
@@ -63,7 +63,7 @@ def moved_with_min_isr(evidence: Evidence) -> CheckResult:
 
 
 def min_isrs(evidence: Evidence, changes: list[Change]) -> list[int]:
-    """All that ever held, or were set, for a partition."""
+    """All values that were ever in force, or were set, for a partition."""
     topic = changes[0].partition.key.rpartition("-")[0]
     rows = evidence.tables["log_records"]
     rows = rows.filter(pc.equal(rows["name"], MIN_ISR))
@@ -98,10 +98,11 @@ def _where(move: MovedWatermark, history: _History) -> str:
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def maximal_isr_holds_all(evidence: Evidence) -> CheckResult:
-    """P7: all below a high watermark that rises is on every replica that is in the ISR, or may be.
+    """P7: All records below a high watermark that rises are on every replica that is in the ISR, or
+    may be.
 
-    That is the maximal ISR: who is in the one that is committed or in the one that is proposed. By
-    the ends of their logs, as the leader knew them then. (HS WeakIsr, KIP-966)
+    That is the maximal ISR: the replicas of the committed and of the proposed ISR. By the ends of
+    their logs, as the leader knew them then. (HS WeakIsr, KIP-966)
     """
     found = evidence.timeline
     if found is None:
@@ -119,7 +120,7 @@ def maximal_isr_holds_all(evidence: Evidence) -> CheckResult:
         unit=_UNIT,
         violations=violations,
         needs=METADATA,
-        holds="all who may be in the ISR had all below, each time",
+        holds="all members of the maximal ISR had all below, each time",
         algorithm="p.hwm by the last p.isr: ends of logs against the high watermark",
         gaps=gaps(evidence.lives),
         nothing="no high watermark rose" if evidence.lives else "",
@@ -128,8 +129,8 @@ def maximal_isr_holds_all(evidence: Evidence) -> CheckResult:
 
 def _short(move: MovedWatermark, node: int, history: _History) -> Violation:
     end = move.end(node)
-    knew = f"that it ends at {end}" if end >= 0 else "nothing of it"
-    text = f"{_where(move, history)} raised its high watermark to {move.event.hwm}, and of the log "
+    knew = f"that it ends at {end}" if end >= 0 else "nothing about it"
+    text = f"{_where(move, history)} raised its high watermark to {move.event.hwm}, but of the log "
     text += f"of node {node} it knew {knew}, "
     text += f"which may be in the ISR [{names(sorted(move.isr.maximal))}]"
     return Violation(text, [witness(move.event, "moved")])
@@ -145,7 +146,7 @@ def _short(move: MovedWatermark, node: int, history: _History) -> Violation:
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def high_watermark_rises(evidence: Evidence) -> CheckResult:
-    """P12: within a leader epoch a high watermark never goes down, nor past the leader's log."""
+    """P12: Within a leader epoch a high watermark never goes down, nor past the leader's log."""
     found = evidence.timeline
     if found is None:
         return unread(_UNIT, METADATA)
@@ -155,7 +156,7 @@ def high_watermark_rises(evidence: Evidence) -> CheckResult:
     for move in moves:
         if not move.before <= move.event.hwm <= move.event.log_end:
             text = f"{_where(move, history)} moved its high watermark from {move.before} to "
-            text += f"{move.event.hwm}, and its log ends at {move.event.log_end}"
+            text += f"{move.event.hwm}, but its log ends at {move.event.log_end}"
             violations.append(Violation(text, [witness(move.event, "moved")]))
     return conclude(
         looked_at=len(moves),

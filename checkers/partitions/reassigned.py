@@ -1,4 +1,5 @@
-"""Reassignments in the committed metadata log: when they are done, and that they are."""
+"""Reassignments in the committed metadata log: that they complete only when they may, and that they
+do."""
 
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from checkers.evidence.planned import Kind
 from checkers.partitions.leaders import NEED, both, names, state
 from checkers.verdict import CheckResult
 
-_UNIT = "reassignments that were done"
+_UNIT = "reassignments that completed"
 
 
 @check(
@@ -20,10 +21,10 @@ _UNIT = "reassignments that were done"
     rests_on=(Kind.METADATA_LOGS,),
 )
 def reassigned_when_in_sync(evidence: Evidence) -> CheckResult:
-    """A reassignment is done only when all replicas that are left are in the ISR.
+    """A reassignment completes only when all remaining replicas are in the ISR.
 
-    They are then no fewer than min ISR, of which there are never more than replicas. One that is
-    cancelled keeps those of before, in the ISR or not. (KIP-455, KIP-966, KAFKA-15665)
+    They are then at least min ISR, which is never more than the number of replicas. A cancelled
+    reassignment keeps the former replicas, in the ISR or not. (KIP-455, KIP-966, KAFKA-15665)
     """
     found = evidence.timeline
     if found is None:
@@ -34,7 +35,7 @@ def reassigned_when_in_sync(evidence: Evidence) -> CheckResult:
         unit=_UNIT,
         violations=[violation for change in done for violation in _too_early(change)],
         needs=NEED,
-        holds="all of the replicas that were left were in sync",
+        holds="all remaining replicas were in sync",
         algorithm="replay of the committed metadata log",
         nothing=f"there were no {_UNIT}",
     )
@@ -47,10 +48,10 @@ def reassigned_when_in_sync(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def reassignments_end(evidence: Evidence) -> CheckResult:
-    """P18: once all is whole again, with all replicas in the ISR, no reassignment goes on.
+    """P18: Once the cluster is healed, with all replicas in the ISR, no reassignment goes on.
 
-    It is over by the change that has the last target join. Whether all becomes whole again
-    `recovers-when-healed` judges. (KIP-966 liveness)
+    It ends with the change by which the last new replica joins. `recovers-when-healed` judges
+    whether the cluster heals. (KIP-966 liveness)
     """
     found, info = evidence.timeline, evidence.info
     if found is None:
@@ -66,18 +67,19 @@ def reassignments_end(evidence: Evidence) -> CheckResult:
         needs=NEED,
         holds="no reassignment goes on",
         algorithm="the end of the committed metadata log",
-        nothing="nothing was reassigned" if is_whole else "the cluster was never whole again",
+        nothing="no partition was reassigned" if is_whole else "the cluster did not heal",
     )
 
 
 def _goes_on(partition: Partition) -> Violation:
-    text = f"the reassignment of {partition.key} to [{names(partition.replicas)}] goes on, and the "
-    text += f"ISR is [{names(partition.isr)}]"
+    text = f"the reassignment of {partition.key} to [{names(partition.replicas)}] goes on, though "
+    text += f"the ISR is [{names(partition.isr)}]"
     return Violation(text, [{"what": "at the end", **state(partition)}])
 
 
 def _done(found: Timeline) -> Iterator[Change]:
-    """Changes by which somebody who was to be removed is; cancelled, those who were added are."""
+    """Changes by which a replica to be removed is removed; in a cancelled reassignment, one to be
+    added."""
     for _, change in found.changes():
         before, after = change.before, change.partition
         if before is not None and change.ends_reassignment:
@@ -90,5 +92,5 @@ def _too_early(change: Change) -> Iterator[Violation]:
     after = change.partition
     missing = tuple(node for node in after.replicas if node not in after.isr)
     if missing:
-        text = f"{after.key} was reassigned to [{names(after.replicas)}], and [{names(missing)}] "
+        text = f"{after.key} was reassigned to [{names(after.replicas)}], but [{names(missing)}] "
         yield Violation(f"{text}are not in the ISR [{names(after.isr)}]", both(change))

@@ -1,5 +1,4 @@
-"""What leaders of partitions refuse, against the metadata log: each refusal is true when it is
-said."""
+"""Refusals of partition leaders, against the metadata log: each is true when it is sent."""
 
 import numpy as np
 import pyarrow.compute as pc
@@ -24,11 +23,11 @@ _MIN_ISR = "min.insync.replicas"
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES),
 )
 def too_few_are_too_few(evidence: Evidence) -> CheckResult:
-    """NOT_ENOUGH_REPLICAS is said only where the ISR may have been smaller than min ISR.
+    """A broker answers NOT_ENOUGH_REPLICAS only if the ISR may have been smaller than min ISR.
 
-    In one of the states of the ISR that a leader may have known while the operation ran (as P17 has
-    them, with two seconds more for what it may not have heard of yet): one that is sent again and
-    again is refused by whoever is asked last. Not judged where min ISR was changed meanwhile.
+    In one of the states of the ISR that a leader may have known while the operation ran (as for
+    P17, plus two seconds for what it may not have heard of yet): an operation that is sent again is
+    refused by the node that is asked last. Not judged if min ISR changed meanwhile.
     """
     return judged(evidence, _TOO_FEW, _no_state_is_too_small, holds="each may have been true")
 
@@ -40,12 +39,13 @@ def too_few_are_too_few(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES, Kind.FAULTS),
 )
 def leaders_do_not_deny_it(evidence: Evidence) -> CheckResult:
-    """NOT_LEADER_OR_FOLLOWER is not said by a broker that knew, and led in one epoch all along.
+    """A broker that knew that it leads, and led in one epoch all along, does not answer
+    NOT_LEADER_OR_FOLLOWER.
 
-    It had told itself that it leads, two seconds before it was asked or earlier; in no state that
-    can have been committed by the end of the operation does it lead no more, or in another epoch;
-    and nothing had been wrong with any node since those two seconds. Of operations that were sent
-    once: of others nobody knows who was asked last.
+    It had answered that it leads two seconds before it was asked or earlier; in every state that
+    can have been committed by the end of the operation it leads in the same epoch; and nothing had
+    been wrong with any node since those two seconds. For operations that were sent once: for others
+    it is unknown which node was asked last.
     """
     return judged(evidence, _NO_LEADER, _led_all_along, holds="each may have been true")
 
@@ -63,7 +63,7 @@ def _no_state_is_too_small(_: Evidence, found: Timeline, refused: Refused) -> ND
 
 
 def _changes_min_isr(found: Timeline, key: str, made: int) -> bool:
-    """After the batch in which the partition was made."""
+    """Whether min ISR changes after the batch in which the partition was created."""
     topic = key.rpartition("-")[0]
     after = min((batch.base for batch in found.batches if batch.base > made), default=made + 1)
     return any(

@@ -1,4 +1,4 @@
-"""Who registers after it may have lost something: E5 and E6."""
+"""Brokers that register after they may have lost records: E5 and E6."""
 
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
@@ -17,11 +17,12 @@ from checkers.verdict import CheckResult, EventValue
     rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
 )
 def unclean_registration_drops(evidence: Evidence) -> CheckResult:
-    """E5: who registers after an unclean shutdown is in no ISR and no ELR until it is added again.
+    """E5: A broker that registers after an unclean shutdown is in no ISR and no ELR until it is
+    added again.
 
-    Unclean is who was killed or lost power, by the fault log; and who is taken out of an ELR by the
-    batch of its registration, which then has to drop it everywhere. Judged while ELR is on.
-    (KIP-966)
+    A shutdown is unclean if the broker was killed or lost power, by the fault log; or if the batch
+    of its registration removes it from an ELR, and then it has to remove it everywhere. Judged
+    while ELR is on. (KIP-966)
     """
     return _registrations(evidence, lossy=False)
 
@@ -33,11 +34,11 @@ def unclean_registration_drops(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
 )
 def lost_bytes_are_not_clean(evidence: Evidence) -> CheckResult:
-    """E6: a node that lost bytes never claims that it was shut down cleanly.
+    """E6: A node that lost bytes never registers as cleanly shut down.
 
-    One that had ended in good order before its power failed may: it lost nothing that it answers
-    for, or has broken another promise. The next registration drops it from every ISR and ELR, as of
-    an unclean one; by the fault log. Judged while ELR is on. (KIP-966)
+    A node that had stopped in good order before its power failed may: it lost nothing that it
+    answers for, or has broken another promise. The next registration removes it from every ISR and
+    ELR, as after an unclean shutdown; by the fault log. Judged while ELR is on. (KIP-966)
     """
     return _registrations(evidence, lossy=True)
 
@@ -72,7 +73,7 @@ def _registrations(evidence: Evidence, *, lossy: bool) -> CheckResult:
                 fault = (
                     [end.fault.shown("ended the process before", end.fault.t_start)] if end else []
                 )
-                rows = [{"what": "behind that batch", **state(one)} for one in kept[:8]]
+                rows = [{"what": "after that batch", **state(one)} for one in kept[:8]]
                 violations.append(Violation(text, [*fault, at, *rows]))
     return conclude(
         looked_at=looked_at,
@@ -86,6 +87,6 @@ def _registrations(evidence: Evidence, *, lossy: bool) -> CheckResult:
 
 
 def _dropped(batch: MetadataBatch, node: int) -> bool:
-    """Whether a change of this batch took the node out of an ELR: no clean registration does."""
+    """Whether a change of this batch removed the node from an ELR: no clean registration does."""
     pairs = ((change.before, change.after) for change in batch.changes)
     return any(one and two and node in one.elr and node not in two.elr for one, two in pairs)

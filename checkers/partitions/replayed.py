@@ -1,4 +1,4 @@
-"""What nodes replayed of brokers, topics and partitions, against the committed log: M1."""
+"""What nodes replayed about brokers, topics and partitions, against the committed log: M1."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -44,10 +44,10 @@ def _told(info: RunInfo) -> bool:
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def replayed_as_committed(evidence: Evidence) -> CheckResult:
-    """M1: what a node replays of brokers and partitions is what is committed, in its order.
+    """M1: A node replays exactly the committed records about brokers and partitions, in order.
 
-    From c.record and q.loaded of each process: at each offset the log has such a record, and none
-    is left out between two of them but by a snapshot. (KIP-966 MetadataLogMatching)
+    By c.record and q.loaded of each process: at each offset the log has such a record, and none is
+    left out between two of them except by a snapshot. (KIP-966 MetadataLogMatching)
     """
     found = evidence.timeline
     if found is None:
@@ -63,14 +63,15 @@ def replayed_as_committed(evidence: Evidence) -> CheckResult:
         unit=_UNIT,
         violations=violations,
         needs=NEED,
-        holds="each stands in the committed log, and none was left out",
+        holds="each is in the committed log, and none was left out",
         algorithm="offset -> kind of record, against the committed metadata log",
-        nothing="nothing of brokers was replayed" if evidence.lives else "",
+        nothing="no record about brokers was replayed" if evidence.lives else "",
     )
 
 
 def committed_kinds(evidence: Evidence, found: Timeline) -> dict[int, str]:
-    """The kinds of the log's records, by offset; a snapshot's have none of their own."""
+    """The kinds of the log's records, by offset; a snapshot's records have no offsets of their
+    own."""
     records = evidence.tables["log_records"]
     kinds: dict[int, str] = {}
     in_snapshot = False
@@ -83,8 +84,8 @@ def committed_kinds(evidence: Evidence, found: Timeline) -> dict[int, str]:
 
 
 def _wrong(process: Process, committed: Mapping[int, str], found: Timeline) -> Iterator[Violation]:
-    """Each begins to replay at a snapshot or at the log's start. Below `start` only a snapshot
-    tells, and above the end nobody knows what is committed."""
+    """Each process begins to replay at a snapshot or at the log's start. Below `start` only a
+    snapshot has the records, and above the end it is unknown what is committed."""
     offsets = sorted(offset for offset in committed if offset >= found.start)
     expected: int | None = None
     for event in process.events("c.record", "q.loaded"):
@@ -103,6 +104,6 @@ def _wrong(process: Process, committed: Mapping[int, str], found: Timeline) -> I
             holds = committed.get(event.offset, "no such record")
             yield Violation(f"{text}, where the committed log has {holds}", [at])
         elif expected is not None and event.offset != expected:
-            yield Violation(f"{text}, and the next one was at offset {expected}", [at])
+            yield Violation(f"{text}, but the next one was at offset {expected}", [at])
         following = bisect_right(offsets, event.offset)
         expected = offsets[following] if following < len(offsets) else None

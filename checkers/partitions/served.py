@@ -1,4 +1,4 @@
-"""What clients were told against the brokers' disks: P10, P13, and P18 of what was acknowledged."""
+"""Answers to clients, against the brokers' disks: P10, P13, and P18 for acknowledged records."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -31,12 +31,12 @@ _HISTORY = f"{NEED}, and what clients sent and polled"
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
 )
 def leaders_hold_acknowledged(evidence: Evidence) -> CheckResult:
-    """P10: who leads at the end holds every record that was acknowledged to acks=all.
+    """P10: The last leader of a partition holds every record that was acknowledged to acks=all.
 
-    At its offset, value for value, but for what was asked to be deleted (`evidence.log_starts`).
-    After an unclean election that was asked for, or more losses than the ISR can bear, breaches are
-    allowed. What lies before the beginning of a log is given to nobody. (KIP-966
-    LeaderCompleteness)
+    At its offset, value for value, except for records that were asked to be deleted
+    (`evidence.log_starts`). After an unclean election that was asked for, or more losses than the
+    ISR can bear, breaches are allowed. Records below a log's start are given to no consumer.
+    (KIP-966 LeaderCompleteness)
     """
     return _against_disks(
         evidence,
@@ -44,7 +44,7 @@ def leaders_hold_acknowledged(evidence: Evidence) -> CheckResult:
         _LEADERS,
         unit="acknowledged records",
         what="acknowledged",
-        holds="each stands where it was acknowledged, at the last leader",
+        holds="each is where it was acknowledged, on the last leader",
     )
 
 
@@ -55,10 +55,12 @@ def leaders_hold_acknowledged(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
 )
 def acknowledged_everywhere(evidence: Evidence) -> CheckResult:
-    """P18: once all is whole again, every replica holds what was acknowledged to acks=all.
+    """P18: Once the cluster is healed, every replica holds the records that were acknowledged to
+    acks=all.
 
-    At its offset, value for value, but for what was asked to be deleted. Whether all becomes whole
-    again `recovers-when-healed` judges. Breaches are allowed as those of P10. (KIP-966 liveness)
+    At their offsets, value for value, except for records that were asked to be deleted.
+    `recovers-when-healed` judges whether the cluster heals. Breaches are allowed as those of P10.
+    (KIP-966 liveness)
     """
     is_whole = evidence.info.finished and not evidence.info.stuck
     return _against_disks(
@@ -67,7 +69,7 @@ def acknowledged_everywhere(evidence: Evidence) -> CheckResult:
         _REPLICAS,
         unit="copies of acknowledged records" if is_whole else "replicas that were whole again",
         what="acknowledged",
-        holds="each stands where it was acknowledged, on every replica",
+        holds="each is where it was acknowledged, on every replica",
     )
 
 
@@ -78,9 +80,10 @@ def acknowledged_everywhere(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.FAULTS),
 )
 def reads_are_stored(evidence: Evidence) -> CheckResult:
-    """P13: what a consumer was given at an offset stands there on the disk of the last leader.
+    """P13: A record that a consumer was given is on the disk of the last leader, at the same
+    offset.
 
-    It neither changes nor vanishes while nobody is elected uncleanly, as was asked for. (KIP-966
+    It neither changes nor vanishes unless an unclean election was asked for. (KIP-966
     ConsistentRead)
     """
     return _against_disks(
@@ -89,12 +92,12 @@ def reads_are_stored(evidence: Evidence) -> CheckResult:
         _LEADERS,
         unit="records that were read",
         what="read",
-        holds="each stands where it was read, at the last leader",
+        holds="each is where it was read, on the last leader",
     )
 
 
 class _Keepers(NamedTuple):
-    """Whose disks are looked at: what one is called, and who they are at the end."""
+    """The nodes whose disks are looked at: their name in messages, and their ids at the end."""
 
     name: str
     nodes: Callable[[Timeline, str], Sequence[int]]
@@ -118,7 +121,9 @@ def _against_disks(
     for (name,), part in sorted(split(spans, "key").items()):
         key = str(name)
         if len(found.topics.get(key.rpartition("-")[0], ())) > 1 or key not in found.partitions:
-            continue  # deleted, and perhaps made anew: who knows which one an offset belongs to
+            # deleted, and perhaps created again: it is unknown which of the two an offset belongs
+            # to
+            continue
         offset, value, records = columns(part, "offset", "value", "records")
         for node in keepers.nodes(found, key):
             row = next((one for one in replicas.get(key, ()) if one["node"] == node), None)
@@ -127,7 +132,8 @@ def _against_disks(
                 gaps.append(f"{key} cannot be read at {keepers.name}, node {node}: {why}")
                 continue
             start = min(row["log_start"], asked.at_the_end(key))
-            before = np.clip(start - offset, 0, records)  # of each span, what may be gone
+            # for each span, how many records may be gone
+            before = np.clip(start - offset, 0, records)
             left = records - before
             looked_at += int(left.sum())
             log = logs.get((row["node"], key), _NOTHING)
@@ -158,7 +164,7 @@ _NOTHING = Stretches(
 
 def _absent(span: dict[str, Any], row: ReplicaRow, what: str, keepers: _Keepers) -> Violation:
     value = value_name(span["value"])
-    text = f"{span['key']}, offset {span['offset']}: {value} was {what} and is not there on "
+    text = f"{span['key']}, offset {span['offset']}: {value} was {what} and is missing on "
     disk = {name: row[name] for name in ("node", "log_start", "log_end", "high_watermark")}
     names = ("op_id", "key", "offset", "records")
     return Violation(

@@ -1,4 +1,4 @@
-"""Nothing is shown to clients that too few have: P8, as clients see it."""
+"""No record is shown to clients that too few replicas have: P8, as clients see it."""
 
 from dataclasses import dataclass, replace
 
@@ -17,9 +17,11 @@ from checkers.history.payload import value_name
 from checkers.partitions.leaders import names, state
 from checkers.verdict import CheckResult
 
-_HISTORY = "the metadata log, what brokers said of partitions, and what clients sent and were given"
+_HISTORY = (
+    "the metadata log, what brokers answered about partitions, and what clients sent and were given"
+)
 
-_UNTOLD = -1  # of a leader epoch: a library's consumer may not tell it
+_UNTOLD = -1  # for a leader epoch: a library's consumer may not report it
 
 
 @check(
@@ -29,14 +31,15 @@ _UNTOLD = -1  # of a leader epoch: a library's consumer may not tell it
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES),
 )
 def shown_with_min_isr(evidence: Evidence) -> CheckResult:
-    """P8: no consumer is given a record, whatever acks it came with, while the ISR is too small.
+    """P8: No consumer is given a record, whatever acks it came with, while the ISR is smaller than
+    min ISR.
 
-    A high watermark rises only while the ISR has min.insync.replicas members. So in one of the
-    states in which the ISR may have been, from before the record was sent until a consumer had
-    it, it was as large. The first of them is the one that the leader of the record's epoch had
-    told of itself before, the last one that can have been committed by then. A record of which
-    nobody knows when it was sent accuses nobody. `withheld` are those that were answered while the
-    ISR was too small, and given to a consumer later on.
+    A high watermark rises only while the ISR has min.insync.replicas members. So the ISR was that
+    large in at least one of the states in which it may have been, from before the record was sent
+    until a consumer had it. The first of them is the one with which the leader of the record's
+    epoch had answered before, the last one that can have been committed by then. A record of
+    unknown sending time accuses no node. `withheld` are those that were answered while the ISR was
+    too small, and given to a consumer later.
     """
     if evidence.timeline is None:
         return unread("given spans", _HISTORY)
@@ -58,7 +61,7 @@ def shown_with_min_isr(evidence: Evidence) -> CheckResult:
         needs=_HISTORY,
         holds="each after the ISR may have had min ISR",
         algorithm="states of the ISR from each send to each poll, by metadata log and probes",
-        nothing="no consumer was given anything" if not evidence.polled.num_rows else "",
+        nothing="no consumer was given a record" if not evidence.polled.num_rows else "",
     )
     return replace(result, facts={"withheld": withheld})
 
@@ -71,8 +74,8 @@ def _sent(evidence: Evidence) -> pa.Table:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shown:
     """Each time that a send was given to a consumer: the poll's row, when it was sent and given,
-    and which states the ISR may have been in: the first one, the last one by which the send was
-    answered, if it ever was, and the last one by which the record was given."""
+    and the states of the ISR: the first possible one, the last one by which the send was answered,
+    if it ever was, and the last one by which the record was given."""
 
     rows: Ints
     t0: Ints
@@ -109,7 +112,8 @@ def _shown(evidence: Evidence, history: IsrHistory, given: pa.Table, sent: pa.Ta
 
 
 def _first_states(history: IsrHistory, epoch: Ints, t0: Ints) -> Ints:
-    """That the leader of an epoch may have known when it got a record that was sent at `t0`."""
+    """The states that the leader of an epoch may have known when it got a record that was sent at
+    `t0`."""
     of_epoch = np.array([one.leader_epoch for one in history.states], np.int64)
     low = np.zeros(len(t0), np.int64)
     for number in np.unique(epoch).tolist():
@@ -137,7 +141,7 @@ def _too_early(history: IsrHistory, given: pa.Table, shown: _Shown, at: int) -> 
     between = np.arange(low, max(low, high) + 1)
     span = given.slice(int(shown.rows[at]), 1).to_pylist()[0]
     current, needed = history.states[between[-1]], int(history.min_isr[between].min())
-    text = f"{span['key']}, offset {span['offset']}: given to a consumer, and since it was sent "
+    text = f"{span['key']}, offset {span['offset']}: given to a consumer, but since it was sent "
     text += f"the ISR was [{names(current.isr)}]; min ISR is {needed}"
     polled = {name: span[name] for name in ("op_id", "key", "offset", "records")}
     polled["value"] = value_name(span["value"])

@@ -1,4 +1,4 @@
-"""Replicas on the disks of brokers that have replayed that they are not theirs."""
+"""Replicas on the disks of brokers that have replayed that they no longer have them."""
 
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
@@ -21,10 +21,11 @@ _LEAVING = ("pending-controlled-shutdown", "shutting-down", "vouching")
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_LOGS, Kind.TRACES),
 )
 def no_stray_replicas(evidence: Evidence) -> CheckResult:
-    """A broker keeps no replica of a topic that was deleted, or that others were given instead.
+    """A broker keeps no replica of a topic that was deleted, or of a partition that was moved to
+    other brokers.
 
-    Also where that happened while it was off. Judged are brokers that ran, had replayed it, and
-    were stopped in good order later. (KAFKA-14616)
+    Also if that happened while it was off. Judged are brokers that ran, had replayed it, and were
+    stopped in good order later. (KAFKA-14616)
     """
     found, unit = evidence.timeline, "stored replicas"
     if found is None:
@@ -44,8 +45,8 @@ def no_stray_replicas(evidence: Evidence) -> CheckResult:
         unit=unit,
         violations=violations,
         needs=METADATA,
-        holds="each is one of its broker, or was until just before the end",
-        algorithm="replicas on disks against the metadata log, as far as c.record tells",
+        holds="each belongs to its broker, or did until just before the end",
+        algorithm="replicas on disks against the metadata log, as far as c.record has it",
         gaps=gaps(evidence.lives),
         nothing="no replica is on any disk",
     )
@@ -65,7 +66,7 @@ def _has_followed(process: Process, offset: int) -> bool:
 
 
 def _stray(row: ReplicaRow, change: Change) -> Violation:
-    what = "was deleted" if change.after is None else "is of other brokers"
+    what = "was deleted" if change.after is None else "belongs to other brokers"
     text = f"{row['key']}: node {row['node']} keeps a replica of a partition that {what}, as it "
     text += f"replayed at offset {change.offset}"
     at: dict[str, EventValue] = {

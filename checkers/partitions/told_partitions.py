@@ -1,10 +1,11 @@
-"""What brokers tell of partitions, against the one metadata log: never what it never had.
+"""Brokers' answers about partitions, against the metadata log: none describes a state that it never
+had.
 
-A broker answers from its image, which is what the committed log makes up to some offset. That
-offset only grows: within a process, since it replays; and from one to the next, since a broker
-answers clients once it has replayed its own registration, which was written after all that its last
-process can have heard of. So the answers of a broker, one after another, are places in the log that
-never go back. All that one answer says of several partitions is of one place.
+A broker answers from its image, which is the committed log up to some offset. That offset only
+grows: within a process, since it replays; and from one process to the next, since a broker answers
+clients only after it has replayed its own registration, which was written after everything its last
+process can have heard of. So a broker's answers, one after another, are positions in the log that
+never go back. Everything in one answer is of one position.
 """
 
 from collections import defaultdict
@@ -35,7 +36,7 @@ _ALL_ALONG = (-1, FOREVER_NS)
 
 
 def asked_of_partitions(info: RunInfo) -> bool:
-    """Applies where the harness asks brokers how partitions stand."""
+    """Applies where the harness asks brokers about partitions."""
     return Kind.PARTITION_PROBES in info.gives
 
 
@@ -48,7 +49,7 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """How a partition stood, in images that end within a span."""
+    """The state of a partition in images that end within a span."""
 
     span: _Span
     partition: Partition
@@ -56,7 +57,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAnswer:
-    """What one broker said of all partitions: rows of PROBES, and what each of them says."""
+    """One broker's answer about all partitions: rows of PROBES, and the meaning of each."""
 
     node: int
     asked: int
@@ -69,7 +70,7 @@ class BrokerAnswer:
 class _Log:
     """The states of all partitions, and when brokers could not be reached."""
 
-    start: int  # below it only a snapshot tells
+    start: int  # only a snapshot has what is below it
     states: dict[str, list[_State]] = field(default_factory=lambda: defaultdict(list))
     off: dict[int, list[_Span]] = field(default_factory=lambda: defaultdict(list))
 
@@ -81,12 +82,12 @@ class _Log:
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES, Kind.FAULTS),
 )
 def told_partitions_were(evidence: Evidence) -> CheckResult:
-    """A leader, an epoch, an ISR and an ELR that a broker tells stood so in the committed metadata
-    log; and each broker tells what is later and later there.
+    """A leader, epoch, ISR and ELR in a broker's answer were so in the committed metadata log at
+    one time, and each broker's answers only move forward in the log.
 
-    What one answer says of all partitions stood so at one time. A leader may be left out only where
-    it was fenced. After a fault by which a majority of the controllers may have lost what was
-    committed it is allowed. (KIP-500, KIP-966)
+    Everything in one answer was so at one time. A leader may be left out only if it was fenced. It
+    is allowed after a fault by which a majority of the controllers may have lost committed records.
+    (KIP-500, KIP-966)
     """
     if evidence.timeline is None:
         return unread(_UNIT, NEED)
@@ -98,8 +99,8 @@ def told_partitions_were(evidence: Evidence) -> CheckResult:
         violations=[] if forgets else followed.violations,
         allowed=followed.violations if forgets else [],
         needs="answers to DescribeTopicPartitions",
-        holds="each stood so in the metadata log, and no broker went back in it",
-        algorithm="answers of each broker, one after another, as places in the metadata log",
+        holds="each was so in the metadata log, and no broker went back in it",
+        algorithm="answers of each broker, one after another, as positions in the metadata log",
     )
 
 
@@ -107,7 +108,7 @@ def told_partitions_were(evidence: Evidence) -> CheckResult:
 
 
 def _log(found: Timeline) -> _Log:
-    """Behind each record; a broker's image is put in place batch by batch, but perhaps split."""
+    """After each record; a broker publishes its image batch by batch, but perhaps in parts."""
     log = _Log(start=found.start)
     now: dict[str, tuple[int, Partition]] = {}
     off: dict[int, int] = {}
@@ -134,7 +135,7 @@ def _log(found: Timeline) -> _Log:
 
 
 class Meanings:
-    """Of everything that was said of a partition: when it was so. Computed once each."""
+    """For everything that was said about a partition, when it was so. Computed once each."""
 
     def __init__(self, probes: pa.Table, log: _Log) -> None:
         self._probes = probes
@@ -142,7 +143,7 @@ class Meanings:
         self._known: dict[int, tuple[_Span, ...]] = {}
 
     def of(self, row: int) -> tuple[_Span, ...]:
-        """Of a row of the answers; none: it never was."""
+        """For a row of the answers; empty: it never was so."""
         code = int(self._probes["code"][row].as_py())
         if code not in self._known:
             self._known[code] = tuple(self._spans(self.said(row)))
@@ -190,7 +191,7 @@ def _both(span: _Span, others: Iterable[_Span]) -> Iterator[_Span]:
 
 def _probes(probes: pa.Table) -> pa.Table:
     """Those about partitions, in the order in which they were asked for; `code` is one number for
-    all that says the same."""
+    all rows that say the same."""
     mine = probes.filter(pc.equal(probes["kind"], "partition"))
     mine = mine.take(pc.sort_indices(mine, sort_keys=[("node", "ascending"), ("t0", "ascending")]))
     texts = [mine["key"], *(mine[name].cast(pa.string()) for name in ("leader", "epoch"))]
@@ -232,7 +233,7 @@ def _runs(*keys: Ints) -> Iterator[tuple[int, int]]:
 
 
 class SeenAnswer(NamedTuple):
-    """An answer, and between which offsets the image ended that it was given from."""
+    """An answer, and the offsets between which its image ended."""
 
     answer: BrokerAnswer
     least: int
@@ -241,7 +242,7 @@ class SeenAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowedAnswers:
-    """All answers of all brokers: those that have a place in the log, and what is wrong with the
+    """All answers of all brokers: those that have a position in the log, and what is wrong with the
     others."""
 
     looked_at: int
@@ -251,7 +252,7 @@ class FollowedAnswers:
 
 
 def followed_answers(evidence: Evidence) -> FollowedAnswers:
-    """Of a run whose metadata log can be read. By `evidence.once`."""
+    """For a run whose metadata log can be read. By `evidence.once`."""
     assert evidence.timeline is not None, "there is a log to compare with"
     probes = _probes(evidence.tables["probes"])
     meanings = Meanings(probes, _log(evidence.timeline))
@@ -267,8 +268,8 @@ def followed_answers(evidence: Evidence) -> FollowedAnswers:
 def _follow(
     answers: Sequence[BrokerAnswer], meanings: Meanings, seen: list[SeenAnswer]
 ) -> Iterator[Violation]:
-    """One broker's answers. What contradicts the log is told once, and the rest followed from
-    there; `seen` gets those that do not."""
+    """One broker's answers. A contradiction to the log is reported once, and the answers after it
+    are followed from there; `seen` gets those that agree."""
     at, before = -1, None
     found: tuple[int, int] | None = None
     for answer in answers:
@@ -282,7 +283,7 @@ def _follow(
             if found is None:
                 yield _back(answer, before, at, meanings)
                 found = _place(spans, -1)
-        if found is None:  # not of one time, at whatever offset; it was told
+        if found is None:  # not of one time, at any offset; it was reported
             continue
         at = found[0]
         before = SeenAnswer(answer, *found)
@@ -290,7 +291,7 @@ def _follow(
 
 
 def _place(spans: Sequence[Sequence[_Span]], least: int) -> tuple[int, int] | None:
-    """The first offset from `least` on at which all of them hold, and the last one at all."""
+    """The first offset from `least` on at which all of them hold, and the last one of all."""
     at = least
     while True:
         following = [
@@ -327,10 +328,10 @@ def _back(
     text = f"node {answer.node} says {answer_in_words(said)}, "
     if over:
         last = max(span.last for span in meanings.of(over[0]))
-        text += f"which was over at offset {last + 1} of the metadata log, and had told before of "
-        text += f"what came with offset {at}"
+        text += f"which was over at offset {last + 1} of the metadata log, but had described "
+        text += f"offset {at} before"
     else:
-        text += "and of other partitions what never stood so beside it"
+        text += "and about other partitions what was never so at the same time"
     earlier = []
     if before is not None:
         old = range(before.answer.rows.start, before.answer.rows.stop)
@@ -346,7 +347,7 @@ def _back(
 
 
 def answer_in_words(said: Mapping[str, Any]) -> str:
-    leads = "nobody leads" if said["leader"] == NO_LEADER else f"node {said['leader']} leads"
+    leads = "no node leads" if said["leader"] == NO_LEADER else f"node {said['leader']} leads"
     text = f"that {leads} {said['key']} in epoch {said['epoch']}, with the ISR "
     text += f"[{names(said['isr'] or ())}]"
     for name, word in (("elr", "the ELR"), ("last_known_elr", "the last known ELR")):

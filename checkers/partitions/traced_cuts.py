@@ -1,4 +1,4 @@
-"""What followers cut off and do not trace: it shows by what they had, and have no more."""
+"""Truncations that followers do not trace: they show by records that they had, and have no more."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -26,16 +26,16 @@ from checkers.partitions.traced_replicas import (
 
 
 class CountedDeeds(NamedTuple):
-    """How many things one rule looked at, and what was wrong with them."""
+    """How many things one rule looked at, and its violations."""
 
     looked_at: int
     violations: list[Violation]
 
 
 def untraced_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
-    """What a node acknowledged, which alone led meanwhile, stood in its log. Where another record
-    does at the end, or none, it was cut off; a node whose process ended in disorder since may have
-    lost it."""
+    """A record that a node acknowledged, as the only leader meanwhile, was in its log. If another
+    record is there at the end, or none, it was truncated; a node whose process was ended in
+    disorder since may have lost it."""
     ids = ids_by_name(found)
     cuts: dict[tuple[int, PartitionId], list[tuple[int, int]]] = defaultdict(list)
     for cut in evidence.once(traced_partitions).cuts:
@@ -81,7 +81,7 @@ def untraced_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) 
 
 
 def _reigns(evidence: Evidence) -> Mapping[PartitionId, list[tuple[int, int, int]]]:
-    """By partition: who led it, from when until when at most, by p.role and the ends of traces."""
+    """By partition: each leader, from when until when at most, by p.role and the ends of traces."""
     found: dict[PartitionId, list[tuple[int, int, int]]] = defaultdict(list)
     for process in (process for life in evidence.lives for process in life.processes):
         since: dict[PartitionId, int] = {}
@@ -99,7 +99,7 @@ def _reigns(evidence: Evidence) -> Mapping[PartitionId, list[tuple[int, int, int
 def _led_alone(
     reigns: Collection[tuple[int, int, int]], node: int, begin: Ints, end: Ints
 ) -> NDArray[np.bool_]:
-    """Whether no other node led at any time from a begin to its end."""
+    """Whether no other node led at any time from the begin to the end of each."""
     alone = np.ones(len(begin), np.bool_)
     for other, since, until in reigns:
         if other != node:
@@ -108,8 +108,8 @@ def _led_alone(
 
 
 def untraced_ends(evidence: Evidence, found: Timeline) -> CountedDeeds:
-    """Who begins to follow with a longer log than its leader began with, and joins the ISR, has cut
-    off the rest: its leader never had that."""
+    """A replica that begins to follow with a longer log than its leader began with, and joins the
+    ISR, has truncated the rest: its leader never had it."""
     replicas, history = evidence.once(traced_partitions), histories(found)
     began: dict[tuple[PartitionId, int], NodeEvent] = {}
     follows: dict[tuple[PartitionId, int, int], NodeEvent] = {}
@@ -136,8 +136,8 @@ def untraced_ends(evidence: Evidence, found: Timeline) -> CountedDeeds:
         if any(f.overlaps(followed.t, joining.event.t) for f in rough):
             continue
         text = f"{history[at][0].partition.key}: node {node} began to follow epoch {epoch} with a "
-        text += f"log that ended at {followed.log_end}, its leader's at {led.log_end}; it was to "
-        text += "join the ISR, and had not traced that it cut anything"
+        text += f"log that ended at {followed.log_end}, its leader's at {led.log_end}; it was "
+        text += "proposed for the ISR, but had not traced a truncation"
         rows = [(led, "began to lead"), (followed, "began to follow"), (joining.event, "proposed")]
         violations.append(Violation(text, [witness(line, what) for line, what in rows]))
     return CountedDeeds(looked_at, violations)
@@ -149,6 +149,6 @@ def _is_rough(fault: FaultFact) -> bool:
 
 def _uncut(span: dict[str, Any], node: int, at: int) -> Violation:
     text = f"node {node} acknowledged {span['value']} at offset {span['offset']} of {span['key']}; "
-    text += "its log does not have that there, and it never traced that it cut it"
+    text += "its log does not have that there, but it never traced a truncation"
     fields = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
     return Violation(text, [{"what": "acknowledged", "t_ns": at, "node": node, **fields}])

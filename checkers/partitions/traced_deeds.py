@@ -1,9 +1,8 @@
-"""What shows of brokers is in their traces: what clients were told, what disks hold, what is
-committed.
+"""Visible actions of brokers are in their traces: answers to clients, contents of disks, committed
+records.
 
-A line is written before its effect is visible to others. So nothing shows that no line tells; a
-broker that goes on and traces nothing of it would have all that rests on its traces judged by
-nothing.
+A line is written before its effect is visible to others, so every effect has a line. Otherwise a
+broker that goes on without tracing would escape all checks that rest on its traces.
 """
 
 from bisect import bisect_left
@@ -39,7 +38,7 @@ from checkers.partitions.traced_replicas import (
 from checkers.verdict import CheckResult, EventValue
 
 _SECOND = 1_000_000_000
-_SETTLES_NS = _SECOND  # a process replays what it knows to be committed, and follows it, within
+_SETTLES_NS = _SECOND  # a process replays committed records that it knows, and follows them, within
 _ALL, _SENT = -1, "sent"
 _VOUCHING = "vouching"
 
@@ -51,21 +50,21 @@ _VOUCHING = "vouching"
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.TRACES),
 )
 def brokers_trace_what_they_do(evidence: Evidence) -> CheckResult:
-    """What clients were told, what disks hold and what is committed of a broker's doing, its trace
-    tells.
+    """A broker's trace has every action of it that shows in answers to clients, on disks or in the
+    committed metadata log.
 
-    That it led before it told of an ISR or a high watermark (p.role, p.isr); a high watermark above
-    all that is acknowledged to acks=all, and as high as each that a consumer is told, before it is
-    (p.hwm); that it leads, where it replayed that it does; every replica on its disk (p.role); whom
-    it proposed for an ISR that is committed (p.join); that it cut what it had acknowledged and no
-    longer has (p.truncate); each registration in which it was unfenced, none in which it was not,
-    and what it vouched for (b.life); and each record about brokers and partitions up to what it
-    knew to be committed (c.record). What is committed is left out where a majority of the
-    controllers may have lost it.
+    That it led before it traced an ISR or a high watermark (p.role, p.isr); a high watermark above
+    all that is acknowledged to acks=all, and as high as each in an answer to a consumer, before
+    that answer (p.hwm); that it leads, if it replayed that it does; every replica on its disk
+    (p.role); each replica that it proposed for an ISR that is committed (p.join); the truncation of
+    records that it had acknowledged and no longer has (p.truncate); each registration in which it
+    was unfenced, none in which it was not, and its clean-shutdown file (b.life); and each record
+    about brokers and partitions up to what it knew to be committed (c.record). Committed records
+    are left out if a majority of the controllers may have lost them.
     """
     found = evidence.timeline
     if found is None:
-        return unread("deeds of brokers", METADATA)
+        return unread("actions of brokers", METADATA)
     whole = [life for life in evidence.lives if life.gap is None]
     counted = [
         _of_lines(evidence),
@@ -84,24 +83,24 @@ def brokers_trace_what_they_do(evidence: Evidence) -> CheckResult:
         ]
     return conclude(
         looked_at=sum(each.looked_at for each in counted),
-        unit="deeds of brokers",
+        unit="actions of brokers",
         violations=[violation for each in counted for violation in each.violations],
         needs=METADATA,
         holds="each is in the trace of its broker",
         algorithm="answers to clients, disks and the metadata log, each against the lines of the "
-        "broker whose doing it is",
+        "broker that acted",
         gaps=gaps(evidence.lives),
     )
 
 
 def _of_lines(evidence: Evidence) -> CountedDeeds:
-    """An ISR is that of a leader, and a high watermark moves by an ISR."""
+    """An ISR belongs to a leader, and a high watermark moves by an ISR."""
     replicas = evidence.once(traced_partitions)
     wrong = [
         Violation(
-            f"node {event.node} traces {event.event} in epoch {event.epoch} of a partition, and "
+            f"node {event.node} traces {event.event} in epoch {event.epoch} of a partition, but "
             f"no {lacks} before",
-            [witness(event, "told")],
+            [witness(event, "said")],
         )
         for event, lacks in replicas.alone
     ]
@@ -112,8 +111,8 @@ def _of_lines(evidence: Evidence) -> CountedDeeds:
 
 
 def _of_watermarks(evidence: Evidence, found: Timeline) -> CountedDeeds:
-    """Each answer by when it had come: a high watermark that was traced by then, by any leader, for
-    what is not answered is asked of the next one."""
+    """Each answer by the time when it had come: a high watermark that was traced by then, by any
+    leader, for an unanswered request is sent to the next one."""
     ids = ids_by_name(found)
     marks = _marks(evidence)
     ops, spans = evidence.tables["ops"], evidence.tables["spans"]
@@ -163,10 +162,12 @@ def _marks(evidence: Evidence) -> Mapping[PartitionId, tuple[Ints, Ints]]:
 
 
 def _untold(span: dict[str, Any], end: int, at: int, more: int) -> Violation:
-    what = "acknowledged to acks=all" if span[_SENT] else "told to a consumer as committed"
-    text = f"what is below {end} of {span['key']} was {what}, and no leader had traced such a high "
+    what = "acknowledged to acks=all" if span[_SENT] else "answered to a consumer as committed"
+    text = (
+        f"the record below {end} of {span['key']} was {what}, but no leader had traced such a high "
+    )
     text += "watermark"
-    text += f"; so it was {more:,} times" if more > 1 else ""
+    text += f"; {more:,} times in all" if more > 1 else ""
     fields = {name: span[name] for name in ("op_id", "key", "offset", "value", "records")}
     return Violation(text, [{"what": "an answer", "t_ns": at, **fields}])
 
@@ -175,8 +176,8 @@ def _untold(span: dict[str, Any], end: int, at: int, more: int) -> Violation:
 
 
 def _of_leaders(evidence: Evidence, found: Timeline) -> CountedDeeds:
-    """Who replayed that it leads, and went on for a second, traced that it does. What was committed
-    before a process registered is of its node's last one: it leads nothing before."""
+    """A broker that replayed that it leads, and went on for a second, traced that it does. Records
+    committed before a process registered are about its node's last one: it leads nothing before."""
     led = evidence.once(traced_partitions).led
     looked_at, violations = 0, []
     elected: dict[int, list[tuple[PartitionId, Change, int]]] = defaultdict(list)
@@ -203,7 +204,7 @@ def _of_leaders(evidence: Evidence, found: Timeline) -> CountedDeeds:
             epoch = change.partition.leader_epoch
             if (process.begin, at, epoch) not in led:
                 text = f"{change.partition.key}: node {process.node} replayed that it leads epoch "
-                text += f"{epoch}, and never traced that it does"
+                text += f"{epoch}, but never traced that it does"
                 violations.append(Violation(text, [shown(change, "committed")]))
     return CountedDeeds(looked_at, violations)
 
@@ -215,7 +216,7 @@ def _begins(change: Change) -> bool:
 
 
 def _registered(process: Process, offsets: Mapping[tuple[int, int], int]) -> int:
-    """The offset of its registration; behind all, where its trace or the log does not tell it."""
+    """The offset of its registration; beyond all, if neither its trace nor the log has it."""
     epochs = {line.epoch for line in process.events("b.life")}
     known = (offsets.get((process.node, epoch)) for epoch in epochs)
     return min((offset for offset in known if offset is not None), default=FOREVER_NS)
@@ -229,7 +230,7 @@ def _replayed(process: Process) -> Mapping[int, int]:
 
 
 def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
-    """Whom a leader added to the ISR it had proposed, with what that had proved."""
+    """A replica that a leader added to the ISR had been proposed by it, with its proof."""
     replicas = evidence.once(traced_partitions)
     proposed = {
         (one.partition, one.event.epoch, one.partition_epoch, one.event.replica)
@@ -250,7 +251,7 @@ def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> C
                 looked_at += 1
                 known = (at, before.leader_epoch, before.partition_epoch, node)
                 if known not in proposed:
-                    text = f"{after.key}: node {node} joined the ISR, and node {after.leader}, "
+                    text = f"{after.key}: node {node} joined the ISR, but node {after.leader}, "
                     text += (
                         f"leader of epoch {after.leader_epoch}, never traced that it proposed it"
                     )
@@ -262,7 +263,7 @@ def _of_joins(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> C
 
 
 def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
-    """Every replica that is on a disk was led there, or followed."""
+    """Every replica on a disk was led there, or followed."""
     known = evidence.once(traced_partitions).replicas
     disks = {(life.node, life.directory) for life in whole}
     looked_at, violations = 0, []
@@ -272,7 +273,7 @@ def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
         looked_at += 1
         at = (row["topic_id"], int(row["key"].rpartition("-")[2]))
         if (row["node"], row["directory"], at) not in known:
-            text = f"node {row['node']} holds a replica of {row['key']}, and never traced that it "
+            text = f"node {row['node']} holds a replica of {row['key']}, but never traced that it "
             fields: dict[str, EventValue] = {n: row[n] for n in ("node", "key", "log_end")}
             violations.append(
                 Violation(f"{text}leads or follows it", [{"what": "on its disk", **fields}])
@@ -284,8 +285,9 @@ def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
 
 
 def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
-    """A broker is unfenced by heartbeats in the epoch of its registration: it knew it. Nor does one
-    say that it is unfenced that never was, in an epoch whose registration the log has."""
+    """A broker is unfenced by heartbeats in the epoch of its registration, so it knew that epoch.
+    Nor does a broker trace that it is unfenced in an epoch whose registration is in the log, if it
+    never was."""
     nodes = _whole_nodes(evidence, whole)
     told_epochs: dict[int, set[int]] = defaultdict(set)
     looked_at, violations = 0, []
@@ -299,21 +301,21 @@ def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Lif
             is_in = one is None or not one.after.fenced or (one.node, one.after.epoch) in known
             if not line.more.get("fenced", 1) and not is_in:
                 text = f"node {line.node} traces that it is unfenced in broker epoch {line.epoch}, "
-                text += "and the metadata log has never unfenced it"
-                violations.append(Violation(text, [witness(line, "told")]))
+                text += "but the metadata log has never unfenced it"
+                violations.append(Violation(text, [witness(line, "said")]))
     for node, epoch, offset in unfenced:
         if node not in nodes:
             continue
         looked_at += 1
         if epoch not in told_epochs[node]:
-            text = f"node {node} was unfenced in broker epoch {epoch}, and never traced that it "
+            text = f"node {node} was unfenced in broker epoch {epoch}, but never traced that it "
             at: dict[str, EventValue] = {"what": "unfenced", "node": node, "offset": offset}
             violations.append(Violation(f"{text}was registered in it", [at | {"epoch": epoch}]))
     return CountedDeeds(looked_at, violations)
 
 
 def _of_vouching(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
-    """What a disk vouches for its last process had traced."""
+    """The clean-shutdown file on a disk had been traced by its last process."""
     nodes = _whole_nodes(evidence, whole)
     vouched = {
         (life.node, life.directory): line.epoch
@@ -329,15 +331,18 @@ def _of_vouching(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
             continue
         looked_at += 1
         if vouched.get(disk) != clean:
-            text = f"the disk of node {row['node']} vouches for its logs in broker epoch {clean}, "
-            text += "and its last process never traced that it does"
+            text = (
+                f"the disk of node {row['node']} has a clean-shutdown file of broker epoch "
+                f"{clean}, "
+            )
+            text += "but its last process never traced it"
             on_disk: dict[str, EventValue] = {"what": "on its disk", "node": row["node"]}
             violations.append(Violation(text, [on_disk | {"epoch": clean}]))
     return CountedDeeds(looked_at, violations)
 
 
 def _whole_nodes(evidence: Evidence, whole: Collection[Life]) -> set[int]:
-    """Those of which no line is missing."""
+    """Nodes without missing lines."""
     return {life.node for life in whole} - {
         one.node for one in evidence.lives if one.gap is not None
     }
@@ -356,8 +361,8 @@ def _unfenced(found: Timeline) -> Iterator[tuple[int, int, int]]:
 
 
 def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
-    """Each process begins where the log does, or behind a snapshot; and comes as far as it knew to
-    be committed a second before its end."""
+    """Each process begins where the log does, or after a snapshot; and reaches what it knew to be
+    committed a second before its end."""
     offsets = sorted(o for o in committed_kinds(evidence, found) if o >= found.start)
     looked_at, violations = 0, []
     for life in whole:
@@ -383,7 +388,7 @@ def _of_records(evidence: Evidence, found: Timeline, whole: Collection[Life]) ->
 
 
 def _known_below(process: Process) -> int:
-    """What it knew to be committed a second before its last line: all below."""
+    """The offset below which it knew all to be committed a second before its last line."""
     rows = process.rows("q.hwm")
     t, hwm = (process.traces.column(name)[rows] for name in ("t", "hwm"))
     known = hwm[t <= process.last_ns - _SETTLES_NS]
@@ -391,7 +396,7 @@ def _known_below(process: Process) -> int:
 
 
 def _unreplayed(process: Process, offset: int, known: int, last: int) -> Violation:
-    text = f"node {process.node} knew all below {known} to be committed, and did not trace that it "
+    text = f"node {process.node} knew all below {known} to be committed, but did not trace that it "
     text += f"replayed the record at offset {offset}"
     text += f": the last was at {last}" if last >= 0 else ", nor any other"
     row: dict[str, EventValue] = {"what": "its last line", "t_ns": process.last_ns}
@@ -399,7 +404,7 @@ def _unreplayed(process: Process, offset: int, known: int, last: int) -> Violati
 
 
 def _headless(process: Process, first: int) -> Violation:
-    text = f"node {process.node} traced that it replayed the record at offset {first}, and none of "
+    text = f"node {process.node} traced that it replayed the record at offset {first}, but none of "
     text += "those before, though no snapshot ends there"
     row: dict[str, EventValue] = {"what": "its first line", "t_ns": process.first_ns}
     return Violation(text, [row | {"node": process.node, "offset": first}])

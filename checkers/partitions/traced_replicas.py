@@ -1,7 +1,7 @@
-"""What brokers' traces tell of replicas, and the metadata log of the same partitions.
+"""What brokers' traces say about replicas, and the metadata log of the same partitions.
 
 Each line of p.hwm is a move of a high watermark, with what its leader knew then: the ISR that it
-called committed, the maximal one (p.isr), and where the logs of the others end.
+used as committed, the maximal one (p.isr), and the ends of the others' logs.
 """
 
 from collections import defaultdict
@@ -21,16 +21,16 @@ PartitionId = tuple[str, int]  # id of the topic, index
 
 
 def told(info: RunInfo) -> bool:
-    """Applies where there are brokers, and they trace what they do with replicas."""
+    """Applies where there are brokers, and they trace their actions on replicas."""
     return of_brokers(info) and traced(info)
 
 
 class ToldIsr(NamedTuple):
-    """Of a leader, in a partition epoch."""
+    """A leader's ISR, in a partition epoch."""
 
     partition_epoch: int
     committed: frozenset[int]
-    maximal: frozenset[int]  # who may be in it
+    maximal: frozenset[int]  # the replicas that may be in it
 
 
 class MovedWatermark(NamedTuple):
@@ -38,12 +38,12 @@ class MovedWatermark(NamedTuple):
 
     event: NodeEvent
     partition: PartitionId
-    before: int  # that of the same leader epoch and process
+    before: int  # the previous one of the same leader epoch and process
     isr: ToldIsr
     ends: Mapping[int, int]  # of followers; -1: the leader does not know
 
     def end(self, node: int) -> int:
-        """Of a replica's log, as the leader knew it; -1: it did not."""
+        """The end of a replica's log, as the leader knew it; -1: it did not."""
         return self.event.log_end if node == self.event.node else self.ends.get(node, -1)
 
 
@@ -52,9 +52,9 @@ class Joining(NamedTuple):
 
     event: NodeEvent
     partition: PartitionId
-    partition_epoch: int  # that of the ISR which it is to join
+    partition_epoch: int  # of the ISR that it is to join
     broker_epoch: int  # in which it sent the Fetch that proves what it has
-    epoch_start: int  # where the leader's log ended as it began to lead
+    epoch_start: int  # the end of the leader's log when it began to lead
 
 
 @dataclass
@@ -66,13 +66,13 @@ class TracedPartitions:
     joins: list[Joining] = field(default_factory=list)
     cuts: list[NodeEvent] = field(default_factory=list)
     roles: list[NodeEvent] = field(default_factory=list)
-    # Lines of leaders that tell a high watermark, each with its partition.
+    # Lines of leaders with a high watermark, each with its partition.
     marks: list[tuple[PartitionId, NodeEvent]] = field(default_factory=list)
-    # Which process traced that it leads: its first row, the partition and the leader epoch.
+    # The process that traced that it leads: its first row, the partition and the leader epoch.
     led: set[tuple[int, PartitionId, int]] = field(default_factory=set)
-    # Of which replica a line tells whether it leads or follows: node, directory, partition.
+    # The replica of which a line says that it leads or follows: node, directory, partition.
     replicas: set[tuple[int, str, PartitionId]] = field(default_factory=set)
-    # Lines that say nothing without another kind of line before them, and which kind.
+    # Lines that need another kind of line before them, and which kind.
     alone: list[tuple[NodeEvent, str]] = field(default_factory=list)
 
 
@@ -90,20 +90,20 @@ def partition_of(event: NodeEvent) -> PartitionId:
 
 
 def isr_of(event: NodeEvent) -> ToldIsr:
-    """Of a line of p.isr."""
+    """The ISR of a line of p.isr."""
     more: Mapping[str, Any] = event.more
     committed, maximal = ({one["id"] for one in more[name]} for name in ("isr", "maximal"))
     return ToldIsr(more["partition_epoch"], frozenset(committed), frozenset(maximal))
 
 
 def epoch_of_cut(event: NodeEvent) -> int:
-    """Of the first record that is cut off, by a line of p.truncate; -1: there is none."""
+    """The epoch of the first truncated record, by a line of p.truncate; -1: there is none."""
     more: Mapping[str, Any] = event.more
     return int(more["cut_epoch"])
 
 
 def _follow(process: Process, found: TracedPartitions) -> None:
-    """A high watermark of which no line tells whose ISR it goes by is no move, but `alone`."""
+    """A high watermark before which no line has an ISR is no move, but `alone`."""
     marks: dict[PartitionId, int] = {}
     starts: dict[PartitionId, int] = {}
     isrs: dict[PartitionId, ToldIsr] = {}
@@ -150,7 +150,7 @@ def _joining(event: NodeEvent, at: PartitionId, epoch_start: int) -> Joining:
 
 
 def histories(found: Timeline) -> Mapping[PartitionId, list[Change]]:
-    """All changes of each partition, also of topics that were deleted."""
+    """All changes of each partition, also of deleted topics."""
     changes: dict[PartitionId, list[Change]] = defaultdict(list)
     for batch in found.batches:
         for change in batch.changes:

@@ -1,4 +1,5 @@
-"""Who vouches for its logs at its end, and who says so when it is back (b.life): E6."""
+"""Brokers that leave a clean-shutdown file, and brokers that name one when they return (b.life):
+E6."""
 
 from typing import Any
 
@@ -10,7 +11,7 @@ from checkers.evidence.planned import Kind
 from checkers.partitions.traced_replicas import told
 from checkers.verdict import CheckResult
 
-_NONE = -1  # no file vouches for the last life
+_NONE = -1  # the last life left no clean-shutdown file
 _VOUCHING = "vouching"
 
 
@@ -21,13 +22,12 @@ _VOUCHING = "vouching"
     rests_on=(Kind.FAULTS, Kind.TRACES),
 )
 def clean_as_vouched(evidence: Evidence) -> CheckResult:
-    """E6: a broker registers as cleanly shut down by what its last process had vouched for, and by
-    nothing else.
+    """E6: A broker registers as cleanly shut down only with the broker epoch in the clean-shutdown
+    file of its last process, and always if that file is there.
 
-    On the same disk, in the broker epoch that it names, once its logs were flushed. A disk that
-    forgets what it had synced may bring back a file that was removed. What was vouched for by a
-    process that ended in good order is named, unless more was done to the node meanwhile than that
-    it was told to stop. (KIP-966)
+    On the same disk, and once the logs were flushed. A disk that loses synced bytes may bring back
+    a removed file. The file of a process that stopped in good order is named, unless more was done
+    to the node meanwhile than a stop. (KIP-966)
     """
     forgetful = {node for fault in evidence.faults if fault.damages_bytes for node in fault.nodes}
     looked_at, violations = 0, []
@@ -56,7 +56,7 @@ def clean_as_vouched(evidence: Evidence) -> CheckResult:
         holds="each named the broker epoch of a life that had flushed its logs, if there was one",
         algorithm="b.life of processes of one disk, one after another",
         gaps=gaps(evidence.lives),
-        nothing="no broker said that it was shut down cleanly" if evidence.lives else "",
+        nothing="no broker registered as cleanly shut down" if evidence.lives else "",
     )
 
 
@@ -74,13 +74,13 @@ def _was_only_stopped(evidence: Evidence, node: int, begin: int, end: int) -> bo
 
 
 def _forgotten(line: NodeEvent, before: NodeEvent) -> Violation:
-    text = f"node {line.node} names no clean shutdown, and its last process, on the same disk, had "
-    text += f"vouched for its logs in broker epoch {before.epoch}"
+    text = f"node {line.node} names no clean shutdown, but its last process, on the same disk, had "
+    text += f"written a clean-shutdown file of broker epoch {before.epoch}"
     return Violation(text, [witness(before, "vouched"), witness(line, "found no such file")])
 
 
 def _unfounded(line: NodeEvent, before: NodeEvent | None) -> Violation:
     text = f"node {line.node} names broker epoch {_previous(line)} as that of a clean shutdown, "
-    text += "and its last process had not vouched for its logs in it"
-    rows = [] if before is None else [witness(before, "told last, before")]
+    text += "but its last process had not written a clean-shutdown file of that epoch"
+    rows = [] if before is None else [witness(before, "said last, before")]
     return Violation(text, [*rows, witness(line, "found such a file")])

@@ -1,7 +1,7 @@
-"""The quorum without traces: Q1, Q7 and Q11 by what lies on the disks and was said to probes.
+"""The quorum without traces: Q1, Q7 and Q11 by the disks and by answers to probes.
 
-That is how Apache Kafka is judged. A probe (DescribeQuorum) is answered by a leader, at some moment
-between question and answer; a disk tells the end only. Both show less than a trace would.
+Apache Kafka is judged this way. A leader answers a probe (DescribeQuorum) at some moment between
+question and answer; a disk shows the end only. Both show less than a trace would.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,9 +26,9 @@ _Probe = dict[str, Any]  # a row of PROBES
     rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
 )
 def epochs_on_disks(evidence: Evidence) -> CheckResult:
-    """Q1: no disk knows an older epoch than its node was in.
+    """Q1: No disk has an older epoch than its node was in.
 
-    Its quorum-state is durable before the epoch is visible, so it holds at least the epoch of the
+    Its quorum-state is durable before the epoch is visible, so it has at least the epoch of the
     last record in its log, and of every answer that the node gave as a leader. (SIM MonotonicEpoch)
     """
     looked_at, violations = 0, []
@@ -37,7 +37,7 @@ def epochs_on_disks(evidence: Evidence) -> CheckResult:
         for epoch, shown in seen.get(row["node"], ()) if row["epoch"] is not None else ():
             looked_at += 1
             if row["epoch"] < epoch:
-                text = f"node {row['node']} was in epoch {epoch}, its disk holds {row['epoch']}"
+                text = f"node {row['node']} was in epoch {epoch}, but its disk holds {row['epoch']}"
                 on_disk = {"what": "quorum-state file", "node": row["node"], "epoch": row["epoch"]}
                 violations.append(Violation(text, [shown, on_disk]))
     return conclude(
@@ -45,7 +45,7 @@ def epochs_on_disks(evidence: Evidence) -> CheckResult:
         unit="epochs that nodes were in",
         violations=violations,
         needs=_NEED,
-        holds="each disk knows it, or a newer one",
+        holds="each disk has it, or a newer one",
         algorithm="quorum-state against the log beside it, and against answers to DescribeQuorum",
     )
 
@@ -65,10 +65,10 @@ def _epochs_seen(evidence: Evidence) -> Mapping[int, list[tuple[int, Mapping[str
 
 @check("Q7-quorum-high-watermark", applies=probed, source="SIM MonotonicHighWatermark, KIP-856")
 def told_high_watermarks(evidence: Evidence) -> CheckResult:
-    """Q7: over the sequence of leaders, by epoch, the high watermark never goes down.
+    """Q7: Over the sequence of leaders, by epoch, the high watermark never goes down.
 
-    Nor between two answers of one leader, of which the second was asked for when the first had
-    come. From answers to DescribeQuorum. (SIM MonotonicHighWatermark, KIP-856)
+    Nor between two answers of one leader if the second was asked for when the first had come. From
+    answers to DescribeQuorum. (SIM MonotonicHighWatermark, KIP-856)
     """
     answers = [answer for answer in _answers(evidence) if answer["high_watermark"] >= 0]
     violations = []
@@ -84,7 +84,7 @@ def told_high_watermarks(evidence: Evidence) -> CheckResult:
         peak = max(told if peak is None else [peak, *told], key=_high_watermark)
     return conclude(
         looked_at=len(answers),
-        unit="high watermarks that leaders told",
+        unit="high watermarks that leaders answered",
         violations=violations,
         needs=_NEED,
         holds="it never went down",
@@ -93,7 +93,7 @@ def told_high_watermarks(evidence: Evidence) -> CheckResult:
 
 
 def _went_down(told: list[_Probe]) -> Iterator[Violation]:
-    """Within one epoch: below what had been answered before it was asked."""
+    """Within one epoch: below an answer that had come before it was asked for."""
     answered = sorted(told, key=lambda answer: int(answer["t1"]))
     at, peak = 0, None
     for answer in sorted(told, key=lambda answer: int(answer["t0"])):
@@ -105,7 +105,7 @@ def _went_down(told: list[_Probe]) -> Iterator[Violation]:
 
 
 def _lower(peak: _Probe, answer: _Probe) -> Violation:
-    text = f"the leader of epoch {answer['epoch']}, node {answer['leader']}, told high watermark "
+    text = f"the leader of epoch {answer['epoch']}, node {answer['leader']}, had high watermark "
     text += f"{answer['high_watermark']}, below {peak['high_watermark']} of epoch {peak['epoch']}"
     return Violation(text, [_shown(peak), _shown(answer)])
 
@@ -117,11 +117,11 @@ def _lower(peak: _Probe, answer: _Probe) -> Violation:
     rests_on=(Kind.METADATA_LOGS,),
 )
 def later_leaders_hold_committed(evidence: Evidence) -> CheckResult:
-    """Q11: every leader's log contains all that was committed in earlier epochs.
+    """Q11: Every leader's log contains all that was committed in earlier epochs.
 
-    A leader writes its LeaderChange at the end of its log, so that record stands at or above every
-    high watermark that a leader of an earlier epoch told; what a new one tells must be above its
-    own record, and in the end the log is at least as long. (Raft, Leader Completeness; figure 8)
+    A leader writes its LeaderChange at the end of its log, so that record is at or above every high
+    watermark that a leader of an earlier epoch answered; its own answers must be above its own
+    record, and in the end the log is at least as long. (Raft, Leader Completeness; figure 8)
     """
     answers = [answer for answer in _answers(evidence) if answer["high_watermark"] > 0]
     starts = {row["epoch"]: row for row in evidence.once(leader_changes)}
@@ -140,7 +140,7 @@ def later_leaders_hold_committed(evidence: Evidence) -> CheckResult:
         violations += _shorter(evidence, max(highest.values(), key=_high_watermark))
     return conclude(
         looked_at=len(answers),
-        unit="high watermarks that leaders told",
+        unit="high watermarks that leaders answered",
         violations=violations,
         needs=_NEED,
         holds="each later leader began above them",
@@ -150,7 +150,7 @@ def later_leaders_hold_committed(evidence: Evidence) -> CheckResult:
 
 def _without(answer: _Probe, row: Mapping[str, int]) -> Violation:
     text = f"node {row['leader']} became leader of epoch {row['epoch']} with a log that ended at "
-    text += f"{row['offset']}, and {answer['high_watermark']} was committed in epoch "
+    text += f"{row['offset']}, but {answer['high_watermark']} was committed in epoch "
     change: dict[str, EventValue] = {"what": "LeaderChange record", **row}
     return Violation(f"{text}{answer['epoch']}", [_shown(answer), change])
 
@@ -161,7 +161,7 @@ def _above_own_record(
     for answer in answers:
         start = starts.get(answer["epoch"])
         if start is not None and answer["high_watermark"] <= start["offset"]:
-            text = f"node {answer['leader']} told high watermark {answer['high_watermark']} in "
+            text = f"node {answer['leader']} answered high watermark {answer['high_watermark']} in "
             text += f"epoch {answer['epoch']}, whose LeaderChange is at {start['offset']}"
             yield Violation(text, [_shown(answer), {"what": "LeaderChange record", **start}])
 
@@ -171,12 +171,12 @@ def _shorter(evidence: Evidence, answer: _Probe) -> Iterator[Violation]:
         row["log_end"] for row in evidence.tables["disks"].to_pylist() if row["log_end"] is not None
     ]
     if ends and max(ends) < answer["high_watermark"]:
-        text = f"{answer['high_watermark']} was committed in epoch {answer['epoch']}, and the "
+        text = f"{answer['high_watermark']} was committed in epoch {answer['epoch']}, but the "
         yield Violation(f"{text}longest log on a disk ends at {max(ends)}", [_shown(answer)])
 
 
 def _answers(evidence: Evidence) -> list[_Probe]:
-    """What leaders said of themselves, whoever was asked and passed it on."""
+    """What leaders said about themselves, whichever node was asked and passed it on."""
     return [
         row
         for row in evidence.tables["probes"].to_pylist()

@@ -21,12 +21,12 @@ from checkers.verdict import CheckResult, EventValue
     rests_on=(Kind.METADATA_LOGS,),
 )
 def metadata_logs_agree(evidence: Evidence) -> CheckResult:
-    """M1: what any node saw of the metadata log is one sequence: all logs agree as far as they can.
+    """M1: The metadata logs of all nodes agree, each as far as it goes.
 
     Two logs that both hold batches of an epoch are both copies of what its leader wrote, so they
-    agree on everything up to where the shorter one ends in the highest such epoch. Behind that a
-    log may hold what nobody committed. From the disks, of controllers and brokers alike, and of
-    those that were lost. (KIP-966 MetadataLogMatching)
+    agree on everything up to where the shorter one ends in the highest such epoch. Above that a log
+    may hold uncommitted records. From the disks, of controllers and brokers alike, and lost ones
+    included. (KIP-966 MetadataLogMatching)
     """
     looked_at, violations = 0, []
     for one, two in combinations(_logs(evidence), 2):
@@ -55,7 +55,7 @@ class _Log:
 
 
 def _logs(evidence: Evidence) -> list[_Log]:
-    """Of all disks, those that are there and then those that are not; but for empty ones."""
+    """Of all disks, existing ones and then lost ones; without empty logs."""
     there = [_Log(node, f"node {node}", log) for node, log in evidence.metadata_logs.items()]
     gone = [
         _Log(replica.node, f"a lost disk of node {replica.node}", log)
@@ -66,7 +66,8 @@ def _logs(evidence: Evidence) -> list[_Log]:
 
 
 def _common_end(one: Sequence[StoredBatch], other: Sequence[StoredBatch]) -> int:
-    """How far the leader of the highest epoch that both logs hold vouches for both; 0: no epoch."""
+    """The offset up to which the leader of the highest epoch in both logs determines both; 0: no
+    such epoch."""
     common = {batch.epoch for batch in one} & {batch.epoch for batch in other}
     if not common:
         return 0
@@ -87,7 +88,7 @@ def _differ(one: _Log, two: _Log, mine: StoredBatch | None, other: StoredBatch |
         else {"what": "has no batch there", "node": node}
         for node, batch in pair
     ]
-    text = f"the metadata logs of {one.name} and {two.name} differ at offset {offset}, and hold "
+    text = f"the metadata logs of {one.name} and {two.name} differ at offset {offset}, yet hold "
     return Violation(f"{text}batches of the same leader behind it", shown)
 
 
@@ -98,15 +99,15 @@ def _differ(one: _Log, two: _Log, mine: StoredBatch | None, other: StoredBatch |
     rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
 )
 def one_cluster(evidence: Evidence) -> CheckResult:
-    """Q20: all nodes of a run, whatever disks they have had, are of one cluster.
+    """Q20: All nodes of a run, whatever disks they have had, are of one cluster.
 
-    From n.start of each process, and meta.properties of the disks at the end: what two clusters
-    wrote must not mix. (KIP-595, INCONSISTENT_CLUSTER_ID)
+    From n.start of each process, and meta.properties of the disks at the end: the files of two
+    clusters must not mix. (KIP-595, INCONSISTENT_CLUSTER_ID)
     """
     told = list(_clusters(evidence))
     violations = [
         Violation(
-            f"node {node} is of cluster {cluster}, and node {told[0][0]} of {told[0][1]}", [shown]
+            f"node {node} is of cluster {cluster}, but node {told[0][0]} of {told[0][1]}", [shown]
         )
         for node, cluster, shown in told
         if cluster != told[0][1]
@@ -118,12 +119,12 @@ def one_cluster(evidence: Evidence) -> CheckResult:
         needs="traces of the nodes, or disks read after the run",
         holds="each named the same cluster",
         algorithm="cluster ids",
-        nothing=f"{counted(evidence.info.nodes, 'node')} told none",
+        nothing=f"{counted(evidence.info.nodes, 'node')} named none",
     )
 
 
 def _clusters(evidence: Evidence) -> Iterator[tuple[int, str, Mapping[str, EventValue]]]:
-    """Who named which cluster, and where."""
+    """Which nodes named which cluster, and where."""
     for event in (event for life in evidence.lives for event in life.events("n.start")):
         cluster = event.more.get("cluster")
         if isinstance(cluster, str):

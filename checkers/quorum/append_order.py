@@ -1,4 +1,4 @@
-"""A log grows at its end, and what is cut off it is told of."""
+"""A log grows at its end, and truncations of it are traced."""
 
 from collections.abc import Iterator
 
@@ -21,11 +21,11 @@ _ENDS = ("n.start", "q.append", "q.truncate", "q.loaded")
     rests_on=(Kind.TRACES,),
 )
 def appends_follow_the_log(evidence: Evidence) -> CheckResult:
-    """A node appends each batch where its log ends: where it was when the process began, behind the
-    batch before it, where the log was truncated, or behind the snapshot that replaced it.
+    """A node appends each batch at the end of its log: the end when the process began, or of the
+    previous batch, of a truncation, or of the snapshot that replaced the log.
 
-    From n.start, q.append, q.truncate and q.loaded of each process. One that begins below that
-    writes over what is there without a truncation, one behind it leaves offsets out.
+    From n.start, q.append, q.truncate and q.loaded of each process. A batch below the end
+    overwrites without a truncation, one above it leaves offsets out.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -39,14 +39,14 @@ def appends_follow_the_log(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="each begins where its log ended",
-        algorithm="base offsets against the end that the line before told, process by process",
+        algorithm="base offsets against the log end of the line before, process by process",
         gaps=gaps(evidence.lives),
         nothing="no node appended anything" if evidence.lives else "",
     )
 
 
 def _breaks(process: Process) -> tuple[int, Iterator[Violation]]:
-    """How many batches it appended behind another line, and those that do not follow it."""
+    """How many batches it appended after another line, and those that do not follow it."""
     traces, rows = process.traces, process.rows(*_ENDS)
     last, log_end = traces.column("last")[rows], traces.column("log_end")[rows]
     ends, base = np.where(log_end == NONE, last + 1, log_end), traces.column("base")[rows]
@@ -59,8 +59,12 @@ def _breaks(process: Process) -> tuple[int, Iterator[Violation]]:
 
 def _break(process: Process, before: int, row: int, end: int) -> Violation:
     told, append = process.traces.lines([before, row])
-    text = f"node {append.node} appended a batch at {append.base} as {append.state}, and its log "
-    how = "nothing says that it was cut" if append.base < end else "what lies between is missing"
+    text = f"node {append.node} appended a batch at {append.base} as {append.state}, but its log "
+    how = (
+        "no line says that it was truncated"
+        if append.base < end
+        else "the records between are missing"
+    )
     return Violation(
         f"{text}ended at {end}: {how}",
         [witness(told, f"the log ends at {end}"), witness(append, "does not begin there")],

@@ -1,4 +1,4 @@
-"""Leaders are elected by majorities: Q4, by what they write themselves."""
+"""Leaders are elected by majorities: Q4, by their own LeaderChange records."""
 
 import json
 from collections import Counter
@@ -19,12 +19,12 @@ _SHOWN = ("node", "offset", "epoch", "leader")
 
 @check("Q4-elected-by-a-majority", applies=everywhere, source="Raft thesis 3.4, KIP-856")
 def elected_by_a_majority(evidence: Evidence) -> CheckResult:
-    """Q4: a LeaderChange names a majority of its voters as those that granted their votes.
+    """Q4: A LeaderChange names a majority of its voters as those that granted their votes.
 
-    None is named twice, and each is a voter. The voters that it names are those that its own log
-    has in force where it stands, with a static quorum all controllers: by their disks, where it
-    tells of them (version 1) and the log does. The leader is one of them, or was until the last
-    change, which need not have been committed (Raft thesis 4.2.2).
+    None is named twice, and each is a voter. The voters that it names are those in force at its
+    offset in its own log, and all controllers for a static quorum: by their disks, if both record
+    (version 1) and log have them. The leader is one of them, or was until the last change, which
+    need not have been committed (Raft thesis 4.2.2).
     """
     records = evidence.tables["log_records"]
     changes = records.filter(pc.equal(records["type"], "LeaderChange"))
@@ -59,7 +59,7 @@ def _wrong(
     is_one_of_them = in_force.includes(leader) or before.includes(leader)
     if _is_one_twice(granting, in_force) or not (_vote(granting, in_force) and is_one_of_them):
         what = "not all of them are voters, or one is named twice"
-        return f"{told}, and node {leader.node} leads: {what}"
+        return f"{told}, but node {leader.node} leads: {what}"
     if len(granting) < in_force.majority:
         return f"{told}, which are no majority"
     return ""
@@ -74,7 +74,7 @@ def _vote(keys: Iterable[ReplicaKey], voters: VoterSet) -> bool:
 
 
 def _is_one_twice(granting: Collection[ReplicaKey], in_force: VoterSet) -> bool:
-    """Also a node that has fewer voters, where nobody knows which disks are meant."""
+    """Also a node that has fewer voters, if it is unknown which disks are meant."""
     more = Counter(key.node for key in granting) - Counter(key.node for key in in_force.keys)
     return bool(more) or len({*granting}) < len(granting)
 

@@ -1,13 +1,13 @@
-"""Voters keep what is committed: what a disk lacks of it was lost, or never came there.
+"""Voters keep committed records: one that a disk lacks was lost, or never reached it.
 
-A majority has all that is committed, and survival is judged by that; this is about each voter. How
+A majority has all committed records, and survival is judged by that; this is about each voter. How
 far one had the log is known, without its trace, from
 
-* what leaders told of it (DescribeQuorum): so far it was durable then;
-* what was acknowledged while so many voters were off, or cut off from the leader, that all others
+* leaders' answers about it (DescribeQuorum): it was durable up to there;
+* acknowledgements while so many voters were off, or cut off from the leader, that all others
   were needed;
 * the snapshots on its own disk;
-* the time at which what it lacks was written, where nothing kept it from following for so long.
+* the time at which missing records were written, if nothing kept it from following for long enough.
 """
 
 import json
@@ -34,8 +34,8 @@ from checkers.registers.stored_records import stored_records
 from checkers.verdict import CheckResult, EventValue
 
 _MS = 1_000_000
-_REAL_S = 20.0  # more for a voter to follow, where time is real and a machine may be busy
-_LATE_NS = 2 * SECOND  # for what is written last to come to all
+_REAL_S = 20.0  # additional time for a voter to follow, in real time, as a machine may be busy
+_LATE_NS = 2 * SECOND  # for the last records to reach all
 _STORED = pa.schema(
     [("key", pa.string()), ("value", pa.string()), ("offset", pa.int64()), ("epoch", pa.int64())]
 )
@@ -43,7 +43,7 @@ _STORED = pa.schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Had:
-    """A voter had the log up to `end`, all of it committed, and why that is known."""
+    """A voter had the log up to `end`, all of it committed, and the reason why that is known."""
 
     node: int
     end: int
@@ -58,15 +58,16 @@ class _Had:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.QUORUM_PROBES),
 )
 def voters_keep_the_committed(evidence: Evidence) -> CheckResult:
-    """Each voter's disk holds all of the committed log that it had, and all that it must have had.
+    """Each voter's disk holds all committed records that the voter had or must have had.
 
     Needs: disks, log_batches, log_records, snapshot_records, ops, probes.
 
-    It had what a leader told that it has, and what was acknowledged while no majority was to be had
-    without it. And it must have had what was committed before the end of a time in which it was up,
-    connected and let alone for as long as a follower may take to follow again. A leader of a target
-    that traces nothing may have been counted before it had synced, and lose that with its power.
-    Nothing is said of disks that were lost, or of which a fault damages synced bytes.
+    It had the records that a leader said it has, and those that were acknowledged when no majority
+    was possible without it. It must have had those that were committed before the end of a time in
+    which it was up, connected and undisturbed for as long as a follower may take to follow again. A
+    leader of a target without traces may have been counted before it had synced, and lose those
+    records with its power. Lost disks, and disks with synced bytes that a fault damages, are not
+    judged.
     """
     ends = {row["node"]: row["log_end"] for row in evidence.tables["disks"].to_pylist()}
     committed = evidence.committed_log.end if evidence.committed_log is not None else 0
@@ -89,7 +90,7 @@ def voters_keep_the_committed(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs="the disks of a majority of the voters",
         holds="each still has them",
-        algorithm="how far each voter had the log at least, against the end of that on its disk",
+        algorithm="the lowest possible log end of each voter, against that on its disk",
         nothing=_nothing(evidence),
     )
 
@@ -107,7 +108,7 @@ def _nothing(evidence: Evidence) -> str:
 
 def _lacks(had: _Had, end: int) -> Violation:
     text = (
-        f"node {had.node} had the log up to {had.end}, all of it committed, and that on its disk "
+        f"node {had.node} had the log up to {had.end}, all of it committed, but that on its disk "
     )
     text += f"ends at {end}: {had.why}"
     return Violation(text, had.shown)
@@ -117,7 +118,7 @@ def _lacks(had: _Had, end: int) -> Violation:
 
 
 def _told(evidence: Evidence, committed: int) -> Iterator[_Had]:
-    """A voter's end as the leader tells it is where it fetched from, and was durable then."""
+    """In a leader's answer, a voter's end is its fetch offset, and durable."""
     probes = evidence.tables["probes"]
     committed = max(committed, pc.max(probes["high_watermark"]).as_py() or 0)
     for row in probes.filter(pc.equal(probes["kind"], "quorum")).to_pylist():
@@ -130,7 +131,7 @@ def _told(evidence: Evidence, committed: int) -> Iterator[_Had]:
                 continue
             if key.node == row["leader"] and _may_be_unsynced(evidence, key.node):
                 continue
-            why = f"node {row['leader']}, leader of epoch {row['epoch']}, told so"
+            why = f"node {row['leader']}, leader of epoch {row['epoch']}, said so"
             shown: dict[str, EventValue] = {
                 "what": "answer to DescribeQuorum",
                 "t_ns": row["t0"],
@@ -142,7 +143,7 @@ def _told(evidence: Evidence, committed: int) -> Iterator[_Had]:
 
 
 def _may_be_unsynced(evidence: Evidence, leader: int) -> bool:
-    """KafkaRaftClient.flushLeaderLog counts what a leader appended before it is flushed."""
+    """KafkaRaftClient.flushLeaderLog counts a leader's records before they are flushed."""
     return Kind.TRACES not in evidence.info.gives and may_have_lost(evidence, leader)
 
 
@@ -150,7 +151,7 @@ def _may_be_unsynced(evidence: Evidence, leader: int) -> bool:
 
 
 def _needed(evidence: Evidence) -> Iterator[_Had]:
-    """Voters that were needed for what was acknowledged while others were out of reach."""
+    """Voters that were needed for an acknowledgement while others were out of reach."""
     faults = [fault for fault in evidence.faults if fault.cuts or fault.halts]
     marks = {mark for f in faults for mark in (f.t_start, f.begin_ns, f.end_ns, f.over_ns)}
     if not marks:
@@ -173,7 +174,7 @@ def _needed(evidence: Evidence) -> Iterator[_Had]:
             if len(reached) > sets[0].majority:
                 continue
             names = ", ".join(f"node {key.node}" for key in sorted(reached))
-            why = f"a write was acknowledged of whose voters only {names} could be reached"
+            why = f"a write was acknowledged when only the voters {names} could be reached"
             shown: dict[str, EventValue] = {"what": "acknowledged", "t_ns": row["t0"], **row}
             cause = [fault.shown("held", fault.t_bit) for fault in active]
             for key in reached:
@@ -182,7 +183,7 @@ def _needed(evidence: Evidence) -> Iterator[_Had]:
 
 
 def _is_out(node: int, leader: int, active: Sequence[FaultFact]) -> bool:
-    """Whether nothing that a leader wrote meanwhile can be counted on that node."""
+    """Whether no record that a leader wrote meanwhile can be counted on that node."""
     links = {(node, leader), (leader, node)}
     return any(
         (fault.halts and node in fault.nodes)
@@ -193,8 +194,8 @@ def _is_out(node: int, leader: int, active: Sequence[FaultFact]) -> bool:
 
 def _written(evidence: Evidence) -> pa.Table:
     """Acknowledged writes of registers that were asked for once, with the offset and epoch of the
-    record in the newest log: `key`, `value`, `t0`, `t1`, `offset`, `epoch`. Where what is written
-    in a snapshot stood in the log, nothing tells."""
+    record in the newest log: `key`, `value`, `t0`, `t1`, `offset`, `epoch`. A record in a snapshot
+    has lost its offset."""
     ops = evidence.tables["ops"].select(["f", "key", "value", "outcome", "t0", "t1"])
     writes = ops.filter(pc.equal(ops["f"], "write"))
     times = writes.group_by(["key", "value"]).aggregate([([], "count_all")])
@@ -227,12 +228,12 @@ def _last_of_each_epoch(written: pa.Table) -> Iterator[dict[str, int]]:
 
 
 def _snapshots(evidence: Evidence) -> Iterator[_Had]:
-    """A log ends no lower than the snapshots of its own disk."""
+    """A log ends no lower than the snapshots on its own disk."""
     records = evidence.tables["snapshot_records"]
     newest = records.group_by("node").aggregate([("end", "max")])
     for row in newest.to_pylist():
         if row["end_max"] > 0 and went_on(evidence, row["node"]):
-            why = "a snapshot on that disk stands for it"
+            why = "a snapshot on that disk covers it"
             shown: dict[str, EventValue] = {"what": "snapshot", "node": row["node"]}
             yield _Had(node=row["node"], end=row["end_max"], why=why, shown=[shown])
 
@@ -243,7 +244,7 @@ def _snapshots(evidence: Evidence) -> Iterator[_Had]:
 def _calm(evidence: Evidence, committed: int) -> Iterator[_Had]:
     """Voters that were up and connected for as long as a follower may take to follow again."""
     if any(fault.shifts_clock for fault in evidence.faults):
-        return  # nobody knows when what was written
+        return  # it is unknown when the records were written
     virtual = evidence.info.runtime == "sim"
     settles = int((bounds_of(evidence).steady_s + (0.0 if virtual else _REAL_S)) * SECOND)
     log = evidence.once(_timed_log)
@@ -262,7 +263,7 @@ def _calm(evidence: Evidence, committed: int) -> Iterator[_Had]:
 
 
 def _of(calm: Calm) -> dict[str, EventValue]:
-    return {"what": "let alone from here on", "t_ns": calm.begin, "until_ns": calm.end}
+    return {"what": "undisturbed from here on", "t_ns": calm.begin, "until_ns": calm.end}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +286,7 @@ class _TimedLog:
         return int(self.t[0]) if len(self.t) else None
 
     def end_by(self, at: int) -> int:
-        """Where the log ended at a moment."""
+        """The log's end at a moment."""
         count = int(np.searchsorted(self.t, at, side="right"))
         return int(self.ends[count - 1]) if count else 0
 

@@ -1,4 +1,4 @@
-"""A log on a disk has no holes: of the metadata, and of partitions."""
+"""A log on a disk has no holes: neither the metadata log nor those of partitions."""
 
 import re
 from collections.abc import Iterator
@@ -24,15 +24,15 @@ NAMES = ["node", "base_offset", "last_offset", "epoch", "segment", "position", "
 
 @check("log-contiguous", applies=everywhere, source="KIP-595", rests_on=(Kind.METADATA_LOGS,))
 def logs_have_no_holes(evidence: Evidence) -> CheckResult:
-    """On each disk, every batch begins where the one before it ended.
+    """On each disk, every batch begins at the end offset of the batch before it.
 
     Needs: log_batches.
 
-    The metadata log gives every offset to a record, and drops nothing but whole segments at its
-    head. Two intact batches that follow one another and leave offsets out (or give one twice) are
-    therefore no damage, which would leave a mark in between or in a CRC: records are missing that
-    a node counted as stored. Nothing is said of the neighbours of a damaged batch, nor across the
-    end of a segment, behind which unreadable bytes may have stood: that disk is not whole.
+    The metadata log gives every offset to a record, and drops only whole segments at its head. Two
+    intact consecutive batches that leave offsets out (or give one twice) are therefore no damage,
+    which would show in between or in a CRC: records are missing that a node counted as stored.
+    Neighbours of a damaged batch are not judged, nor pairs across the end of a segment, after which
+    unreadable bytes may have been: that disk is incomplete.
     """
     violations: list[Violation] = []
     batches = evidence.tables["log_batches"].select(NAMES).to_pylist()
@@ -52,7 +52,7 @@ def logs_have_no_holes(evidence: Evidence) -> CheckResult:
 
 
 def _is_hole(before: _Row, after: _Row) -> bool:
-    """Rows in the order in which they stand on the disk."""
+    """Rows in the order in which they are on the disk."""
     together = before["segment"] == after["segment"] and before["crc_ok"] and after["crc_ok"]
     return bool(together) and _number(after["base_offset"]) != _number(before["last_offset"]) + 1
 
@@ -67,7 +67,7 @@ def _hole(node: int, before: _Row, after: _Row) -> Violation:
     return Violation(
         message=f"node {node}: offset {ended} is followed by {begins} on its disk",
         witness=[
-            {"what": "stands before" if row is before else "stands after it", **row}
+            {"what": "stands before" if row is before else "is after it", **row}
             for row in (before, after)
         ],
     )
@@ -80,14 +80,14 @@ def _hole(node: int, before: _Row, after: _Row) -> Violation:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def logs_reach_their_snapshots(evidence: Evidence) -> CheckResult:
-    """On each disk, the metadata log begins at 0, or no later than a whole snapshot ends, and that
-    is one of the same log.
+    """On each disk, the metadata log begins at 0, or no later than the end of a complete snapshot
+    of the same log.
 
     Needs: log_batches, log_records.
 
-    A log begins where its first segment is named for. What lies between it and all snapshots is
-    nowhere: no node that begins with that disk can replay it. The epoch of a snapshot is that of
-    the last record that it stands for. Nothing is said of a disk of which a fault damages bytes.
+    A log begins at the offset in its first segment's name. Records between that and all snapshots
+    are lost: no node that starts with that disk can replay them. The epoch of a snapshot is that of
+    the last record that it covers. A disk is not judged if a fault damages its bytes.
     """
     rows = evidence.tables["log_batches"].select(NAMES).to_pylist()
     logs: dict[int, list[_Row]] = {}
@@ -116,14 +116,14 @@ def _without_a_beginning(
     start = int(named[1]) if named else 0
     if snapshot is None or snapshot.end < start:
         if start > 0:
-            text = f"node {node}: its log begins at {start}, and no whole snapshot reaches that far"
+            text = f"node {node}: its log begins at {start}, but no snapshot reaches that far"
             yield Violation(text, [{"what": "the log's first batch", **log[0]}])
         return
     for row in log:
         is_last = _number(row["base_offset"]) < snapshot.end <= _number(row["last_offset"]) + 1
         if is_last and row["crc_ok"] and row["epoch"] != snapshot.epoch:
             text = f"node {node}: its snapshot ends at {snapshot.end} in epoch {snapshot.epoch}, "
-            text += f"and the last record below that is of epoch {row['epoch']}"
+            text += f"but the last record below that is of epoch {row['epoch']}"
             yield Violation(text, [{"what": "holds that record", **row}])
 
 
@@ -131,11 +131,11 @@ def _without_a_beginning(
     "partition-contiguous", applies=of_partitions, source="KIP-101", rests_on=(Kind.PARTITION_LOGS,)
 )
 def partitions_have_no_holes(evidence: Evidence) -> CheckResult:
-    """In each replica, every batch begins where the one before it ended.
+    """In each replica, every batch begins at the end offset of the batch before it.
 
     Needs: replica_batches.
 
-    As `logs_have_no_holes`, of partitions that are not compacted.
+    As `logs_have_no_holes`, for partitions that are not compacted.
     """
     batches = evidence.tables["replica_batches"]
     holes = np.flatnonzero(_neighbours(batches))
@@ -155,7 +155,7 @@ def partitions_have_no_holes(evidence: Evidence) -> CheckResult:
 
 
 def _neighbours(batches: pa.Table) -> NDArray[np.bool_]:
-    """Of which batches the next one stands in the same segment, and does not go on."""
+    """The batches after which the next one is in the same segment, and does not follow on."""
     base, last = (batches[name].to_numpy() for name in ("base_offset", "last_offset"))
     crc_ok = batches["crc_ok"].to_numpy()
     found: NDArray[np.bool_] = crc_ok[:-1] & crc_ok[1:] & (base[1:] != last[:-1] + 1)

@@ -26,12 +26,11 @@ _SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "phase", "
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def reads_are_committed(evidence: Evidence) -> CheckResult:
-    """What a client is shown is committed: the value stands in the log, on a majority of disks.
+    """A value that a client reads is committed: it is in the log, on a majority of disks.
 
-    A controller that serves effects of writes which nobody committed shows a state that no log
-    gives. Needs: ops, log_records, disks; where disks are missing or damaged, absence proves
-    nothing; nor does it where a value may have been overwritten below the snapshots with which logs
-    begin. (KAFKA-20839)
+    A controller that shows effects of uncommitted writes shows a state that no log has. Needs: ops,
+    log_records, disks; if disks are missing or damaged, absence proves nothing; nor does it if a
+    value may have been overwritten below the snapshots with which logs begin. (KAFKA-20839)
     """
     looked_at, missing, violations = 0, 0, []
     for key, value, row in _values_read(evidence):
@@ -51,7 +50,9 @@ def reads_are_committed(evidence: Evidence) -> CheckResult:
         holds="each is in the committed log on a majority of disks",
         algorithm="join of values read with records by key and value",
         nothing=evidence.below_snapshots,
-        gaps=[f"{missing:,} were not found, and only {told_whole(evidence)} could be read whole"]
+        gaps=[
+            f"{missing:,} were not found, and only {told_whole(evidence)} could be read completely"
+        ]
         if missing
         else [],
     )
@@ -79,7 +80,7 @@ def _phantom(evidence: Evidence, row: _Operation, found: int) -> Violation:
         shown.insert(0, _shown(write, "asked for that value; it was never committed"))
     return Violation(
         f"node {row['node']} showed {row['value']} at {row['key']} to process {row['process']}, "
-        f"and {on} a record of it: it is in no committed log",
+        f"but {on} a record of it: it is in no committed log",
         shown,
     )
 
@@ -105,10 +106,10 @@ def _shown(row: _Operation, what: str) -> _Operation:
     rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
 )
 def active_after_replay(evidence: Evidence) -> CheckResult:
-    """M2: a controller is active only when it has replayed its epoch's LeaderChange.
+    """M2: A controller is active only once it has replayed its epoch's LeaderChange.
 
-    Only then is its image the one that the whole log gives; what it decides before, it decides from
-    a stale one. From c.active and where the epoch's LeaderChange lies. (KAFKA-17333)
+    Only then is its image that of the whole log; earlier decisions rest on a stale one. From
+    c.active and the offset of the epoch's LeaderChange. (KAFKA-17333)
     """
     found = evidence.lives
     starts = {row["epoch"]: row["offset"] for row in evidence.once(leader_changes)}
@@ -128,7 +129,7 @@ def active_after_replay(evidence: Evidence) -> CheckResult:
         unit="claims of controllers",
         violations=violations,
         needs=NEED,
-        holds="each had replayed all that was there when it was elected",
+        holds="each had replayed all records that were in its log when it was elected",
         algorithm="offset at activation, against the epoch's LeaderChange",
         gaps=gaps(found),
     )
@@ -146,7 +147,7 @@ def _too_early(event: NodeEvent, elected: dict[int, NodeEvent], start: int) -> V
 
 @check("M4-epochs-rise-in-logs", applies=everywhere, source="Raft")
 def epochs_rise_in_logs(evidence: Evidence) -> CheckResult:
-    """M4: in no log does a record of an epoch follow one of a higher epoch. (Raft)"""
+    """M4: In no log does a record of an epoch follow one of a higher epoch. (Raft)"""
     looked_at, violations = 0, []
     for node, batches in evidence.metadata_logs.items():
         for before, after in pairwise(batches):
@@ -154,7 +155,7 @@ def epochs_rise_in_logs(evidence: Evidence) -> CheckResult:
             if after.epoch < before.epoch:
                 text = f"the log of node {node} has epoch {after.epoch} at offset {after.base}, "
                 text += f"after epoch {before.epoch} at offset {before.base}"
-                pair = [(before, "higher epoch"), (after, "lower epoch, behind it")]
+                pair = [(before, "higher epoch"), (after, "lower epoch, after it")]
                 shown = [{"what": what, "node": node, **one._asdict()} for one, what in pair]
                 violations.append(Violation(text, shown))
     return conclude(

@@ -1,4 +1,4 @@
-"""NOT_CONTROLLER, against what the same node did in the same epoch, before and after."""
+"""NOT_CONTROLLER, against the same node's writes in the same epoch, before and after."""
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,10 @@ _NOT_CONTROLLER = "error-41"
     rests_on=(Kind.METADATA_LOGS,),
 )
 def controllers_do_not_deny_it(evidence: Evidence) -> CheckResult:
-    """NOT_CONTROLLER is not said by a node between two writes that it acknowledged in one epoch.
+    """A node does not answer NOT_CONTROLLER between two writes that it acknowledged in one epoch.
 
-    Which epoch that was stands with the written values in the logs on the disks: who leads an epoch
-    leads it once, without a break, and is active from its first write on.
+    The epoch is in the logs on the disks, with the written values: a leader leads an epoch once,
+    without a break, and is active from its first write on.
     """
     ops = evidence.tables["ops"]
     said = ops.filter(pc.equal(ops["error"], _NOT_CONTROLLER))
@@ -41,15 +41,15 @@ def controllers_do_not_deny_it(evidence: Evidence) -> CheckResult:
         unit="answers of NOT_CONTROLLER",
         violations=violations,
         needs="what clients wrote, and the metadata log",
-        holds="none between two writes that its node acknowledged in one epoch",
+        holds="none came between two writes that its node acknowledged in one epoch",
         algorithm="times of acknowledged writes, by node and by the epoch of their records",
-        nothing="no node said that it is not the controller",
+        nothing="no node answered NOT_CONTROLLER",
     )
 
 
 def _reigns(evidence: Evidence) -> dict[int, list[tuple[int, int, int]]]:
-    """By node: an epoch, when the first write of its was acknowledged, and when the last of them
-    was asked for."""
+    """By node: an epoch, when its first write was acknowledged, and when the last one was asked
+    for."""
     ops = evidence.tables["ops"]
     done = ops.filter(pc.and_(pc.equal(ops["f"], "write"), pc.equal(ops["outcome"], "ok")))
     done = done.filter(pc.and_(done["value"].is_valid(), done["t1"].is_valid()))
@@ -68,8 +68,8 @@ def _reigns(evidence: Evidence) -> dict[int, list[tuple[int, int, int]]]:
 
 
 def _epochs(records: pa.Table) -> dict[tuple[str, str], int]:
-    """Of the values of registers; not of one that stands in several epochs, nor of what a snapshot
-    alone has, whose epoch is another."""
+    """For the values of registers; not for a value in several epochs, nor for one that only a
+    snapshot has, whose epoch is another."""
     mine = pc.and_(pc.equal(records["type"], "Config"), records["value"].is_valid())
     begun, ended = (
         np.cumsum(pc.equal(records["type"], name).to_numpy(zero_copy_only=False))
@@ -85,7 +85,7 @@ def _epochs(records: pa.Table) -> dict[tuple[str, str], int]:
 
 def _untrue(row: pa.Table, node: int, epoch: int, began: int, ended: int) -> Violation:
     (op,) = row.to_pylist()
-    text = f"{op['key']}: node {node} answered NOT_CONTROLLER, and acknowledged writes in epoch "
+    text = f"{op['key']}: node {node} answered NOT_CONTROLLER, but acknowledged writes in epoch "
     text += f"{epoch} before and after"
     return Violation(
         text,

@@ -1,6 +1,6 @@
-"""A leader that is well is left alone: Q23.
+"""A healthy leader is left alone: Q23.
 
-Times are the machine's one monotonic clock, of the traces and of the faults alike.
+Times are those of the machine's one monotonic clock, in traces and faults alike.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,12 +37,12 @@ from checkers.verdict import CheckResult, EventValue
     rests_on=(Kind.TRACES, Kind.FAULTS),
 )
 def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
-    """Q23: who returns from a partition that left the leader a majority changes neither leader nor
-    epoch.
+    """Q23: A node that returns from a partition changes neither leader nor epoch if the leader kept
+    a majority.
 
-    Accused is a node that raised the epoch itself while no majority reached it, for then nobody
-    can have asked for that; and one that raised it while a majority had long heard the leader, for
-    those do not grant a pre-vote. (KIP-996, SIM StableLeadership)
+    A node is accused if it raised the epoch while no majority reached it, for then no voter can
+    have asked for that; or while a majority had long heard the leader, for those do not grant a
+    pre-vote. (KIP-996, SIM StableLeadership)
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -60,7 +60,7 @@ def returning_node_disturbs_nobody(evidence: Evidence) -> CheckResult:
         until = later[0].t_start if later else evidence.info.duration_ns
         others = [*faults[:number], *later]
         if any(other.overlaps(fault.t_start, max(until, fault.over_ns)) for other in others):
-            continue  # somebody else is hurt at the same time: that may be the reason
+            continue  # another node is hit at the same time: that may be the reason
         for victim in sorted(set(fault.nodes) - {led[1].node}):
             looked_at += 1
             if not any(hears_majority(fault, victim, voters, replicas) for voters in sets):
@@ -105,7 +105,7 @@ def _disturbance(
     )
     if moved is not None:  # perhaps while it is still cut off, if the others hear it
         text = f"node {victim}, cut off and back again, forced a new election: it had raised the "
-        text += f"epoch from {known} to {raised[-1].epoch} alone, and node {led.node} led well"
+        text += f"epoch from {known} to {raised[-1].epoch} alone, while node {led.node} led well"
         shown: list[Mapping[str, EventValue]] = [
             witness(led, f"node {led.node} leads epoch {led.epoch}"),
             fault.shown("cut off, the leader keeps a majority", fault.begin_ns),
@@ -128,7 +128,7 @@ def _unwanted(evidence: Evidence, fault: FaultFact, victim: int, until: int) -> 
         if not all(voters.has_majority(having) for voters in sets):
             continue
         names = ", ".join(str(event.node) for event in content)
-        text = f"node {victim}, cut off and back again, deposed a leader that is well: it stood in "
+        text = f"node {victim}, cut off and back again, deposed a healthy leader: it stood in "
         text += f"epoch {stood.epoch}, though nodes {names} had heard node {content[0].leader} for "
         text += f"{bounds_of(evidence).steady_s:g} s and more"
         shown: list[Mapping[str, EventValue]] = [
@@ -141,7 +141,7 @@ def _unwanted(evidence: Evidence, fault: FaultFact, victim: int, until: int) -> 
 
 
 def _content(evidence: Evidence, stood: NodeEvent) -> list[NodeEvent]:
-    """The nodes that for long have had one leader, in the epoch before the one of a candidacy."""
+    """The nodes that have long had the same leader, in the epoch before that of a candidacy."""
     states = [state_at(process, stood.t) for process in evidence.once(processes_of)]
     steady_ns = int(bounds_of(evidence).steady_s * SECOND)
     found = [

@@ -24,10 +24,10 @@ NOBODY = -1
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def monotonic_epochs(evidence: Evidence) -> CheckResult:
-    """Q1: a node's epoch never goes down, also over restarts on the same disk.
+    """Q1: A node's epoch never goes down, also over restarts on the same disk.
 
-    From q.state and n.start, and the quorum-state on the disk at the end: what a node reported was
-    durable before, so neither a new process nor the disk may know less. (SIM MonotonicEpoch)
+    From q.state and n.start, and the quorum-state on the disk at the end: a reported epoch was
+    durable before, so neither a new process nor the disk may have a lower one. (SIM MonotonicEpoch)
     """
     stored = {
         (row["node"], row["directory"]): row["epoch"]
@@ -45,7 +45,7 @@ def monotonic_epochs(evidence: Evidence) -> CheckResult:
                 highest = event
         on_disk = stored.get((life.node, life.directory))
         if highest is not None and on_disk is not None and on_disk < highest.epoch:
-            text = f"node {life.node} reported epoch {highest.epoch}, its disk holds {on_disk}"
+            text = f"node {life.node} reported epoch {highest.epoch}, but its disk holds {on_disk}"
             violations.append(Violation(text, [witness(highest, "reported")]))
     return conclude(
         looked_at=looked_at,
@@ -73,9 +73,9 @@ class _Claim:
 
 @check("Q2-one-leader-per-epoch", applies=everywhere, source="Raft, Election Safety")
 def one_leader_per_epoch(evidence: Evidence) -> CheckResult:
-    """Q2: at most one leader is ever known for an epoch, over all nodes and all time.
+    """Q2: At most one leader is ever known for an epoch, over all nodes and all time.
 
-    From q.state, c.active and what is done in a leader's role, LeaderChange records, quorum-state
+    From q.state, c.active and lines that only a leader writes, LeaderChange records, quorum-state
     files and answers to DescribeQuorum; any one of these suffices. (Raft, Election Safety)
     """
     first: dict[int, _Claim] = {}
@@ -126,7 +126,7 @@ def _shown(row: Mapping[str, EventValue], what: str, extra: str) -> dict[str, Ev
 
 
 def _traced_leaders(traces: TraceColumns) -> Iterator[tuple[int, int]]:
-    """The first row that names a leader of an epoch, and whom, for each of them."""
+    """The first row that names a leader of an epoch, and the leader, for each of them."""
     told = traces.rows("n.start", "q.state")
     told = told[~np.isin(traces.column("leader")[told], [NOBODY, NONE])]
     acting = np.setdiff1d(acting_as_leader(traces), told)
@@ -140,7 +140,7 @@ def _traced_leaders(traces: TraceColumns) -> Iterator[tuple[int, int]]:
 
 
 def acting_as_leader(traces: TraceColumns) -> Ints:
-    """The rows that only the leader of their epoch could have written. Of q.append the epoch is the
+    """The rows that only the leader of their epoch could have written. The epoch of q.append is the
     batch's, which may be older than the node's."""
     states = traces.rows("q.state", "q.hwm")
     leads = states[traces.has("state", "leader", states)]
@@ -157,10 +157,10 @@ def led_from(life: Life) -> dict[int, int]:
 
 @check("Q17-no-leader-again", applies=traced, source="KAFKA-10527")
 def no_leader_again_after_restart(evidence: Evidence) -> CheckResult:
-    """Q17: a process never leads an epoch in which an earlier process of its node led.
+    """Q17: A process never leads an epoch in which an earlier process of its node led.
 
-    The earlier one may have shown records that its disk lost; leading on would give their offsets
-    to others. (KAFKA-10527)
+    The earlier one may have shown records that its disk lost; leading on would reuse their offsets.
+    (KAFKA-10527)
     """
     traces = evidence.traces
     rows = acting_as_leader(traces)
@@ -173,7 +173,7 @@ def no_leader_again_after_restart(evidence: Evidence) -> CheckResult:
         unit="leaderships",
         violations=[_again(one, other) for one, other in zip(earlier, later, strict=True)],
         needs=NEED,
-        holds="none was taken up again by a restarted process",
+        holds="none was led again by a restarted process",
         algorithm="first process per node and epoch",
     )
 

@@ -1,22 +1,22 @@
-"""Durable before counted: Q18; and before votes are asked for.
+"""Durable before counted: Q18; and before votes are requested.
 
-A Fetch with offset x says: everything below x is durable here. There is no common order between
-the leader that counted it and the follower's own trace, so what is compared needs none:
+A Fetch at offset x states that everything below x is durable on the follower. The trace of the
+leader that counted it and the follower's own have no common order, so the comparison uses none:
 
 * the Fetch carried the leader's epoch, so it was sent while the follower was in that epoch: at some
   moment of that time its durable end must have reached x;
 * a batch that the follower appends at x answers the Fetch at x, which was sent before: at that
-  append, the durable end must have reached x (left aside where x may have been fetched again
+  append, the durable end must have reached x (left out if x may have been fetched again
   later: after a truncation or a restart in that epoch);
-* where a process still ran when its trace was collected, the trace may lack its last lines: what
-  was durable at best is not known then of the epoch it was in;
-* what was durable stays: a new process, and the disk after the run, end no lower than that, unless
+* if a process still ran when its trace was collected, the trace may lack its last lines: the
+  highest durable end in its last epoch is then unknown;
+* durable records stay: a new process' log, and that on the disk after the run, end no lower, unless
   a leader told the replica to truncate (the crash may have kept the truncation out of the trace).
 
 (KAFKA-10533)
 
-A vote is asked for by a candidate, with the end of its log as the voter traces it: at some moment
-of the candidacy its durable end must have reached that.
+A candidate requests votes with the end of its log, which the voter traces: at some moment of the
+candidacy its durable end must have reached that.
 """
 
 import sys
@@ -43,14 +43,15 @@ from checkers.verdict import CheckResult
 
 UNLIMITED = sys.maxsize  # an offset
 COUNTED = "valid"  # the outcome of a q.fetch that moved the replica's end at the leader
-_DURABLE = ("n.start", "q.state", "q.fsync", "q.truncate", "q.loaded")  # what durability goes by
+# the events that durability is judged by
+_DURABLE = ("n.start", "q.state", "q.fsync", "q.truncate", "q.loaded")
 _APPEND = "q.append"
 
 _Replica = tuple[int, str | None]
 
 
 class FetchTold(NamedTuple):
-    """A q.fetch: what a leader says that a replica asked for."""
+    """A q.fetch: a replica's fetch offset, as its leader traced it."""
 
     row: int
     offset: int
@@ -59,7 +60,7 @@ class FetchTold(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line that tells of a replica's log. `log_end` is NONE where it has none."""
+    """A line about a replica's log. `log_end` is NONE if it has none."""
 
     row: int
     event: str
@@ -74,7 +75,7 @@ class _Epoch:
     """A follower's time in one epoch, as far as durability goes."""
 
     durable: int  # the highest durable end at any moment of it
-    is_open: bool = False  # more may have happened in it than its trace tells
+    is_open: bool = False  # more may have happened in it than its trace has
     # By base, the durable end at each append, and its row.
     appends: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
@@ -91,9 +92,10 @@ class _Epoch:
     rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
 )
 def durable_before_counted(evidence: Evidence) -> CheckResult:
-    """Q18: a voter is counted with an end offset only after those bytes are durable on it.
+    """Q18: A voter is counted with an end offset only after its bytes up to there are durable on
+    it.
 
-    A quorum of one counts nobody else.
+    A quorum of one counts no other node.
     """
     found = evidence.lives
     told = evidence.once(fetches)
@@ -117,7 +119,7 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
         unit="counted fetches",
         violations=violations,
         needs=NEED,
-        holds="what they vouched for was durable, and stayed",
+        holds="the counted records were durable, and stayed",
         algorithm="highest durable end per replica and epoch, against counted offsets",
         gaps=gaps(found),
     )
@@ -130,9 +132,10 @@ def durable_before_counted(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.TRACES,),
 )
 def durable_before_asked(evidence: Evidence) -> CheckResult:
-    """A candidate asks for votes with the end of what is durable on it.
+    """A candidate asks for votes with the end of what is durable in its log.
 
-    One that boasts of more may lose it, be a candidate of the same epoch again, and lead without.
+    One that advertises unflushed records may lose them, be a candidate of the same epoch again, and
+    lead without them.
     """
     found = evidence.lives
     asked: dict[_Replica, list[NodeEvent]] = defaultdict(list)
@@ -159,14 +162,14 @@ def durable_before_asked(evidence: Evidence) -> CheckResult:
         unit="answered votes",
         violations=violations,
         needs=NEED,
-        holds="what candidates named was durable",
-        algorithm="highest durable end per candidacy, against the ends that voters were told",
+        holds="the log ends of candidates were durable",
+        algorithm="highest durable end per candidacy, against the ends in vote requests",
         gaps=gaps(found),
     )
 
 
 def _candidacies(life: Life) -> dict[int, int]:
-    """By epoch, the highest durable end while a candidate; but for one whose end is not told."""
+    """By epoch, the highest durable end while a candidate; without those with an unknown end."""
     highest: dict[int, int] = {}
     candidate: int | None = None
     durable = 0
@@ -184,7 +187,7 @@ def _candidacies(life: Life) -> dict[int, int]:
 
 
 def fetches(evidence: Evidence) -> Mapping[_Replica, list[FetchTold]]:
-    """By replica, what others say that it fetched, in the order of their lines."""
+    """By replica, its fetches as other nodes traced them, in the order of their lines."""
     traces, found = evidence.traces, defaultdict(list)
     rows = traces.rows("q.fetch")
     rows = rows[traces.column("replica")[rows] != traces.column("node")[rows]]
@@ -203,7 +206,7 @@ def fetches(evidence: Evidence) -> Mapping[_Replica, list[FetchTold]]:
 
 
 def _lines(life: Life, *more: str) -> Iterator[_Line]:
-    """The lines that durability goes by, and those of these kinds."""
+    """The lines that durability is judged by, and those of these kinds."""
     traces = life.traces
     rows = life.rows(*_DURABLE, *more)
     columns = (traces.column(name)[rows].tolist() for name in ("epoch", "log_end", "base"))
@@ -212,12 +215,12 @@ def _lines(life: Life, *more: str) -> Iterator[_Line]:
 
 
 def _is_cut_short(life: Life) -> bool:
-    """Whether its last process may have done more than its trace tells."""
+    """Whether its last process may have done more than its trace has."""
     return life.traces.line(life.end - 1).event != "n.stop"
 
 
 def _epochs(life: Life, *more: str) -> dict[int, _Epoch]:
-    """The replica's time in each epoch; its `appends` are there if `more` asks for their lines."""
+    """The replica's time in each epoch; its `appends` are filled if `more` asks for their lines."""
     epochs: dict[int, _Epoch] = {}
     now, durable = -1, 0
     for line in _lines(life, *more):
@@ -239,8 +242,8 @@ def _epochs(life: Life, *more: str) -> dict[int, _Epoch]:
 
 
 def durable_in_epochs(life: Life) -> dict[int, int]:
-    """How far a replica was durable in each epoch that it was in, at best; UNLIMITED where more
-    may have happened in it than its trace tells."""
+    """The highest durable end of a replica in each epoch that it was in; UNLIMITED if more may have
+    happened in it than its trace has."""
     return {
         epoch: UNLIMITED if found.is_open else found.durable
         for epoch, found in _epochs(life).items()
@@ -248,7 +251,7 @@ def durable_in_epochs(life: Life) -> dict[int, int]:
 
 
 def _is_open_to(fetch: FetchTold, epoch: _Epoch) -> bool:
-    """Lines that the trace lacks may tell that so much was durable."""
+    """Whether lines missing in the trace may say that so much was durable."""
     return epoch.is_open and fetch.offset > epoch.durable
 
 
@@ -284,10 +287,11 @@ def _too_early(traces: TraceColumns, fetch: FetchTold, epoch: _Epoch) -> Iterato
 def _lost(life: Life, fetches: list[FetchTold], disk_end: int | None) -> Iterator[Violation]:
     """Durable bytes that a later process, or the disk at the end, does not have.
 
-    Only what was flushed is promised: what a process finds when it starts may still be unflushed.
+    Only flushed bytes are promised: those that a process finds when it starts may still be
+    unflushed.
     """
     durable, epoch = 0, 0
-    last: int | None = None  # the row that told how much is durable
+    last: int | None = None  # the row with the durable end
     for line in _lines(life):
         has_less = line.event == "n.start" and last is not None and line.log_end < durable
         if has_less and not _told_to_truncate(fetches, min(epoch, line.epoch)):

@@ -1,8 +1,8 @@
-"""What is committed was durable on a majority: Q9.
+"""Committed records were durable on a majority: Q9.
 
-A leader counts a voter up to where it fetches from, and the Fetch carries the leader's epoch: so
-the voter was in that epoch when it had so much. Whatever the leader says of it, the voter's own
-trace tells how far it was durable in that epoch at best. No order between nodes is needed.
+A leader counts a voter up to its fetch offset, and the Fetch carries the leader's epoch: so the
+voter was in that epoch when it had so much. Whatever the leader says, the voter's own trace shows
+how far it was durable in that epoch at best. No order between nodes is needed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _Durable = Mapping[ReplicaKey, Mapping[int, int]]
     rests_on=(Kind.TRACES,),
 )
 def committed_by_majority(evidence: Evidence) -> CheckResult:
-    """Q9: what a leader calls committed is durable on a majority of those who vote then.
+    """Q9: Records below a leader's high watermark are durable on a majority of the voters in force.
 
     From q.hwm and q.voters of leaders, the highest for each set of voters, and from how far every
     voter, with its disk, was durable in the leader's epoch by its own q.fsync. (SIM, KIP-856, "High
@@ -59,7 +59,7 @@ def committed_by_majority(evidence: Evidence) -> CheckResult:
 
 
 def _highest(process: Process) -> Iterator[tuple[NodeEvent, ToldVoters]]:
-    """Of each epoch that it led and each set of voters, the highest high watermark."""
+    """For each epoch that it led and each set of voters, the highest high watermark."""
     traces = process.traces
     rows = process.rows("q.hwm")
     rows = rows[traces.has("state", "leader", rows)]
@@ -78,11 +78,11 @@ def _judge(commits: NodeEvent, told: ToldVoters, durable: _Durable) -> Iterator[
     if told.voters.has_majority(key for key, end in best.items() if end >= commits.hwm):
         return
     ends = ", ".join(_in_words(key, best.get(key, -1)) for key in sorted(told.voters.keys))
-    what = f"node {commits.node} called all below {commits.hwm} committed in epoch {commits.epoch}"
-    text = f"{what}, and of the voters no majority had that durably in that epoch: {ends} at best"
+    what = f"node {commits.node} committed all below {commits.hwm} in epoch {commits.epoch}"
+    text = f"{what}, but no majority of the voters had that durably in that epoch: {ends} at best"
     yield Violation(text, [witness(told.line, "voters"), witness(commits, "commits")])
 
 
 def _in_words(key: ReplicaKey, end: int) -> str:
-    how_far = "as far as nobody knows" if end == UNLIMITED else f"up to {end}"
+    how_far = "to an unknown end" if end == UNLIMITED else f"up to {end}"
     return f"node {key.node} {how_far}"

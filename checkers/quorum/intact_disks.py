@@ -1,5 +1,5 @@
-"""What nodes left on their disks is theirs, is there, and can be read: the metadata log, the
-snapshots and small files beside it, of any target."""
+"""The nodes' disks are their own, are there, and can be read: the metadata log, the snapshots and
+small files beside it, of any target."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,12 +34,12 @@ _Row = dict[str, Any]  # of DISKS
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def disks_name_their_nodes(evidence: Evidence) -> CheckResult:
-    """Each log directory of a node has a meta.properties that can be read and names that node.
+    """Each log directory of a node has a readable meta.properties that names that node.
 
     Needs: disks.
 
-    It is written when the directory is formatted, synced before it has its name, and never changed
-    by a power cut. Nothing is said of a disk of which a fault damages synced bytes.
+    It is written when the directory is formatted, synced before it is renamed into place, and never
+    changed by a power cut. A disk is not judged if a fault damages its synced bytes.
     """
     looked_at, violations = _noted(evidence, About.IDENTITY)
     return conclude(
@@ -48,7 +48,7 @@ def disks_name_their_nodes(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs=_NEED,
         holds="each names its node",
-        algorithm="what the reader noted of meta.properties",
+        algorithm="problems that the reader found in meta.properties",
     )
 
 
@@ -59,15 +59,15 @@ def disks_name_their_nodes(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.TRACES),
 )
 def quorum_state_is_kept(evidence: Evidence) -> CheckResult:
-    """The quorum-state of a node that was in an epoch is on its disk, and can be read; of one that
-    stopped in good order it says the epoch and the vote that it traced last.
+    """A node that was in an epoch has a readable quorum-state on its disk; after a stop in good
+    order, the file has the epoch and vote that the node traced last.
 
     Needs: disks, log_batches.
 
     A node was in an epoch if its log has a batch of it, or its trace on that disk says so. The file
-    is synced before anybody hears of the epoch or the vote, and takes its name in one step: no
-    power cut leaves none, nor a damaged one. Nothing is said of a disk of which a fault damages
-    synced bytes.
+    is synced before the epoch or the vote is visible to others, and renamed into place: a power cut
+    leaves neither no file nor a damaged one. A disk is not judged if a fault damages its synced
+    bytes.
     """
     looked_at, violations = _noted(evidence, About.ELECTIONS)
     seen = evidence.once(_epochs_seen)
@@ -75,7 +75,7 @@ def quorum_state_is_kept(evidence: Evidence) -> CheckResult:
         at = seen.get((row["node"], row["directory"]), 0)
         is_noted = any(note.about is About.ELECTIONS for note in notes_of(row["problem"]))
         if row["epoch"] is None and at > 0 and not is_noted:
-            text = f"node {row['node']} was in epoch {at}, and its disk has no quorum-state"
+            text = f"node {row['node']} was in epoch {at}, but its disk has no quorum-state"
             violations.append(Violation(text, [_shown(row, "has none")]))
     violations += _unlike_traced(evidence)
     return conclude(
@@ -83,14 +83,14 @@ def quorum_state_is_kept(evidence: Evidence) -> CheckResult:
         unit="disks",
         violations=violations,
         needs=_NEED,
-        holds="each knows the epoch that its node was in",
+        holds="each has the epoch that its node was in",
         algorithm="epochs of logs, and last states of traces, against quorum-state on the disks",
     )
 
 
 def _unlike_traced(evidence: Evidence) -> Iterator[Violation]:
-    """Disks whose epoch or vote is another than their node's last q.state, which was durable before
-    anybody could see it."""
+    """Disks whose epoch or vote differs from their node's last q.state, which was durable before it
+    was visible to others."""
     last = {(life.node, life.directory): life for life in evidence.lives if life.gap is None}
     for row in _disks(evidence):
         life = last.get((row["node"], row["directory"]))
@@ -99,8 +99,8 @@ def _unlike_traced(evidence: Evidence) -> Iterator[Violation]:
         rows = life.rows("q.state")
         told = evidence.traces.line(rows[-1]) if len(rows) else None
         if told is not None and (told.epoch, told.voted) != (row["epoch"], row["voted"]):
-            text = f"node {life.node} was in epoch {told.epoch} at last, with "
-            text += f"{_vote(told.voted)}, and its disk says epoch {row['epoch']}, with "
+            text = f"node {life.node} was last in epoch {told.epoch}, with "
+            text += f"{_vote(told.voted)}, but its disk says epoch {row['epoch']}, with "
             shown = [witness(told, "its last state"), _shown(row, "as it is")]
             yield Violation(f"{text}{_vote(row['voted'])}", shown)
 
@@ -131,15 +131,14 @@ def _epochs_seen(evidence: Evidence) -> dict[tuple[int, str], int]:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def metadata_disks_are_intact(evidence: Evidence) -> CheckResult:
-    """What a disk holds of the metadata log can be read: no batch and no snapshot is damaged, no
-    offset is missing, and the leader-epoch-checkpoint says of no epoch what the log denies.
+    """The metadata log on a disk can be read: no batch and no snapshot is damaged, no offset is
+    missing, and the leader-epoch-checkpoint does not contradict the log.
 
     Needs: disks, log_batches.
 
-    A power cut leaves damage behind what was synced, and the next process cuts that off: it is
-    allowed on the disk of a node that did not come back, and half a batch at the end of a log whose
-    node did not stop in good order. Nothing is said of a disk of which a fault damages synced
-    bytes.
+    A power cut leaves damage behind the synced part, which the next process truncates: it is
+    allowed on the disk of a node that did not come back, and so is half a batch at the end of a log
+    whose node did not stop in good order. A disk is not judged if a fault damages its synced bytes.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -157,8 +156,8 @@ def metadata_disks_are_intact(evidence: Evidence) -> CheckResult:
         unit="disks",
         violations=violations,
         needs=_NEED,
-        holds="all that is there can be read",
-        algorithm="what the reader noted of logs, snapshots and leader-epoch-checkpoints",
+        holds="all bytes of each can be read",
+        algorithm="problems that the reader found in logs, snapshots and leader-epoch-checkpoints",
     )
 
 
@@ -176,8 +175,8 @@ def _damaged_batches(evidence: Evidence) -> dict[int, list[Note]]:
 
 
 def _noted(evidence: Evidence, about: About) -> tuple[int, list[Violation]]:
-    """How many disks there are, and what was noted of that part of each, unless a fault damages
-    synced bytes of it."""
+    """How many disks there are, and the problems noted in that part of each, unless a fault damages
+    its synced bytes."""
     rows = list(_disks(evidence))
     return len(rows), [
         _violation(row, note)
@@ -188,7 +187,7 @@ def _noted(evidence: Evidence, about: About) -> tuple[int, list[Violation]]:
 
 
 def _disks(evidence: Evidence) -> Iterator[_Row]:
-    """Those of which no fault damages synced bytes, and that hold a metadata log."""
+    """Disks with a metadata log, with synced bytes that no fault damages."""
     for row in evidence.tables["disks"].to_pylist():
         if row["log_end"] is not None and not is_damaged_by_fault(evidence, row["node"]):
             yield row

@@ -1,4 +1,4 @@
-"""Followers follow: who is up, connected and has a leader gets what the leader appends."""
+"""Followers follow: one that is up, connected and has a leader gets what the leader appends."""
 
 from collections.abc import Iterator
 
@@ -23,11 +23,11 @@ from checkers.verdict import CheckResult
     rests_on=(Kind.TRACES, Kind.FAULTS),
 )
 def followers_keep_up(evidence: Evidence) -> CheckResult:
-    """In calm every connected voter appends what its leader appends, within a bounded time.
+    """In calm, every connected voter appends what its leader appends, within a bounded time.
 
     However often it failed to reach the leader before: back-off is bounded. The bound is a fetch
-    time-out and two election time-outs, and where time is real some latency; it begins with the
-    calm, or with the leader.
+    time-out and two election time-outs, and some latency in real time; it begins with the calm, or
+    with the leader.
     """
     bounds, virtual = bounds_of(evidence), evidence.info.runtime == "sim"
     within_s = bounds.steady_s - (LATENCY_S if virtual else 0.0)
@@ -51,7 +51,7 @@ def followers_keep_up(evidence: Evidence) -> CheckResult:
         needs=NEED,
         holds=f"each appended what its leader did within {within_s:g} s",
         algorithm="the leader's first append of each calm, against the followers' log ends",
-        nothing=f"no leader and its followers were left in peace for {within_s:g} s"
+        nothing=f"no leader and its followers were undisturbed for {within_s:g} s"
         if evidence.lives
         else "",
     )
@@ -64,7 +64,8 @@ def _load_began(evidence: Evidence) -> int | None:
 
 
 def _leader_of(evidence: Evidence, calm: Calm) -> NodeEvent | None:
-    """Who led when the calm ended; None if nobody did, or not one of those who are well."""
+    """The leader at the end of the calm; None if there was none, or not one of the healthy
+    nodes."""
     states = [event for event in evidence.once(states_in_time) if event.t < calm.end]
     elected = max(
         (one for one in states if one.state == "leader"), key=lambda one: one.epoch, default=None
@@ -85,7 +86,7 @@ def _appended(evidence: Evidence, led: NodeEvent, begin: int, end: int) -> NodeE
 
 
 def _others(evidence: Evidence, calm: Calm, leader: int) -> Iterator[Process]:
-    """Processes of voters that are well and lived all through the calm."""
+    """Processes of healthy voters that lived all through the calm."""
     sets = voters_between(evidence, calm.begin, calm.end)
     for process in evidence.once(processes_of):
         lived = process.first_ns <= calm.begin and process.last_ns >= calm.end
@@ -96,16 +97,19 @@ def _others(evidence: Evidence, calm: Calm, leader: int) -> Iterator[Process]:
 
 
 def _has(process: Process, wanted: NodeEvent, limit: int) -> bool:
-    """Whether it appended that batch, or what stands behind it, by the limit."""
+    """Whether it appended that batch, or a later one, by the limit."""
     rows = process.rows("q.append")
     t, last, epoch = (process.traces.column(name)[rows] for name in ("t", "last", "epoch"))
     return bool(np.any((t <= limit) & (last >= wanted.last) & (epoch >= wanted.epoch)))
 
 
 def _behind(led: NodeEvent, wanted: NodeEvent, process: Process, within_s: float) -> Violation:
-    text = f"node {process.node} is up and connected, and does not have offset {wanted.last} "
+    text = f"node {process.node} is up and connected, but does not have offset {wanted.last} "
     text += f"{within_s:g} s after node {led.node}, leader of epoch {led.epoch}, appended it"
     return Violation(
         text,
-        [witness(led, "leads"), witness(wanted, f"appended, and node {process.node} has it not")],
+        [
+            witness(led, "leads"),
+            witness(wanted, f"appended, but node {process.node} does not have it"),
+        ],
     )

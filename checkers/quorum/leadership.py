@@ -1,8 +1,8 @@
 """Leadership under faults: Q21 and Q22; Q23 is in `disturbance.py`.
 
-They need to know what was done to whom and when, so they apply only to runs with faults of certain
-kinds, held for long enough: where nothing of that sort happened there is no row at all (None).
-Times are the machine's one monotonic clock, of the traces and of the faults alike.
+They depend on what each fault did to which nodes and when, so they apply only to runs with faults
+of certain kinds, held for long enough: if there was none, there is no row at all (None). Times are
+those of the machine's one monotonic clock, in traces and faults alike.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -35,16 +35,17 @@ LATENCY_S = 2.0  # for processes that wait for a busy machine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionBounds:
-    """In seconds; from the time-outs of a run's nodes, which are Kafka's if it says nothing."""
+    """In seconds; from the time-outs of a run's nodes, which are Kafka's defaults unless set."""
 
     check_quorum_s: float
     leader_within_s: float
-    # Who followed for this long has fetched, and refuses pre-votes; those it gave before are void.
+    # A node that followed for this long has fetched, and refuses pre-votes; those it gave before
+    # are void.
     steady_s: float
 
 
 def fetch_timeout_ns(evidence: Evidence) -> int:
-    """How long a follower waits for its leader; Kafka's, if the run says nothing."""
+    """How long a follower waits for its leader; Kafka's default unless set."""
     return int(evidence.info.conditions.get("fetch_timeout_ms", 2000) * 1_000_000)
 
 
@@ -60,14 +61,14 @@ def bounds_of(evidence: Evidence) -> ElectionBounds:
 
 
 def cuts_links(fault: FaultFact) -> bool:
-    """Whether there are links of its that let nothing pass."""
+    """Whether it has links that let nothing pass."""
     return fault.cuts and bool(fault.links)
 
 
 def hears_majority(
     fault: FaultFact, node: int, voters: VoterSet, replicas: Collection[ReplicaKey]
 ) -> bool:
-    """Whether the bytes of a majority still reach a node, of whom it is one if it is a voter."""
+    """Whether the bytes of a majority still reach a node, the node included if it is a voter."""
     return voters.has_majority(r for r in replicas if (r.node, node) not in fault.links)
 
 
@@ -81,10 +82,10 @@ def leaves_majority(
 
 
 def _is_plain(fault: FaultFact) -> bool:
-    """Whether its victims are off, or cut off, and everybody else is as ever.
+    """Whether its victims are off, or cut off, and all others are undisturbed.
 
     A fault that halts its victims may slow down the links of the others: by less than what the
-    bounds allow for, or there would be no telling a slow election from one that never ends.
+    bounds allow for, or a slow election could not be distinguished from one that never ends.
     """
     return (fault.halts or not fault.degrades) and not fault.wipes
 
@@ -99,11 +100,10 @@ def _is_plain(fault: FaultFact) -> bool:
     rests_on=(Kind.TRACES, Kind.FAULTS),
 )
 def cut_off_leader_resigns(evidence: Evidence) -> CheckResult:
-    """Q22: a leader that no majority reaches stops acting within 1.5 fetch time-outs.
+    """Q22: A leader that no majority reaches stops acting within 1.5 fetch time-outs.
 
-    With 4 voters or more the count of who fetched may begin anew just before, which doubles that.
-    Where faults overlap, one that hits the leader as well excuses it. (KIP-595 check-quorum,
-    KAFKA-15489)
+    With 4 voters or more, the count of fetching voters may restart just before, which doubles that.
+    An overlapping fault that also hits the leader excuses it. (KIP-595 check-quorum, KAFKA-15489)
     """
     most = max(len(voters.keys) for voters in evidence.voters.sets)
     bound_s = bounds_of(evidence).check_quorum_s * (1 if most <= 3 else 2) + LATENCY_S
@@ -133,7 +133,7 @@ def cut_off_leader_resigns(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds=f"each stopped acting within {bound_s:g} s",
-        algorithm="first thing done as a leader after the limit, while it is still cut off",
+        algorithm="first act as a leader after the limit, while it is still cut off",
         nothing="no leader was cut off alone for so long" if evidence.lives else "",
     )
 
@@ -160,7 +160,7 @@ def _acts_after(
     acts = traces.lines(rows[(t > limit) & (t < fault.end_ns)][:1])
     for event in acts if not changes or (acts and acts[0].seq < changes[0].seq) else ():
         after_s = (event.t - fault.begin_ns) / SECOND
-        text = f"node {event.node} was cut off from the majority and still led epoch "
+        text = f"node {event.node} was cut off from the majority but still led epoch "
         text += f"{known.epoch} after {after_s:.1f} s; it has to resign within "
         text += f"{(limit - fault.begin_ns) / SECOND:g} s"
         yield Violation(
@@ -193,7 +193,7 @@ class Calm:
     rests_on=(Kind.TRACES, Kind.FAULTS),
 )
 def a_majority_elects(evidence: Evidence) -> CheckResult:
-    """Q21: with a majority of voters up and connected, a leader commits within a bounded time.
+    """Q21: With a majority of voters up and connected, a leader commits within a bounded time.
 
     The bound is 3 x (2 x election time-out + fetch time-out), and some latency. (SIM,
     KAFKA-18345)
@@ -216,17 +216,17 @@ def a_majority_elects(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds=f"in each a leader committed within {within_s:g} s",
-        algorithm="a leader's high watermark after each change of what is up and connected",
-        nothing=f"no majority was left in peace for {within_s:g} s" if evidence.lives else "",
+        algorithm="a leader's high watermark after each change of which nodes are up and connected",
+        nothing=f"no majority was undisturbed for {within_s:g} s" if evidence.lives else "",
     )
 
 
 def calms(evidence: Evidence, since: int | None = None) -> Iterator[Calm]:
-    """Between two changes; those in which no majority was up and connected are left out.
+    """The times between two changes, without those in which no majority was up and connected.
 
-    So are those in which a node or a link is worse than up or down, right or cut: nothing is
-    promised then. The calm before the first fault is the harness's own (it waits for a write), but
-    for what is there of it after `since`.
+    Nor those in which a node or a link is impaired but not off or cut: nothing is promised then.
+    The calm before the first fault is the harness's own (it waits for a write), except for its part
+    after `since`.
     """
     faults, dead = evidence.faults, _dead(evidence)
     marks = {mark for f in faults for mark in (f.t_start, f.begin_ns, f.end_ns, f.over_ns)}
@@ -248,8 +248,8 @@ def calms(evidence: Evidence, since: int | None = None) -> Iterator[Calm]:
 
 
 def _dead(evidence: Evidence) -> list[tuple[int, int, int]]:
-    """Nodes that ended by themselves, from when to when: no majority is up with them, and what they
-    did is judged by `nodes-kept-running`."""
+    """Nodes that ended by themselves, from when to when: no majority is up with them, and
+    `nodes-kept-running` judges their end."""
     starts = sorted((one.first_ns, one.node) for one in evidence.once(processes_of))
     found = []
     for end in evidence.info.unasked_ends:
@@ -260,7 +260,7 @@ def _dead(evidence: Evidence) -> list[tuple[int, int, int]]:
 
 
 def _connected(evidence: Evidence, active: Sequence[FaultFact]) -> frozenset[int]:
-    """Those who are up and hear each other, and nobody else; none, where others hear them too.
+    """The nodes that are up and hear each other, and no others; empty if others hear them too.
 
     Faults that overlap may leave a victim with some of its links, and with a majority by them.
     """
@@ -279,9 +279,9 @@ def _leaderless(evidence: Evidence, calm: Calm, within_s: float) -> Violation:
         for event in evidence.once(states_in_time)
         if event.state == "candidate" and calm.begin <= event.t <= calm.end
     ]
-    text = f"nodes {names} were up and connected for {(calm.end - calm.begin) / SECOND:.1f} s, and "
+    text = f"nodes {names} were up and connected for {(calm.end - calm.begin) / SECOND:.1f} s, but "
     text += f"no leader committed anything within {within_s:g} s; "
-    text += f"{counted(len(stood), 'candidacy', 'candidacies')} came to nothing"
+    text += f"{counted(len(stood), 'candidacy', 'candidacies')} failed"
     cause = [calm.fault.shown("began", calm.begin)] if calm.fault else []
     rows: Sequence[NodeEvent] = stood[:16]
     shown = [witness(event, f"node {event.node} stands in epoch {event.epoch}") for event in rows]

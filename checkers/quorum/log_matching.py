@@ -23,11 +23,11 @@ from checkers.verdict import CheckResult, EventValue
     rests_on=(Kind.METADATA_LOGS,),
 )
 def log_matching(evidence: Evidence) -> CheckResult:
-    """Q5: an epoch and an offset identify one batch, and what stands before it.
+    """Q5: An epoch and an offset identify one batch, and all batches before it.
 
-    No two batches of one epoch share an offset, in any log at any time; and where two logs hold
-    the same batch, they agree on all before it. From q.append and from the logs on the disks.
-    (Raft, Log Matching)
+    No two batches of one epoch share an offset, in any log at any time; and if two logs hold the
+    same batch, they agree on all before it. From q.append and from the logs on the disks. (Raft,
+    Log Matching)
     """
     seen = _Seen(evidence)
     base, last, epoch, crc = seen.batches.T
@@ -50,7 +50,8 @@ def log_matching(evidence: Evidence) -> CheckResult:
 
 
 class _Seen:
-    """All batches and who has them: by a q.append, then those on the disks after the run."""
+    """All batches and the nodes that have them: by a q.append, then those on the disks after the
+    run."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._traces = evidence.traces
@@ -107,7 +108,7 @@ def _between(log: Sequence[StoredBatch], start: int, top: int) -> list[StoredBat
     rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
 )
 def committed_agree(evidence: Evidence) -> CheckResult:
-    """Q12: below both their high watermarks, two logs agree, at any time.
+    """Q12: Below both their high watermarks, two logs agree, at any time.
 
     So what any node reported as committed is the same everywhere: followed through the traces
     (append, truncate, high watermark), and compared with the disks at the end below the highest
@@ -159,11 +160,10 @@ def _disk_against(
     rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
 )
 def leader_completeness(evidence: Evidence) -> CheckResult:
-    """Q11: every leader's log contains all that was committed in earlier epochs.
+    """Q11: Every leader's log contains all that was committed in earlier epochs.
 
-    The log of a leader as it was when it was elected, followed through its trace; committed in
-    an epoch is what any node reported below a high watermark of that epoch. (Raft, Leader
-    Completeness)
+    The leader's log at its election, followed through its trace; committed in an epoch is what any
+    node reported below a high watermark of that epoch. (Raft, Leader Completeness)
     """
     replayed, line = evidence.traced_logs, evidence.traces.line
     ledger = [replayed.committed[base] for base in sorted(replayed.committed)]
@@ -193,11 +193,11 @@ def leader_completeness(evidence: Evidence) -> CheckResult:
 
 
 def _missing(election: Election, ledger: Ints) -> int | None:
-    """The first line of the ledger that was committed in an earlier epoch and is not in the
-    leader's log. A line is a batch, and the epoch that committed it."""
+    """The first ledger row that was committed in an earlier epoch and is not in the leader's log. A
+    row is a batch, and the epoch that committed it."""
     earlier = np.flatnonzero(ledger[:, 4] < election.epoch)
     wanted, log = ledger[earlier, :4], election.log
-    nothing = np.full((1, 4), NONE)  # stands before all that is there
+    nothing = np.full((1, 4), NONE)  # sorts before all rows
     log = np.concatenate([nothing, log[np.argsort(log[:, 0], kind="stable")]])
     there = log[np.searchsorted(log[:, 0], wanted[:, 0], side="right") - 1]
     for at in np.flatnonzero((there != wanted).any(axis=1)):

@@ -1,6 +1,6 @@
-"""Who led, what each process was and who may have voted, at a moment: from the nodes' traces.
+"""The leader, each process' role and the possible voters at a moment: from the nodes' traces.
 
-Times are the machine's one monotonic clock.
+Times are those of the machine's one monotonic clock.
 """
 
 from checkers.evidence.evidence import Evidence
@@ -15,7 +15,7 @@ def processes_of(evidence: Evidence) -> list[Process]:
 
 
 def state_at(process: Process, at: int) -> NodeEvent | None:
-    """The role that a process had at a moment; None if it did not live then."""
+    """The role of a process at a moment; None if it did not run then."""
     if not process.first_ns <= at <= process.last_ns:
         return None
     states = [event for event in process.events("q.state") if event.t <= at]
@@ -29,7 +29,7 @@ def states_in_time(evidence: Evidence) -> list[NodeEvent]:
 
 
 def leads_at(evidence: Evidence, at: int) -> tuple[Process, NodeEvent] | None:
-    """Who led the newest epoch at a moment, and the line in which it said so."""
+    """The leader of the newest epoch at a moment, and the line in which it said so."""
     found = [(process, state_at(process, at)) for process in evidence.once(processes_of)]
     leading = [(one, event) for one, event in found if event and event.state == "leader"]
     return max(leading, key=lambda pair: pair[1].epoch) if leading else None
@@ -45,10 +45,10 @@ def replicas_at(evidence: Evidence, at: int) -> tuple[ReplicaKey, ...]:
 
 
 def voters_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet, ...]:
-    """The sets of voters that may have been in force between two times, for anybody.
+    """The sets of voters that may have been in force on any node between two times.
 
-    One is from when the first node appended it until the last one appended the next. Where a
-    snapshot hides sets, those count as well that a process told of.
+    A set is in force from when the first node appended it until the last one appended the next. If
+    a snapshot hides sets, those that a process traced count as well.
     """
     times = evidence.once(_change_times)
     bounds = zip(evidence.voters.sets, times, [*times[1:], (0, FOREVER_NS)], strict=True)
@@ -60,8 +60,8 @@ def voters_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet, 
 
 
 def _told_sets(evidence: Evidence) -> list[tuple[VoterSet, int, int]]:
-    """The sets that processes told of, each from when until when it was in force for one of them.
-    A new disk knows nobody at first."""
+    """The sets that processes traced, each from when until when it was in force for one of them. A
+    new disk has no voters at first."""
     found = []
     for process in evidence.once(processes_of):
         lines = process.events("q.voters")
@@ -71,11 +71,11 @@ def _told_sets(evidence: Evidence) -> list[tuple[VoterSet, int, int]]:
 
 
 def electing_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet, ...]:
-    """The sets of voters by which somebody may have been elected between two times.
+    """The sets of voters by which a node may have been elected between two times.
 
-    A set is out of the question once the next one is committed: whoever lacks that has an older log
-    than a majority, and must not be elected. Where a snapshot hides sets, any that was in force for
-    somebody may be it.
+    A set is ruled out once the next one is committed: a node that lacks it has an older log than a
+    majority, and must not be elected. If a snapshot hides sets, it may be any that was in force on
+    a node.
     """
     if evidence.voters.known > 0:
         return voters_between(evidence, begin, end)
@@ -89,7 +89,7 @@ def electing_between(evidence: Evidence, begin: int, end: int) -> tuple[VoterSet
 
 
 def _commit_times(evidence: Evidence) -> list[int]:
-    """By set of voters, when a leader first called it committed."""
+    """By set of voters, when a leader first committed it."""
     traces = evidence.traces
     rows = traces.rows("q.hwm")
     rows = rows[traces.has("state", "leader", rows)]
@@ -104,7 +104,7 @@ def _change_times(evidence: Evidence) -> list[tuple[int, int]]:
     rows = traces.rows("q.append")
     base, last, t = (traces.column(name)[rows] for name in ("base", "last", "t"))
     appended = [t[(base <= offset) & (offset <= last)] for offset in evidence.voters.offsets]
-    # The first set is there before anybody appends anything; and a snapshot may bring any.
+    # The first set is there before any append; and a snapshot may bring any.
     return [
         (int(times.min()), int(times.max())) if number and len(times) else (-FOREVER_NS, FOREVER_NS)
         for number, times in enumerate(appended)

@@ -1,4 +1,4 @@
-"""A disk that replaces a lost one is another replica: V8, of elections. (Of commits: V6.)"""
+"""A disk that replaces a lost one is another replica: V8, for elections. (For commits: V6.)"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ _Ballots = Mapping[tuple[ReplicaKey, int], list[tuple[ReplicaKey, NodeEvent]]]
     rests_on=(Kind.TRACES,),
 )
 def new_disk_is_no_voter(evidence: Evidence) -> CheckResult:
-    """V8: who has a new disk is not the voter that it was: without its vote a majority of the
-    voters, each with its disk, elects whoever leads.
+    """V8: A node with a new disk is not the voter that it was: without its vote, a majority of the
+    voters, each with its disk, elects the leader.
 
     In runs in which a node had more than one disk. From q.vote (granted) of all replicas, q.state
-    of whoever leads, and q.voters that it told of before, by the log that it was elected with.
-    (KIP-856, motivation)
+    of leaders, and q.voters that each traced before, by the log that it was elected with. (KIP-856,
+    motivation)
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -43,7 +43,7 @@ def new_disk_is_no_voter(evidence: Evidence) -> CheckResult:
         unit="elections",
         violations=violations,
         needs=NEED,
-        holds="each was won by the votes of voters with the disks that they are known by",
+        holds="each was won by the votes of voters with their known disks",
         algorithm="votes as they were cast, by node and disk, against the leader's voters",
         gaps=gaps(evidence.lives) if looked_at else (),
         nothing="no disk was replaced" if evidence.lives else "",
@@ -55,7 +55,7 @@ def _is_any_replaced(evidence: Evidence) -> bool:
 
 
 def _granted(evidence: Evidence) -> _Ballots:
-    """By candidate and epoch, who voted for it."""
+    """By candidate and epoch, the replicas that voted for it."""
     found = defaultdict(list)
     for life in evidence.lives:
         for event in life.events("q.vote"):
@@ -66,7 +66,7 @@ def _granted(evidence: Evidence) -> _Ballots:
 
 
 def _elected(process: Process) -> Iterator[tuple[NodeEvent, ToldVoters]]:
-    """Each line by which it began to lead, and who voted then by its log."""
+    """Each line by which it began to lead, and the voters by its log then."""
     told: ToldVoters | None = None
     for event in process.events("q.voters", "q.state"):
         if event.event == "q.voters":
@@ -82,8 +82,8 @@ def _judge(
     votes = ballots.get((own, leads.epoch), [])
     if told.voters.has_majority({own, *(voter for voter, _ in votes)}):
         return
-    by = ", ".join(f"node {voter.node}" for voter, _ in votes) or "nobody else"
+    by = ", ".join(f"node {voter.node}" for voter, _ in votes) or "no other node"
     text = f"node {leads.node} leads epoch {leads.epoch} by its own vote and those of {by}: with "
-    text += f"the disks that they have these are no majority of the voters, {told.in_words}"
+    text += f"their disks these are no majority of the voters, {told.in_words}"
     shown = [witness(event, f"node {voter.node} votes for it") for voter, event in votes]
     yield Violation(text, [witness(told.line, "voters"), *shown, witness(leads, "leads")])

@@ -1,4 +1,4 @@
-"""Where epochs come from: each begins with a candidate, and a leader that is heard is kept."""
+"""Each epoch begins with a candidate, and a leader that is heard is kept."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,7 +12,7 @@ from checkers.evidence.planned import Kind
 from checkers.quorum.leadership import fetch_timeout_ns
 from checkers.verdict import CheckResult
 
-_PATIENCE = 0.9  # of a fetch time-out: clocks are read and timers fire a little off
+_PATIENCE = 0.9  # of a fetch time-out: clocks and timers are a little inexact
 _ENDS_A_REIGN = ("leader", "resigned")
 _STANDS = ("prospective", "candidate")
 
@@ -24,7 +24,8 @@ _STANDS = ("prospective", "candidate")
     rests_on=(Kind.TRACES,),
 )
 def epochs_have_an_origin(evidence: Evidence) -> CheckResult:
-    """A node enters an epoch in which somebody stood for election, or that follows its own reign.
+    """A node enters an epoch only if a node stood for election in it, or if it follows a reign of
+    its own.
 
     A leader that resigned, or found on its disk that it had led, goes on to the next epoch by
     itself, since it cannot follow itself, and others follow it there. From q.state and n.start of
@@ -47,7 +48,8 @@ def epochs_have_an_origin(evidence: Evidence) -> CheckResult:
 
 
 def _entered(life: Life) -> Iterator[NodeEvent]:
-    """The first line of each epoch that a replica entered; not of what it found on its disk."""
+    """The first line of each epoch that a replica entered; without the epoch that it found on its
+    disk."""
     known = 0
     for event in life.events("n.start", "q.state"):
         if event.event == "n.start":
@@ -58,7 +60,7 @@ def _entered(life: Life) -> Iterator[NodeEvent]:
 
 
 def _after_own_reign(life: Life, entered: NodeEvent) -> bool:
-    """Whether the replica led the epoch before, as far as it says itself."""
+    """Whether the replica led the epoch before, by its own trace."""
     return any(
         event.epoch == entered.epoch - 1
         and (
@@ -81,13 +83,13 @@ def _from_nowhere(event: NodeEvent) -> Violation:
     rests_on=(Kind.TRACES, Kind.FAULTS),
 )
 def heard_leader_is_kept(evidence: Evidence) -> CheckResult:
-    """A follower stands for election only when its leader was silent for a fetch time-out.
+    """A follower stands for election only if its leader was silent for a fetch time-out.
 
     For 0.9 of it at least, by the node's own clock; clocks that a fault makes wrong are left out.
-    From q.state, which tells for how long the leader had been silent. A leader that resigned may be
-    left at once, by its own trace (q.state, or n.start of one that finds that it led), or one that
-    is gone. Nor had it heard the leader meanwhile by what that one traced: of two fetches of one
-    replica the first was answered (q.fetch). What a fault may have broken off is left out.
+    From q.state, which has the time for which the leader had been silent. A leader may be left at
+    once if it resigned, by its own trace (q.state, or n.start of one that finds that it led), or is
+    gone. Nor had it heard the leader meanwhile by the leader's trace: of two fetches of one
+    replica, the first was answered (q.fetch). What a fault may have broken off is left out.
     """
     least = int(_PATIENCE * fetch_timeout_ns(evidence))
     resigned = evidence.once(_resignations)
@@ -120,8 +122,7 @@ def heard_leader_is_kept(evidence: Evidence) -> CheckResult:
 
 
 def _departures(evidence: Evidence) -> Iterator[tuple[NodeEvent, NodeEvent]]:
-    """Followers that stood for election right after: as what they followed, and as what they
-    stood."""
+    """Followers that stood for election right after: the lines as a follower and as a candidate."""
     for process in (one for life in evidence.lives for one in life.processes if not one.gap):
         for before, event in pairwise(process.events("q.state")):
             if before.state == "follower" and event.state in _STANDS:
@@ -129,7 +130,7 @@ def _departures(evidence: Evidence) -> Iterator[tuple[NodeEvent, NodeEvent]]:
 
 
 def _resignations(evidence: Evidence) -> dict[tuple[int, int], int]:
-    """By node and epoch, when it had resigned first; or found on its disk that it had led."""
+    """By node and epoch, when it first had resigned, or found on its disk that it had led."""
     found: dict[tuple[int, int], int] = {}
     for life in evidence.lives:
         for event in life.events("n.start", "q.state"):
@@ -143,7 +144,7 @@ def _resignations(evidence: Evidence) -> dict[tuple[int, int], int]:
 
 
 def _reigns_traced(evidence: Evidence) -> dict[tuple[int, int], bool]:
-    """By node and epoch of who traced that it leads, whether it told all that it did."""
+    """By node and epoch of each node that traced that it leads, whether its trace is complete."""
     return {
         (life.node, event.epoch): process.gap is None
         for life in evidence.lives
@@ -156,7 +157,7 @@ def _reigns_traced(evidence: Evidence) -> dict[tuple[int, int], bool]:
 def _heard(
     evidence: Evidence, followed: NodeEvent, event: NodeEvent, least: int
 ) -> list[NodeEvent]:
-    """Two fetches that its leader had from it while it should have been silent; none, where a fault
+    """Two fetches that its leader had from it while it should have been silent; empty if a fault
     was under way."""
     since = event.t - least
     if any(fault.overlaps(since - least, event.t) for fault in evidence.faults):
@@ -205,11 +206,10 @@ def _had_heard(followed: NodeEvent, event: NodeEvent, heard: list[NodeEvent]) ->
     rests_on=(Kind.TRACES,),
 )
 def asked_before_standing(evidence: Evidence) -> CheckResult:
-    """Who raises the epoch to be elected has asked before, in the epoch that was, whether it would
-    be.
+    """A node that raises the epoch to be elected has asked for pre-votes in the epoch before.
 
-    From q.state: a candidate was prospective right before, in the epoch below; or it is one again
-    that finds on its disk, as it starts, that it was. (KIP-996)
+    From q.state: a candidate was prospective right before, in the epoch below; or it is a candidate
+    again that finds on its disk, as it starts, that it was one. (KIP-996)
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -242,5 +242,5 @@ def _may_stand(before: NodeEvent, event: NodeEvent) -> bool:
 def _unasked(before: NodeEvent, event: NodeEvent) -> Violation:
     was = before.state if before.event == "q.state" else "only just started"
     text = f"node {event.node} raised the epoch from {before.epoch} to {event.epoch} to be elected,"
-    text += f" and had asked nobody for a pre-vote: it was {was}"
+    text += f" but had asked no node for a pre-vote: it was {was}"
     return Violation(text, [witness(before, "before"), witness(event, "stands for election")])

@@ -25,15 +25,15 @@ from checkers.verdict import CheckResult
     rests_on=(Kind.FAULTS, Kind.OPERATIONS, Kind.TRACES),
 )
 def reads_are_confirmed(evidence: Evidence) -> CheckResult:
-    """A read is answered only after a majority of the voters sent a Fetch since it arrived; each
-    read that a client was answered belongs to a round that was confirmed so.
+    """A read is answered only after a majority of the voters sent a Fetch since the read arrived;
+    each answered read belongs to a round that was confirmed so.
 
     By the voters that the log has in that epoch, or the leader had: a set that it appended counts,
-    whatever became of it, since its majorities meet those of the set before it. From c.read and
-    q.voters: each voter that it names sent a Fetch of the epoch after an answer of the leader
-    that left at `since`, so later than that. The leader counts itself. All times in a line are of
-    the leader's own clock. A round that its leader traced while a read went on may have answered
-    that; nodes are left out whose clock a fault makes wrong.
+    even if it was truncated, since its majorities overlap with those of the set before it. From
+    c.read and q.voters: each voter that c.read names sent a Fetch of the epoch after an answer of
+    the leader that left at `since`, so later than that. The leader counts itself. All times in a
+    line are of the leader's own clock. A round that its leader traced while a read went on may have
+    answered that read; nodes are left out whose clock a fault makes wrong.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -62,7 +62,7 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="a majority confirmed each after it had begun",
-        algorithm="voters whose Fetch followed an answer that left behind the read, line by line",
+        algorithm="voters whose Fetch followed an answer that left after the read, line by line",
         nothing="no read was answered" if evidence.lives else "",
     )
 
@@ -88,7 +88,7 @@ def _outside_rounds(evidence: Evidence) -> Iterator[Violation]:
 
 def _outside(read: Mapping[str, Any]) -> Violation:
     text = (
-        f"node {read['node']} answered a read of {read['key']} by process {read['process']}, and "
+        f"node {read['node']} answered a read of {read['key']} by process {read['process']}, but "
     )
     names = ("op_id", "process", "node", "key", "value")
     shown = {"what": "was answered", "t_ns": read["t0"], "t1_ns": read["t1"]}
@@ -104,7 +104,8 @@ def _heard(fields: Mapping[str, Any]) -> set[ReplicaKey]:
 
 
 def _appended(life: Life, read: NodeEvent) -> Iterator[VoterSet]:
-    """The sets that whoever answers a read had told of in that epoch. Nobody else may have them."""
+    """The sets that the node that answers a read had traced in that epoch; other nodes may lack
+    them."""
     for line in life.events("q.voters"):
         if line.epoch == read.epoch and line.t <= read.t:
             yield ToldVoters.of(line).voters
@@ -112,6 +113,6 @@ def _appended(life: Life, read: NodeEvent) -> Iterator[VoterSet]:
 
 def _unconfirmed(event: NodeEvent, voters: VoterSet, confirming: set[ReplicaKey]) -> Violation:
     named = [key.node for key in sorted(confirming) if voters.includes(key)]
-    text = f"node {event.node} answered a read in epoch {event.epoch}, and of "
+    text = f"node {event.node} answered a read in epoch {event.epoch}, but of "
     text += f"{voters.majority} voters that are a majority only {named} had sent "
     return Violation(f"{text}a Fetch since it arrived", [witness(event, "answers a read")])

@@ -1,4 +1,5 @@
-"""An epoch that has records was led: its first record in any log is its leader's LeaderChange."""
+"""An epoch that has records had a leader: its first record in any log is the leader's
+LeaderChange."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -23,9 +24,9 @@ def epochs_begin_with_a_leader_change(evidence: Evidence) -> CheckResult:
 
     Needs: log_batches, log_records.
 
-    Nobody writes in an epoch but its leader, and that one begins so: records of an epoch without it
-    were written by a node that nobody had elected. Nothing is said of the first epoch of a log
-    whose head is gone, nor where the batch before it is damaged.
+    Only the leader of an epoch writes in it, and begins with a LeaderChange: without one, the
+    records were written by a node that was not elected. The first epoch of a log whose head is gone
+    is not judged, nor an epoch after a damaged batch.
     """
     told = {(row["node"], row["offset"], row["epoch"]) for row in evidence.once(leader_changes)}
     looked_at = 0
@@ -56,6 +57,6 @@ def _first_batches(batches: Sequence[StoredBatch]) -> Iterator[StoredBatch]:
 
 def _unled(node: int, first: StoredBatch) -> Violation:
     text = f"the log of node {node} has records of epoch {first.epoch} from offset {first.base} "
-    text += "on, and no LeaderChange of that epoch there: nobody led it"
+    text += "on, but no LeaderChange of that epoch: it had no leader"
     shown = {"what": "first batch of the epoch", "node": node, **first._asdict()}
     return Violation(text, [shown])

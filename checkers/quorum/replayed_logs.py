@@ -1,4 +1,4 @@
-"""Metadata logs on disks, replayed up to where snapshots end."""
+"""Metadata logs on disks, replayed up to the ends of snapshots."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ Snapshots = Sequence[StoredSnapshot]
 
 @dataclass(frozen=True, slots=True)
 class ReplayedLog:
-    """The batches on one disk that follow on one another, and the records in them."""
+    """The consecutive batches on one disk, and the records in them."""
 
     node: int
     batches: Sequence[StoredBatch]
@@ -25,7 +25,7 @@ class ReplayedLog:
         return self.batches[0].base
 
     def epoch_before(self, end: int) -> int | None:
-        """Of the record right below an offset; None where the log has none there."""
+        """The epoch of the record right below an offset; None if the log has none there."""
         at = bisect_left(self.batches, end, key=lambda batch: batch.last + 1)
         is_there = at < len(self.batches) and self.batches[at].base < end
         return self.batches[at].epoch if is_there else None
@@ -33,8 +33,8 @@ class ReplayedLog:
     def whole_replays(
         self, wanted: Snapshots, known: Snapshots
     ) -> Iterator[tuple[StoredSnapshot, ReplayedImage]]:
-        """All that is to be in a snapshot, for those of `wanted` that the log reaches when it is
-        replayed from its beginning, or from the oldest of the snapshots that it goes on behind."""
+        """The complete contents of a snapshot, for those of `wanted` that the log reaches when it
+        is replayed from its beginning, or from the oldest snapshot with which it is contiguous."""
         base = self._base(known)
         if base is None and self.start > 0:
             return
@@ -48,7 +48,8 @@ class ReplayedLog:
         yield from self._walk(ReplayedImage(is_whole=False), self.start, wanted)
 
     def _base(self, known: Snapshots) -> StoredSnapshot | None:
-        """A log from 0 begins with what its disk was formatted with, if that is anything."""
+        """A log from 0 begins with the snapshot that its disk was formatted with, if that has
+        records."""
         if self.start == 0:
             return next((each for each in known if (each.node, each.end) == (self.node, 0)), None)
         reached = [each for each in known if each.end >= self.start and self._goes_on(each)]
@@ -61,7 +62,7 @@ class ReplayedLog:
     def _walk(
         self, image: ReplayedImage, start: int, wanted: Snapshots
     ) -> Iterator[tuple[StoredSnapshot, ReplayedImage]]:
-        """What another node's log holds instead of a snapshot's last record may never have been
+        """Records that another node's log has in place of a snapshot's last one may never have been
         committed; a node's own snapshot is of its own log."""
         at = bisect_left(self.records, start, key=lambda row: int(row["offset"]))
         for snapshot in sorted(wanted, key=lambda each: each.end):
@@ -76,7 +77,7 @@ class ReplayedLog:
 
 
 def replayed_logs(evidence: Evidence) -> list[ReplayedLog]:
-    """Of all disks that were collected and hold any, but those of which a fault damages bytes."""
+    """Of all collected disks with a log, except those with bytes that a fault damages."""
     damaged = damaged_disks(evidence)
     rows: dict[int, list[RecordFields]] = {}
     for row in evidence.tables["log_records"].to_pylist():
@@ -89,7 +90,7 @@ def replayed_logs(evidence: Evidence) -> list[ReplayedLog]:
 
 
 def damaged_disks(evidence: Evidence) -> set[int]:
-    """The nodes of whose disks a fault damages bytes."""
+    """The nodes with disks with bytes that a fault damages."""
     return {node for fault in evidence.faults if fault.damages_bytes for node in fault.nodes}
 
 

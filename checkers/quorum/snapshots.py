@@ -1,4 +1,4 @@
-"""Snapshots stand for what they say they do: Q14, Q15 and Q16, and M2 of images and voters."""
+"""Snapshots cover what they claim: Q14, Q15 and Q16, and M2 for images and voters."""
 
 from collections.abc import Iterator
 
@@ -26,11 +26,12 @@ _CREATED, _DELETED = "created", "deleted"
     rests_on=(Kind.TRACES,),
 )
 def log_starts_at_a_snapshot(evidence: Evidence) -> CheckResult:
-    """Q14: a log starts at 0 or where a snapshot of its node ends, and not behind the oldest one.
+    """Q14: A log starts at 0 or at the end of one of its node's snapshots, and not behind the
+    oldest one.
 
-    From q.snapshot of each process, whose lines tell where the log starts then. Also no snapshot
-    that was told of is found damaged later (n.damaged), unless a fault damages disks. (SIM
-    SnapshotAtLogStart, KIP-630)
+    From q.snapshot of each process, whose lines have the log start offset. Also no traced snapshot
+    is found damaged later (n.damaged), unless a fault damages disks. (SIM SnapshotAtLogStart,
+    KIP-630)
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -45,7 +46,7 @@ def log_starts_at_a_snapshot(evidence: Evidence) -> CheckResult:
             violations += [_damaged(event) for event in life.events("n.damaged")]
     return conclude(
         looked_at=looked_at,
-        unit="snapshots that came or went",
+        unit="snapshots that were added or deleted",
         violations=violations,
         needs=NEED,
         holds="each log started where one of them ended, or at 0",
@@ -56,10 +57,10 @@ def log_starts_at_a_snapshot(evidence: Evidence) -> CheckResult:
 
 
 def _starts(events: list[NodeEvent]) -> Iterator[Violation]:
-    """Of one process, which tells of all that it found before all else.
+    """For one process, which traces first all snapshots that it found.
 
-    What goes when a log is cut is told at the end of the next step, a line each. So nothing is said
-    of the oldest snapshot by those lines, nor by the first one that tells of a start.
+    The deletions that go with a moved log start are traced at the end of the next step, a line
+    each. So those lines do not judge the oldest snapshot, nor does the first one with a log start.
     """
     ends: set[int] = set()
     before: object = 0
@@ -73,7 +74,7 @@ def _starts(events: list[NodeEvent]) -> Iterator[Violation]:
             if start not in ends:
                 yield Violation(text + "where no snapshot ends", shown)
             elif what != _DELETED and start == before and min(ends) < start:
-                yield Violation(text + f"and its oldest snapshot ends at {min(ends)}", shown)
+                yield Violation(text + f"but its oldest snapshot ends at {min(ends)}", shown)
         if what == _DELETED:
             ends.discard(event.log_end)
         before = start
@@ -81,7 +82,7 @@ def _starts(events: list[NodeEvent]) -> Iterator[Violation]:
 
 def _damaged(event: NodeEvent) -> Violation:
     file, reason = event.more.get("file"), event.more.get("reason")
-    text = f"node {event.node} found its snapshot {file} damaged, and no fault damages disks"
+    text = f"node {event.node} found its snapshot {file} damaged, but no fault damages disks"
     return Violation(text, [witness(event, f"{reason}")])
 
 
@@ -92,8 +93,8 @@ def _damaged(event: NodeEvent) -> Violation:
     rests_on=(Kind.TRACES,),
 )
 def snapshots_of_committed(evidence: Evidence) -> CheckResult:
-    """Q15: a snapshot ends within what its node knows to be committed, and holds the image of
-    just that offset.
+    """Q15: A snapshot ends within the records that its node knows to be committed, and holds the
+    image of exactly that offset.
 
     From q.snapshot (created), c.image and q.hwm of each process. (SIM, KIP-630)
     """
@@ -140,7 +141,7 @@ def _created(process: Process) -> tuple[int, list[Violation]]:
 
 
 def _last(values: Ints, rows: Ints, row: int) -> int:
-    """What the last of these rows before another one has; -1: there is none."""
+    """The value of the last of these rows before another one; -1: there is none."""
     before = int(np.searchsorted(rows, row))
     return int(values[before - 1]) if before else -1
 
@@ -152,7 +153,7 @@ def _last(values: Ints, rows: Ints, row: int) -> int:
     rests_on=(Kind.TRACES,),
 )
 def leader_loads_none(evidence: Evidence) -> CheckResult:
-    """Q16: a leader does not replace its log by a snapshot: it has all that is committed.
+    """Q16: A leader does not replace its log by a snapshot: it has all that is committed.
 
     From q.loaded and q.state of each process. (SIM LeaderNeverLoadSnapshot)
     """
@@ -167,7 +168,7 @@ def leader_loads_none(evidence: Evidence) -> CheckResult:
                     continue
                 looked_at += 1
                 if state is not None and state.state == "leader" and process.gap is None:
-                    text = f"node {event.node} led epoch {state.epoch}, and replaced its log by a "
+                    text = f"node {event.node} led epoch {state.epoch}, but replaced its log by a "
                     shown = [witness(state, "leads"), witness(event, "loads a snapshot")]
                     violations.append(Violation(f"{text}snapshot at {event.log_end}", shown))
     return conclude(
@@ -184,10 +185,11 @@ def leader_loads_none(evidence: Evidence) -> CheckResult:
 
 @check("M2-equal-images", applies=traced, source="KIP-630; ours", rests_on=(Kind.TRACES,))
 def equal_images(evidence: Evidence) -> CheckResult:
-    """M2: controllers that know all below an offset hold the same, from log and snapshot alike.
+    """M2: Controllers that have replayed up to the same offset have the same image, from log and
+    snapshot alike.
 
-    From c.image, whose digest is told of the image that a snapshot is taken of, and of the one
-    that was made of a snapshot.
+    From c.image, with the digest of the image of which a snapshot is taken, and of the one that was
+    loaded from a snapshot.
     """
     first: dict[int, NodeEvent] = {}
     looked_at = 0
@@ -197,7 +199,7 @@ def equal_images(evidence: Evidence) -> CheckResult:
             known = first.setdefault(event.offset, event)
             looked_at += 1
             if known.more.get("digest") != event.more.get("digest"):
-                text = f"of all below offset {event.offset} node {known.node} and node "
+                text = f"for all below offset {event.offset} node {known.node} and node "
                 shown = [witness(known, "one image"), witness(event, "another image")]
                 violations.append(Violation(f"{text}{event.node} hold different images", shown))
     return conclude(
@@ -207,17 +209,17 @@ def equal_images(evidence: Evidence) -> CheckResult:
         needs=NEED,
         holds="those of the same offset were the same",
         algorithm="offset -> digest",
-        nothing="no image was told of" if evidence.lives else "",
+        nothing="no image was traced" if evidence.lives else "",
     )
 
 
 @check("M2-equal-voters", applies=traced, source="KIP-856; KIP-630", rests_on=(Kind.TRACES,))
 def equal_voters(evidence: Evidence) -> CheckResult:
-    """M2: nodes whose logs have the same record at an offset have the same voters from there on,
-    be it from the record or from a snapshot that ends behind it.
+    """M2: Nodes whose logs have the same record at an offset have the same voters from there on,
+    whether from the record or from a snapshot that covers it.
 
-    From q.voters of all nodes, by offset and epoch of the record; one that a snapshot told of
-    (no epoch, and an offset) is compared with the committed log's. (KIP-856, "Snapshots")
+    From q.voters of all nodes, by offset and epoch of the record; a set from a snapshot (no epoch,
+    and an offset) is compared with the committed log's. (KIP-856, "Snapshots")
     """
     first: dict[tuple[int, int], ToldVoters] = {}
     looked_at = 0
@@ -252,11 +254,13 @@ def _are_known(voters: VoterSet) -> bool:
 
 def _other_voters(known: ToldVoters, told: ToldVoters) -> Violation:
     text = f"by the record at {told.offset} of epoch {told.line.epoch} node {told.line.node} takes "
-    text += f"{told.in_words} for voters, and node {known.line.node} {known.in_words}"
+    text += f"{told.in_words} for voters, but node {known.line.node} {known.in_words}"
     return Violation(text, [witness(known.line, "one set"), witness(told.line, "another set")])
 
 
 def _by_snapshot(told: ToldVoters, voters: VoterSet) -> Violation:
     by_log = ", ".join(f"node {key.node}" for key in sorted(voters.keys))
-    text = f"a snapshot told node {told.line.node} that {told.in_words} vote at {told.offset}, and "
-    return Violation(f"{text}by the log {by_log} do", [witness(told.line, "voters of a snapshot")])
+    text = f"by a snapshot, node {told.line.node} has voters {told.in_words} at {told.offset}, but "
+    return Violation(
+        f"{text}by the log they are {by_log}", [witness(told.line, "voters of a snapshot")]
+    )

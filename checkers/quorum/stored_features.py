@@ -1,4 +1,5 @@
-"""Snapshots on disks name the levels of features: who begins with one knows no other."""
+"""Snapshots on disks have the levels of features: a node that begins with one has no other
+source."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,7 +14,7 @@ from checkers.quorum.stored_snapshots import snapshots
 from checkers.verdict import CheckResult, EventValue
 
 _LEVEL, _METADATA = "FeatureLevel", "metadata.version"
-_GONE = "0"  # the level by which a feature is none any more
+_GONE = "0"  # the level that removes a feature
 
 
 @check(
@@ -23,13 +24,13 @@ _GONE = "0"  # the level by which a feature is none any more
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def snapshots_name_features(evidence: Evidence) -> CheckResult:
-    """A snapshot on a disk names a level of metadata.version, and of each feature that had one by
-    an older snapshot or a log, up to where it ends.
+    """A snapshot on a disk has a level of metadata.version, and of each feature that had one in an
+    older snapshot or a log up to its end.
 
     Needs: snapshot_records, log_records.
 
-    It stands for the records that set them, and the logs that had those may all be gone. Of disks
-    of which a fault damages bytes nothing is said.
+    It replaces the records that set them, and the logs that had those may all be gone. Disks are
+    not judged if a fault damages their bytes.
     """
     found = [each for each in evidence.once(snapshots) if each.end > 0]
     told = sorted(_told(evidence, found), key=lambda each: each[0])
@@ -44,9 +45,9 @@ def snapshots_name_features(evidence: Evidence) -> CheckResult:
         unit="snapshots on disks",
         violations=violations,
         needs="the nodes' disks",
-        holds="each names the levels that were known by then",
+        holds="each has the levels that were set by then",
         algorithm="levels by offset in logs and snapshots, against those in each snapshot",
-        nothing="no whole snapshot of anything is on a disk",
+        nothing="no complete snapshot with records is on a disk",
     )
 
 
@@ -59,7 +60,7 @@ def _told(evidence: Evidence, found: Sequence[StoredSnapshot]) -> Iterator[_Told
     unique = levels.group_by(levels.column_names).aggregate([])
     first = pc.min(levels.filter(pc.equal(levels["name"], _METADATA))["offset"]).as_py()
     starts_at_0 = not evidence.first_snapshots and first is not None
-    yield first + 1 if starts_at_0 else 0, _METADATA, "set as the quorum began"
+    yield first + 1 if starts_at_0 else 0, _METADATA, "set when the quorum began"
     yield from ((row["offset"] + 1, row["name"], row["value"]) for row in unique.to_pylist())
     for snapshot in found:
         for row in snapshot.records:
@@ -72,7 +73,7 @@ def _levels(told: Sequence[_Told], end: int) -> Mapping[str, str]:
 
 
 def _forgotten(snapshot: StoredSnapshot, name: str) -> Violation:
-    text = f"the snapshot of node {snapshot.node} that ends at {snapshot.end} names no level of "
+    text = f"the snapshot of node {snapshot.node} that ends at {snapshot.end} has no level of "
     shown: dict[str, EventValue] = {"what": "snapshot", "node": snapshot.node}
     shown |= {"end": snapshot.end, "epoch": snapshot.epoch}
     return Violation(f"{text}{name}", [shown])

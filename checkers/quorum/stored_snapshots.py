@@ -1,6 +1,6 @@
-"""Snapshots on disks stand for the log below them: Q15 and M2 of any target, after the run.
+"""Snapshots on disks cover the log below them: Q15 and M2 for any target, after the run.
 
-What disks do not show is when a snapshot was taken, and who led when a log was replaced by one
+Disks do not show when a snapshot was taken, nor which node led when a snapshot replaced a log
 (Q16): that takes traces.
 """
 
@@ -17,12 +17,12 @@ from checkers.evidence.voter_history import ReplicaKey, VoterSet
 from checkers.quorum.replayed_logs import ReplayedLog, Snapshots, damaged_disks, replayed_logs
 from checkers.verdict import CheckResult, EventValue
 
-_NONE = "no whole snapshot of anything is on a disk"
+_NONE = "no complete snapshot with records is on a disk"
 _SHOWN = 5  # entries in which two images differ
 
 
 def snapshots(evidence: Evidence) -> tuple[StoredSnapshot, ...]:
-    """All that are whole, on disks of which no fault damages bytes."""
+    """All complete ones, on disks with bytes that no fault damages."""
     damaged = damaged_disks(evidence)
     found = stored_snapshots(evidence.tables["snapshot_records"])
     return tuple(each for each in found if each.node not in damaged)
@@ -35,15 +35,15 @@ def snapshots(evidence: Evidence) -> tuple[StoredSnapshot, ...]:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def snapshots_equal_the_log(evidence: Evidence) -> CheckResult:
-    """A snapshot on a disk holds what the metadata log makes up to where it ends, as far as a disk
-    still holds that log, and is named for the epoch of the last record of it.
+    """A snapshot on a disk holds the image of the metadata log up to its end, as far as a disk
+    still has that log, and its name has the epoch of its last record.
 
     Needs: log_batches, log_records, snapshot_records.
 
-    The log is replayed from its beginning, or from an older snapshot on whatever disk; where there
-    is neither, the snapshot holds at least what the log beside it says last. What is compared is
-    said in `checkers.evidence.replayed_image`. Nothing is said of disks of which a
-    fault damages bytes.
+    The log is replayed from its beginning, or from an older snapshot on any disk; if there is
+    neither, the snapshot holds at least the latest entries of the log beside it.
+    `checkers.evidence.replayed_image` says what is compared. Disks are not judged if a fault
+    damages their bytes.
     """
     found = evidence.once(snapshots)
     looked_at = 0
@@ -56,7 +56,7 @@ def snapshots_equal_the_log(evidence: Evidence) -> CheckResult:
         unit="snapshots on disks",
         violations=violations,
         needs="the nodes' disks",
-        holds="each holds what the log makes up to its end",
+        holds="each holds the image of the log up to its end",
         algorithm="records of logs replayed up to each snapshot's end, entry by entry",
         nothing="no disk holds a snapshot together with the log below it",
     )
@@ -65,9 +65,9 @@ def snapshots_equal_the_log(evidence: Evidence) -> CheckResult:
 def _replays(
     logs: Sequence[ReplayedLog], found: Snapshots
 ) -> Iterator[tuple[StoredSnapshot, ReplayedImage, ReplayedLog]]:
-    """Each snapshot once, with all that is to be in it where a log tells that, or some of it.
+    """Each snapshot once, with its complete expected contents if a log has them, or some of them.
 
-    The image goes on with its log: it is to be looked at before the next one is asked for.
+    The image changes as its log is replayed: use it before asking for the next one.
     """
     left = {id(each): each for each in found if each.end > 0}
     for log in logs:
@@ -87,10 +87,10 @@ def _unlike(
     text += f"{snapshot.epoch} "
     epoch = log.epoch_before(snapshot.end)
     if epoch != snapshot.epoch:
-        yield Violation(f"{text}stands for a last record that is of epoch {epoch} in its log")
+        yield Violation(f"{text}ends with a record that is of epoch {epoch} in its log")
     found = image.differs_from(snapshot.image)
     if found:
-        text += f"differs in {found[0]} from what the log of node {log.node} makes up to there"
+        text += f"differs in {found[0]} from the image of the log of node {log.node} up to there"
         yield Violation(
             text,
             _shown(found, snapshot.image.entries, "by the snapshot", image.entries, "by the log"),
@@ -125,13 +125,13 @@ def _told(image: Mapping[ImageEntry, object], entry: ImageEntry) -> str:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def snapshots_are_committed(evidence: Evidence) -> CheckResult:
-    """A snapshot on a disk ends within what is committed: a majority of the voters has the log or a
-    snapshot up to there, or a leader told of a high watermark as high.
+    """A snapshot on a disk ends within the committed log: a majority of the voters has the log or a
+    snapshot up to there, or a leader answered a high watermark as high.
 
     Needs: log_batches, snapshot_records, disks, lost_batches, probes.
 
-    Of those who vote behind its end, or after any later change. Whose disk nobody kept may have had
-    all, and so may one of which a fault damages bytes.
+    The voters are those at its end, or after any later change. A disk that was not kept may have
+    had all, and so may one with bytes that a fault damages.
     """
     found = [each for each in evidence.once(snapshots) if each.end > 0]
     told = evidence.tables["probes"]["high_watermark"].drop_null().to_pylist()
@@ -146,7 +146,7 @@ def snapshots_are_committed(evidence: Evidence) -> CheckResult:
         unit="snapshots on disks",
         violations=violations,
         needs="the nodes' disks",
-        holds="each ends within what is committed",
+        holds="each ends within the committed log",
         algorithm="voters that may have all below each snapshot's end",
         nothing=_NONE,
     )
@@ -155,7 +155,7 @@ def snapshots_are_committed(evidence: Evidence) -> CheckResult:
 def _uncommitted(snapshot: StoredSnapshot, evidence: Evidence) -> str:
     voters = ", ".join(f"node {node}" for node in evidence.voters.at(snapshot.end).nodes)
     text = f"node {snapshot.node} has a snapshot that ends at {snapshot.end} of epoch "
-    return f"{text}{snapshot.epoch}, and no majority of {voters} has all below that"
+    return f"{text}{snapshot.epoch}, but no majority of {voters} has all below that"
 
 
 def _may_be_committed(snapshot: StoredSnapshot, evidence: Evidence) -> bool:
@@ -187,7 +187,7 @@ def _disks(snapshot: StoredSnapshot, evidence: Evidence) -> Iterator[tuple[Repli
 
 
 def _has(batches: Sequence[StoredBatch], snapshot: StoredSnapshot) -> bool:
-    """The last record that it stands for, or only what comes after that."""
+    """Whether it has the last record that the snapshot covers, or only later ones."""
     if not batches:
         return False
     log = ReplayedLog(-1, batches)
@@ -201,12 +201,12 @@ def _has(batches: Sequence[StoredBatch], snapshot: StoredSnapshot) -> bool:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def snapshots_agree(evidence: Evidence) -> CheckResult:
-    """Snapshots on disks that end at one offset are of one epoch, and hold the same image.
+    """Snapshots on disks that end at the same offset have the same epoch and the same image.
 
     Needs: snapshot_records.
 
-    What is compared is said in `checkers.evidence.replayed_image`; in what order it is written says
-    nothing. Nothing is said of disks of which a fault damages bytes.
+    `checkers.evidence.replayed_image` says what is compared; the order of records does not matter.
+    Disks are not judged if a fault damages their bytes.
     """
     first: dict[int, StoredSnapshot] = {}
     violations: list[Violation] = []
@@ -228,7 +228,7 @@ def snapshots_agree(evidence: Evidence) -> CheckResult:
 def _disagree(one: StoredSnapshot, other: StoredSnapshot) -> Iterator[Violation]:
     text = f"the snapshots of node {one.node} and node {other.node} that end at {one.end} "
     if one.epoch != other.epoch:
-        yield Violation(f"{text}are of the epochs {one.epoch} and {other.epoch}")
+        yield Violation(f"{text}are of epochs {one.epoch} and {other.epoch}")
     found = one.image.differs_from(other.image)
     if found:
         by_one, by_other = (f"by node {each.node}" for each in (one, other))

@@ -1,4 +1,4 @@
-"""What clients ask for does not unseat the leader of the quorum."""
+"""Requests of clients do not unseat the leader of the quorum."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -33,12 +33,12 @@ def alters_configs(info: RunInfo) -> bool:
     rests_on=(Kind.FAULTS,),
 )
 def no_request_unseats(evidence: Evidence) -> CheckResult:
-    """The leader of the quorum goes on leading, whatever a client asks for.
+    """No request of a client unseats the leader of the quorum.
 
-    Accused is a request that was answered with UNKNOWN_SERVER_ERROR, the error of a controller that
-    failed in it, where the leader's epoch was a later one when it was asked next, and before the
-    first fault. A leader that lost its followers on a slow machine answers with another error, or
-    not at all. Needs: ops.
+    A request is accused if it was answered with UNKNOWN_SERVER_ERROR, the error of a controller
+    that failed in it, and the leader's next answer had a later epoch, before the first fault. A
+    leader that lost its followers on a slow machine answers with another error, or not at all.
+    Needs: ops.
     """
     until = min((fault.t_start for fault in evidence.faults), default=None)
     sure = [
@@ -56,7 +56,7 @@ def no_request_unseats(evidence: Evidence) -> CheckResult:
         unit="requests",
         violations=violations,
         needs="requests between two answers to the quorum's epoch, before the first fault",
-        holds="after none of them did a controller fail and another epoch begin",
+        holds="none of them was followed by a failed controller and another epoch",
         algorithm="epochs of the quorum before and after each request",
     )
 

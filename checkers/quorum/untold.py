@@ -1,8 +1,8 @@
-"""What nodes do not tell of themselves is found out by what others, clients and disks tell.
+"""Events that nodes do not trace, found by other nodes' traces, clients and disks.
 
-A node that is silent about some kind of event would have nothing of it judged. So what was seen
-from outside is compared with what must then have been traced: a line is written before anybody can
-see what it tells of. Nothing is said of a process of whose trace lines are missing.
+A node that traces nothing of some kind of event would escape judgement. So effects seen from
+outside are compared with the lines that must have been traced: a line is written before its effect
+is visible to others. Processes with missing trace lines are left out.
 """
 
 import json
@@ -43,7 +43,7 @@ _Shown = dict[str, EventValue]
 )
 def granted_votes_are_traced(evidence: Evidence) -> CheckResult:
     """Each voter that a LeaderChange names as having granted its vote traced that it did, and the
-    leader that it stood for election.
+    leader traced that it stood for election.
 
     From LeaderChange records on the disks, q.vote of voters and q.state of leaders.
     """
@@ -93,7 +93,7 @@ def _ballots(evidence: Evidence) -> Iterator[tuple[tuple[int, int, int], _Shown]
 def _ungranted(voter: int, epoch: int, leader: int, shown: _Shown) -> Violation:
     text = f"the LeaderChange of epoch {epoch} names the vote of node {voter} for node {leader}, "
     what = "that it stood for election" if voter == leader else "of such a vote"
-    return Violation(f"{text}and node {voter} told nobody {what}", [shown])
+    return Violation(f"{text}but node {voter} did not trace {what}", [shown])
 
 
 # --- voters ---
@@ -102,15 +102,15 @@ def _ungranted(voter: int, epoch: int, leader: int, shown: _Shown) -> Violation:
 @check(
     "voters-are-traced",
     applies=traced,
-    source="KIP-856: who votes is what the log says",
+    source="KIP-856: the voters are those in the log",
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def voters_are_traced(evidence: Evidence) -> CheckResult:
-    """A process traces who votes before it takes a role, and again with each record that changes
-    the voters and that it appends.
+    """A process traces the voters before it takes a role, and again with each record of voters that
+    it appends.
 
     From q.voters, q.state and q.append of each process, and the records on its disk. A record that
-    names those who voted before changes nothing.
+    names the same voters as before changes nothing.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -132,7 +132,7 @@ def voters_are_traced(evidence: Evidence) -> CheckResult:
         unit="roles, and records of voters",
         violations=violations,
         needs=NEED,
-        holds="each process told who votes by then",
+        holds="each process traced the voters by then",
         algorithm="first q.state and appended records of voters, against q.voters",
         gaps=gaps(evidence.lives),
         nothing="no node took a role" if evidence.lives else "",
@@ -140,9 +140,9 @@ def voters_are_traced(evidence: Evidence) -> CheckResult:
 
 
 def _appended(process: Process, evidence: Evidence) -> Iterator[tuple[int, VoterSet, NodeEvent]]:
-    """The sets of voters in the log on the process's disk that it appended, but for those which a
-    later record of the same batch changes; each with where it begins, and the line of the last
-    batch that brought it."""
+    """The sets of voters in the log on the process's disk that it appended, without those that a
+    later record of the same batch changes; each with its offset, and the line of the last batch of
+    it."""
     if evidence.disks.get(process.node) != ReplicaKey(process.node, process.directory):
         return
     history = evidence.voters_on(process.node)
@@ -155,19 +155,19 @@ def _appended(process: Process, evidence: Evidence) -> Iterator[tuple[int, Voter
         if place < 0 or not offset <= stored[place].last < after:
             continue
         batch = stored[place]
-        # What it appended there before, of another epoch, it has cut off since.
+        # Records that it appended there before, of another epoch, were truncated since.
         at = np.flatnonzero((base == batch.base) & (epoch == batch.epoch) & (crc == batch.crc))
         if len(at):
             yield offset, voters, process.traces.line(rows[at[-1]])
 
 
 def _role_without(line: NodeEvent) -> Violation:
-    text = f"node {line.node} became {line.state} in epoch {line.epoch}, and had not told who votes"
+    text = f"node {line.node} became {line.state} in epoch {line.epoch}, but had traced no voters"
     return Violation(text, [witness(line, "takes a role")])
 
 
 def _record_without(line: NodeEvent, offset: int) -> Violation:
-    text = f"node {line.node} appended the record of voters at {offset}, and did not tell who votes"
+    text = f"node {line.node} appended the record of voters at {offset}, but traced no voters"
     return Violation(f"{text} by it", [witness(line, "appends it")])
 
 
@@ -181,10 +181,11 @@ def _record_without(line: NodeEvent, offset: int) -> Violation:
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def stored_snapshots_are_traced(evidence: Evidence) -> CheckResult:
-    """Of each snapshot on a disk, a process of its node traced that it was taken, fetched or found.
+    """For each snapshot on a disk, a process of its node traced that it was taken, fetched or
+    found.
 
-    From snapshots on the disks and q.snapshot. The one with which a disk was formatted, at 0, is
-    left out.
+    From snapshots on the disks and q.snapshot. The one at 0 with which a disk was formatted is left
+    out.
     """
     records = evidence.tables["snapshot_records"]
     stored = records.group_by(["node", "directory", "end"]).aggregate([]).to_pylist()
@@ -206,17 +207,15 @@ def stored_snapshots_are_traced(evidence: Evidence) -> CheckResult:
             if (row["node"], row["directory"], row["end"]) not in told
         ],
         needs=f"{NEED}, and disks read after the run",
-        holds="each was told of",
+        holds="each was traced",
         algorithm="ends of stored snapshots, against q.snapshot of that disk",
         gaps=gaps(evidence.lives),
-        nothing="no snapshot of anything is on a disk" if evidence.lives else "",
+        nothing="no snapshot with records is on a disk" if evidence.lives else "",
     )
 
 
 def _untold_snapshot(row: Mapping[str, Any]) -> Violation:
-    text = (
-        f"node {row['node']} has a snapshot that ends at {row['end']}, and its trace tells of none"
-    )
+    text = f"node {row['node']} has a snapshot that ends at {row['end']}, but its trace has none"
     return Violation(f"{text} that does", [{"what": "on the disk", **row}])
 
 
@@ -230,11 +229,10 @@ def _untold_snapshot(row: Mapping[str, Any]) -> Violation:
     rests_on=(Kind.TRACES,),
 )
 def fetches_are_traced(evidence: Evidence) -> CheckResult:
-    """What a follower appends first in an epoch, a leader of that epoch traced to have been asked
-    for.
+    """The first record that a follower appends in an epoch had been asked for, by the trace of a
+    leader of that epoch.
 
-    From q.append and q.state of followers, and q.fetch of leaders. Those that only follow, and do
-    not vote, are followers too.
+    From q.append and q.state of followers, and q.fetch of leaders. Observers are followers too.
     """
     asked = evidence.once(fetches)
     violations: list[Violation] = []
@@ -252,7 +250,7 @@ def fetches_are_traced(evidence: Evidence) -> CheckResult:
         unit="epochs in which a follower appended",
         violations=violations,
         needs=NEED,
-        holds="a leader told that it was asked for the first batch of each",
+        holds="a leader traced the Fetch for the first batch of each",
         algorithm="base of a follower's first append in an epoch, against q.fetch",
         gaps=gaps(evidence.lives),
         nothing="no follower appended anything" if evidence.lives else "",
@@ -260,7 +258,7 @@ def fetches_are_traced(evidence: Evidence) -> CheckResult:
 
 
 def _first_in_epochs(process: Process) -> Iterator[tuple[int, int]]:
-    """The rows of a follower's first append in each epoch, and that."""
+    """The rows of a follower's first append in each epoch, and that epoch."""
     traces, states = process.traces, process.rows("q.state")
     appends = process.rows("q.append")
     appends = appends[traces.has("state", "follower", appends)]
@@ -272,7 +270,7 @@ def _first_in_epochs(process: Process) -> Iterator[tuple[int, int]]:
 
 def _unasked(line: NodeEvent, epoch: int) -> Violation:
     text = f"node {line.node} appended what begins at {line.base} as a follower in epoch {epoch}, "
-    text += "and no leader of that epoch told that it was asked for"
+    text += "but no leader of that epoch traced a Fetch for it"
     return Violation(text, [witness(line, "appended first in that epoch")])
 
 
@@ -280,7 +278,7 @@ def _unasked(line: NodeEvent, epoch: int) -> Violation:
 
 
 def _traced_registers(info: RunInfo) -> bool:
-    """Applies to what clients did to registers, where nodes trace what they do."""
+    """Applies where clients use registers, and nodes write traces."""
     return of_registers(info) and traced(info)
 
 
@@ -291,11 +289,11 @@ def _traced_registers(info: RunInfo) -> bool:
     rests_on=(Kind.FAULTS, Kind.OPERATIONS, Kind.TRACES),
 )
 def claims_are_traced(evidence: Evidence) -> CheckResult:
-    """A controller that serves a client is active at some moment of that, by its own trace; and one
-    that does not lead any more traced that it resigned.
+    """A controller that serves a client is active at some moment meanwhile, by its own trace; and
+    one that no longer leads traced that it resigned.
 
-    From operations that succeeded, c.active, c.resign and q.state. Of a node whose clock a fault
-    makes wrong nothing is said of when it served.
+    From operations that succeeded, c.active, c.resign and q.state. A node whose clock a fault makes
+    wrong is left out, as its times of service are unknown.
     """
     shifted = {n for fault in evidence.faults if fault.shifts_clock for n in fault.nodes}
     violations = [found for life in evidence.lives for found in _silent_resignations(life)]
@@ -315,7 +313,7 @@ def claims_are_traced(evidence: Evidence) -> CheckResult:
         unit="operations that succeeded",
         violations=violations,
         needs=f"{NEED}, and operations that succeeded",
-        holds="each was served by a controller that told that it is active",
+        holds="each was served by a controller that traced that it is active",
         algorithm="times between c.active and c.resign, against those of operations",
         gaps=gaps(evidence.lives),
         nothing=f"the clocks of {counted(len(shifted), 'node')} were wrong" if shifted else "",
@@ -339,7 +337,7 @@ def _claims(evidence: Evidence, node: int) -> list[tuple[int, int]]:
 
 
 def _during(claims: list[tuple[int, int]], t0: Ints, t1: Ints) -> Flags:
-    """Of each time from t0 to t1, whether it has a moment in common with a claim."""
+    """Whether each time from t0 to t1 overlaps with a claim."""
     begins = np.array([begin for begin, _ in claims], np.int64)
     ends = np.append(np.int64(-1), np.array([end for _, end in claims], np.int64))
     found: Flags = ends[np.searchsorted(begins, t1, side="right")] >= t0
@@ -348,7 +346,7 @@ def _during(claims: list[tuple[int, int]], t0: Ints, t1: Ints) -> Flags:
 
 def _unclaimed(node: int, op: Mapping[str, Any]) -> Violation:
     text = (
-        f"node {node} served a {op['f']} of process {op['process']}, and did not tell that it is "
+        f"node {node} served a {op['f']} of process {op['process']}, but did not trace that it is "
     )
     names = ("op_id", "process", "node", "f", "key", "value")
     shown = {"what": "served", "t_ns": op["t0"], "t1_ns": op["t1"]}
@@ -356,7 +354,8 @@ def _unclaimed(node: int, op: Mapping[str, Any]) -> Violation:
 
 
 def _silent_resignations(life: Life) -> Iterator[Violation]:
-    """Claims of a process that took another role later, went on, and did not say it resigned."""
+    """Claims of a process that took another role later, went on, and did not trace that it
+    resigned."""
     for process in (one for one in life.processes if not one.gap):
         resigned = [line.epoch for line in process.events("c.resign")]
         states = process.events("q.state")
@@ -365,6 +364,6 @@ def _silent_resignations(life: Life) -> Iterator[Violation]:
             left = next((state for state in later if state.state != "leader"), None)
             if left is not None and left.t < process.last_ns and claim.epoch not in resigned:
                 text = f"node {claim.node} was the active controller in epoch {claim.epoch} and "
-                text += f"became {left.state} in epoch {left.epoch}, and did not tell that it "
+                text += f"became {left.state} in epoch {left.epoch}, but did not trace that it "
                 shown = [witness(claim, "active"), witness(left, "leads no more")]
                 yield Violation(f"{text}resigned", shown)

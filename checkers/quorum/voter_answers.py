@@ -1,8 +1,8 @@
-"""What leaders say of their voters to whoever asks, and what was asked of them: rows of a run.
+"""Leaders' answers about their voters, and requests to change them: rows of a run.
 
-An answer tells of all voters at some moment while it was asked for: to an operator or the harness
-(probes), or to a client (operations). Of a change that somebody asked for no answer says in which
-epoch it was written; what its leader tells before and afterwards, and the log, bound it.
+An answer has all voters at some moment while it was asked for: by an operator or the harness
+(probes), or by a client (operations). For a requested change no answer says in which epoch it was
+written; the leader's answers before and afterwards, and the log, bound it.
 """
 
 import json
@@ -31,7 +31,8 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoterAnswer:
-    """Who votes, as a node says that leads in `epoch`; each as "3:<directory>"."""
+    """The voters, in an answer of a node that says that it leads in `epoch`; each as
+    "3:<directory>"."""
 
     node: int
     epoch: int
@@ -46,8 +47,8 @@ class VoterAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoterChange:
-    """Somebody asked `node` to add a replica to the voters, or to remove it. Where that is done it
-    was written in an epoch from `least` to `most`. `ended` is when nobody waited any more."""
+    """A request to `node` to add a replica to the voters, or to remove it. If it is done, it was
+    written in an epoch from `least` to `most`. `ended` is when no one waited any more."""
 
     adds: bool
     replica: str
@@ -55,7 +56,7 @@ class VoterChange:
     outcome: str
     error: str | None
     asked: int
-    ended: float  # never, where nobody knows what became of it
+    ended: float  # never, if its fate is unknown
     least: float
     most: float
 
@@ -69,7 +70,7 @@ class VoterChange:
 
     @property
     def epoch(self) -> float | None:
-        """In which it was written, where that is known."""
+        """The epoch in which it was written, if that is known."""
         return self.least if self.is_done and self.least == self.most else None
 
     @property
@@ -113,27 +114,27 @@ class ToldQuorum:
 
     @cached_property
     def replicas(self) -> Sequence[str]:
-        """All that were ever named."""
+        """All replicas that were ever named."""
         told = {voter for each in self.answers for voter in each.voters}
         return sorted(told.union(each.replica for each in self.changes))
 
     @property
     def by_themselves(self) -> bool:
-        """Whether controllers join without anybody's asking."""
+        """Whether controllers join without a request."""
         return self.evidence.info.settings.get(AUTO_JOIN) == "true"
 
     @property
     def gaps(self) -> Sequence[str]:
-        """What clients were to ask, and did not: of a run whose load is to."""
+        """Questions that clients were to ask, and did not: for a run whose load includes them."""
         if not asks_who_votes(self.evidence.info):
             return ()
         told = self._ops.filter(pc.equal(self._ops["f"], DESCRIBE_QUORUM))
         succeeded = told.filter(pc.equal(told["outcome"], "ok"))
         unread = succeeded.filter(pc.is_null(succeeded["voters"])).num_rows
         if unread:
-            return (f"{counted(unread, 'answer')} to who votes named no voters",)
+            return (f"{counted(unread, 'answer')} about voters named no voters",)
         if not pc.any(pc.equal(succeeded["phase"], "final")).as_py():
-            return ("no client was told who votes once all was healed",)
+            return ("no client was answered about voters once all was healed",)
         return ()
 
     @property
@@ -166,8 +167,8 @@ def _to_clients(ops: pa.Table) -> Iterator[VoterAnswer]:
 
 
 def _change(row: _Row, answers: Sequence[VoterAnswer], log: VoterHistory) -> VoterChange:
-    """Not written in a later epoch than its leader tells of afterwards, nor than the last in which
-    such a change stands in the log."""
+    """Not written in a later epoch than that of its leader's next answer, nor than the last in
+    which the log has such a change."""
     is_done, adds = row["outcome"] == "ok", row["f"] == ADD
     changed = _epochs_of(log, row["key"], votes=adds) if is_done else iter(())
     ended = inf if row["t1"] is None or row["outcome"] == "info" else row["t1"]
@@ -187,7 +188,8 @@ def _change(row: _Row, answers: Sequence[VoterAnswer], log: VoterHistory) -> Vot
 
 
 def _epochs_of(log: VoterHistory, replica: str, *, votes: bool) -> Iterator[int]:
-    """In which this replica was made a voter, or none; of a log whose head is there."""
+    """The epochs in which this replica was made a voter, or removed; for a log whose head is
+    there."""
     if log.known > 0:
         return
     for offset, (before, after) in zip(log.offsets[1:], pairwise(log.sets), strict=True):

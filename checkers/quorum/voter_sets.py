@@ -1,4 +1,4 @@
-"""Sets of voters as they lie on disks, and what operators asked for: V1, V5 and V7."""
+"""Sets of voters on disks, and operators' requests to change them: V1, V5 and V7."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,10 +29,10 @@ AUTO_JOIN = "controller.quorum.auto.join.enable"  # a setting of Apache Kafka's 
     rests_on=(Kind.METADATA_LOGS,),
 )
 def one_voter_at_a_time(evidence: Evidence) -> CheckResult:
-    """V1: along a log, each set of voters differs from the one before by one voter at most.
+    """V1: Along a log, each set of voters differs from the one before by one voter at most.
 
-    From the control records on each disk; a voter is a node with its disk. Not where the disks of
-    voters are first learnt. (KIP-856, "Voter Changes")
+    From the control records on each disk; a voter is a node with its disk. Except where the disks
+    of voters first become known. (KIP-856, "Voter Changes")
     """
     looked_at, violations = 0, []
     for node in sorted(evidence.metadata_logs):
@@ -51,7 +51,7 @@ def one_voter_at_a_time(evidence: Evidence) -> CheckResult:
         needs="disks read after the run",
         holds="each was of one voter",
         algorithm="consecutive sets of each log",
-        nothing="nobody's voters changed" if evidence.metadata_logs else "",
+        nothing="no node's voters changed" if evidence.metadata_logs else "",
     )
 
 
@@ -61,9 +61,9 @@ def _is_known(voters: VoterSet) -> bool:
 
 def _jump(node: int, offset: int, before: VoterSet, after: VoterSet) -> Violation:
     gone, come = _list(before.keys - after.keys), _list(after.keys - before.keys)
-    text = f"the log of node {node} has at {offset} removed {gone or 'nobody'} and added "
+    text = f"the log of node {node} has at {offset} removed {gone or 'none'} and added "
     shown: dict[str, EventValue] = {"what": "the set changes", "node": node, "offset": offset}
-    return Violation(f"{text}{come or 'nobody'} at once", [shown])
+    return Violation(f"{text}{come or 'none'} at once", [shown])
 
 
 def _list(keys: frozenset[ReplicaKey]) -> str:
@@ -77,12 +77,11 @@ def _list(keys: frozenset[ReplicaKey]) -> str:
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
 def acknowledged_changes_stay(evidence: Evidence) -> CheckResult:
-    """V5: a change of the voters that was acknowledged is in the committed log.
+    """V5: An acknowledged change of the voters is in the committed log.
 
-    Each that succeeded, as often as it did, from ops and the control records of the newest log
-    below what a majority holds. Of what a snapshot hides, that the voters in it are those that
-    acknowledged changes leave, with or without such as had no answer. (KIP-856, "AddVoter" and
-    "RemoveVoter", Handling)
+    Each that succeeded, as often as it did, from ops and the control records of the newest log that
+    a majority holds. Below a snapshot: the voters in it are those that acknowledged changes leave,
+    with or without unanswered ones. (KIP-856, "AddVoter" and "RemoveVoter", Handling)
     """
     asked = _changes_asked(evidence.tables["ops"])
     done = [row for row in asked if row["outcome"] == "ok"]
@@ -100,7 +99,7 @@ def acknowledged_changes_stay(evidence: Evidence) -> CheckResult:
         holds="each is in the committed log",
         algorithm="changes along the newest log, counted",
         gaps=["not all of the committed log can be read"] if log is None and done else [],
-        nothing="nobody asked for one",
+        nothing="no client asked for one",
     )
 
 
@@ -111,12 +110,12 @@ def acknowledged_changes_stay(evidence: Evidence) -> CheckResult:
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS, Kind.FAULTS),
 )
 def voters_as_asked_for(evidence: Evidence) -> CheckResult:
-    """Who is added to the voters or removed was asked for, as often as it happens.
+    """Each addition or removal of a voter was asked for, as often as it happens.
 
     The changes along the newest log against the operations of operators that may have been done:
     all but those that surely were not. Controllers that join by themselves (KIP-853,
     controller.quorum.auto.join.enable) ask as well: each for its own disks to be added, and for
-    those that it lost to be removed.
+    lost ones to be removed.
     """
     rows = _changes_asked(evidence.tables["ops"])
     asked = Counter((row["f"], row["key"]) for row in rows if row["outcome"] != "fail")
@@ -125,7 +124,7 @@ def voters_as_asked_for(evidence: Evidence) -> CheckResult:
     found = _changes(evidence.voters, log.end) if log is not None else Counter[tuple[str, str]]()
     violations = [
         Violation(
-            f"the committed log has {counted(times, f)} of {key}, and operators asked for "
+            f"the committed log has {counted(times, f)} of {key}, but operators asked for "
             f"{asked[f, key]}",
             [{"what": f, "replica": key}],
         )
@@ -139,12 +138,12 @@ def voters_as_asked_for(evidence: Evidence) -> CheckResult:
         needs="disks read after the run",
         holds="an operator had asked for each" + ", or its own node" * bool(by_themselves),
         algorithm="changes along the newest log, counted, against operations",
-        nothing="nobody's voters changed" if evidence.metadata_logs else "",
+        nothing="no node's voters changed" if evidence.metadata_logs else "",
     )
 
 
 def _asked_by_themselves(evidence: Evidence) -> frozenset[tuple[str, str]]:
-    """What controllers may ask for that nobody tells them to, as often as it is needed."""
+    """What controllers may ask for by themselves, as often as it is needed."""
     if evidence.info.settings.get(AUTO_JOIN) != "true":
         return frozenset()
     lost = {_key(disk.replica) for disk in evidence.lost_disks}
@@ -153,7 +152,7 @@ def _asked_by_themselves(evidence: Evidence) -> frozenset[tuple[str, str]]:
 
 
 def _changes_asked(ops: pa.Table) -> list[_Row]:
-    """In the order in which they were asked for, whatever became of them."""
+    """In the order in which they were asked for, whatever their fate."""
     asked = ops.filter(pc.is_in(ops["f"], pa.array(VOTER_CHANGES)))
     rows: list[_Row] = asked.to_pylist()
     return rows
@@ -169,11 +168,11 @@ def _beyond(found: Counter[tuple[str, str]], rows: Iterable[_Row]) -> Iterator[_
 
 
 def _contradicted(voters: VoterHistory, end: int, asked: Sequence[_Row]) -> list[Violation]:
-    """What was acknowledged below a snapshot, and the snapshot says otherwise.
+    """Acknowledged changes below a snapshot that the snapshot contradicts.
 
-    A replica is added and removed in turn. So whether it is a voter is whether it was one at first,
-    and how often it was added more than removed: as often as was acknowledged at least, and with
-    all that had no answer at most.
+    A replica is added and removed in turn. So it is a voter if it was one at first plus the
+    additions less the removals: at least those that were acknowledged, and at most with all
+    unanswered ones.
     """
     done = [row for row in asked if row["outcome"] == "ok"]
     hidden = list(_beyond(_changes(voters, end), done))
@@ -197,7 +196,7 @@ def replica_of(key: str) -> ReplicaKey:
 
 
 def _changes(voters: VoterHistory, end: int) -> Counter[tuple[str, str]]:
-    """How often each replica was added and removed below an offset, where that can be read."""
+    """How often each replica was added and removed below an offset, if that can be read."""
     found: Counter[tuple[str, str]] = Counter()
     for offset, (before, after) in zip(voters.offsets[1:], pairwise(voters.sets), strict=True):
         if max(voters.known, 1) <= offset < end and _is_known(before):
@@ -211,14 +210,14 @@ def _key(replica: ReplicaKey) -> str:
 
 
 def _lost(row: _Row) -> Violation:
-    text = f"{row['f']} of {row['key']} was acknowledged, and is not in the committed log"
+    text = f"{row['f']} of {row['key']} was acknowledged, but is not in the committed log"
     shown = {name: row[name] for name in ("f", "key", "outcome", "node", "process")}
     return Violation(text, [{"what": "acknowledged", "t_ns": row["t1"], **shown}])
 
 
 @check("V7-one-node-a-directory", applies=everywhere, source="KIP-856")
 def one_node_a_directory(evidence: Evidence) -> CheckResult:
-    """V7: no two nodes have the same directory id.
+    """V7: No two nodes have the same directory id.
 
     From traces, also of processes whose disk was lost since, and from the disks at the end.
     (KIP-856, "Log Directory Storage UUID")
@@ -235,9 +234,9 @@ def one_node_a_directory(evidence: Evidence) -> CheckResult:
         unit="directory ids",
         violations=violations,
         needs="disks read after the run",
-        holds="each was one node's alone",
+        holds="each belonged to one node alone",
         algorithm="directory -> node",
-        nothing=f"{counted(evidence.info.nodes, 'node')} told none",
+        nothing=f"{counted(evidence.info.nodes, 'node')} named none",
     )
 
 

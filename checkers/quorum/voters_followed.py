@@ -1,8 +1,8 @@
-"""Changes of who votes, by the traces of nodes whose voters changed: V2 to V4, V6, V9, V10 and Q19.
+"""Changes of voters, by the traces of nodes whose voters changed: V2 to V4, V6, V9, V10 and Q19.
 
-A process is followed line by line. Who votes, by its own account (q.voters), changes with each
-record that it appends or truncates; what others have, a leader tells as it takes their Fetches into
-account (q.fetch), each replica by node and directory.
+A process is followed line by line. Its own set of voters (q.voters) changes with each record that
+it appends or truncates; the log ends of others are in the leader's lines about their Fetches
+(q.fetch), each replica by node and directory.
 """
 
 from collections.abc import Iterator
@@ -25,11 +25,11 @@ Q19 = "Q19-voters-stand-for-election"
 
 _EVENTS = ("q.state", "q.voters", "q.append", "q.truncate", "q.loaded", "q.hwm", "q.fetch")
 _STANDS = ("prospective", "candidate", "leader")
-_NOTHING = "nobody's voters changed, and no disk was replaced"
+_NOTHING = "no node's voters changed, and no disk was replaced"
 
 
 class _Line(NamedTuple):
-    """A line of a process, as far as it is looked at. NONE or None: it does not have that."""
+    """The needed fields of a process' line. NONE or None: it does not have that field."""
 
     row: int
     event: str
@@ -39,25 +39,25 @@ class _Line(NamedTuple):
     hwm: int
     replica: int
     offset: int
-    is_valid: bool  # it tells of a valid Fetch
+    is_valid: bool  # it is about a valid Fetch
     state: str
     replica_directory: str
 
 
 @dataclass(slots=True)
 class _Reign:
-    """What a process did as the leader of one epoch."""
+    """The actions of a process as the leader of one epoch."""
 
     epoch: int
     start: int | None = None  # of its first batch
     hwm: int = -1
     removed: _Line | None = None  # the line by which its removal is committed
-    ends: dict[ReplicaKey, int] = field(default_factory=dict)  # as Fetches told them
+    ends: dict[ReplicaKey, int] = field(default_factory=dict)  # by their Fetches
 
 
 @dataclass(slots=True)
 class Followed:
-    """By check: what was looked at, and what broke it."""
+    """By check: what was looked at, and the violations."""
 
     looked_at: dict[str, int] = field(default_factory=dict)
     violations: dict[str, list[Violation]] = field(default_factory=dict)
@@ -95,8 +95,8 @@ def _anything_changed(evidence: Evidence) -> bool:
 
 
 def _is_first(before: ToldVoters, new: ToldVoters) -> bool:
-    """The first leader of listed nodes told which disks they have (KIP-856): nobody else votes, and
-    nothing could be committed before."""
+    """The first leader of listed nodes learned which disks they have (KIP-856): no other set can
+    vote, and nothing could be committed before."""
     by_id = any(key.directory == NO_DIRECTORY for key in before.voters.keys)
     same = sorted(key.node for key in new.voters.keys) == list(before.voters.nodes)
     return by_id and same
@@ -148,7 +148,7 @@ class _Walk:
         is_being_removed = self._self in before.voters.keys and not is_committed
         votes = newest.voters.includes(self._self)
         if not (votes or is_being_removed or leads_on):
-            what = f"node {self._process.node} is {line.state} in epoch {line.epoch}, and by "
+            what = f"node {self._process.node} is {line.state} in epoch {line.epoch}, but by "
             what += f"its log its disk is no voter's: {newest.in_words} are voters"
             stands = (self._whole(line), "stands for election")
             self._found.blame(Q19, what, (newest.line, "voters"), stands)
@@ -161,7 +161,8 @@ class _Walk:
             reign.start = line.base
 
     def _truncate(self, line: _Line) -> None:
-        """A log that is replaced by a snapshot lacks what lay above it, and is told of anew."""
+        """A log that a snapshot replaces loses the records above it; its voters are traced
+        again."""
         if self._told and self._told[-1].offset >= line.log_end and self._told[-1].line.epoch > 0:
             self._cut = line
 
@@ -169,9 +170,9 @@ class _Walk:
         if self._cut is None:
             return
         newest = self._told[-1]
-        what = f"node {self._process.node} cut the record off at {newest.offset} by which "
-        what += f"{newest.in_words} vote, and goes on by it"
-        cuts = (self._whole(self._cut), "cuts it off")
+        what = f"node {self._process.node} truncated the record at {newest.offset} by which "
+        what += f"{newest.in_words} vote, but goes on by it"
+        cuts = (self._whole(self._cut), "truncates it")
         self._found.blame(V4, what, (newest.line, "voters"), cuts)
         self._cut = None
 
@@ -194,15 +195,15 @@ class _Walk:
         for name in (V2, V3, V10):
             self._found.look(name)
         if reign.hwm <= reign.start:
-            what = f"{told}, and nothing of that epoch was committed"
+            what = f"{told}, but nothing of that epoch was committed"
             self._found.blame(V3, what, (self._whole(written), "writes"), (new.line, "voters"))
         if before.line.epoch == reign.epoch and reign.hwm <= before.offset:
-            what = f"{told}, and the change at {before.offset} was not committed"
+            what = f"{told}, but the change at {before.offset} was not committed"
             self._found.blame(V2, what, (before.line, "voters"), (new.line, "voters"))
         for key in sorted(key for key in new.voters.keys if not before.voters.includes(key)):
             if reign.ends.get(key, -1) < written.base:
                 what = f"{told}: added node {key.node}, whose log ended at "
-                what += f"{reign.ends.get(key, 'nobody knows where')}, not at {written.base}"
+                what += f"{reign.ends.get(key, 'at an unknown offset')}, not at {written.base}"
                 self._found.blame(V10, what, (new.line, "voters"))
 
     def _fetch(self, line: _Line) -> None:
@@ -220,21 +221,21 @@ class _Walk:
         self._found.look(V6)
         have = {key for key, end in reign.ends.items() if end >= line.hwm} | {self._self}
         if not newest.voters.has_majority(have):
-            what = f"node {self._process.node} called all below {line.hwm} committed in epoch "
-            what += f"{line.epoch}, and of {newest.in_words} no majority had told that it had it"
+            what = f"node {self._process.node} committed all below {line.hwm} in epoch "
+            what += f"{line.epoch}, but of {newest.in_words} no majority had fetched that far"
             commits = (self._whole(line), "commits")
             self._found.blame(V6, what, (newest.line, "voters"), commits)
         self._resigns(line, reign)
 
     def _resigns(self, line: _Line, reign: _Reign) -> None:
-        """By any set since its epoch began: also one behind which it wrote another change."""
+        """By any set since its epoch began: also one after which it wrote another change."""
         in_force = self._in_force(reign)
         without = [told for told in in_force if not told.voters.includes(self._self)]
         if not without:
             return
         self._found.look(V9)
         if reign.removed is not None:
-            what = f"node {self._process.node} leads on in epoch {line.epoch}, and its removal "
+            what = f"node {self._process.node} leads on in epoch {line.epoch}, but its removal "
             what += "was committed"
             removed = (self._whole(reign.removed), "commits it")
             self._found.blame(V9, what, removed, (self._whole(line), "leads on"))
@@ -264,7 +265,7 @@ def _lines(process: Process) -> Iterator[_Line]:
 
 @check(V2, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
 def one_change_uncommitted(evidence: Evidence) -> CheckResult:
-    """V2: a leader changes the voters once its change before that is committed.
+    """V2: A leader changes the voters only once its previous change is committed.
 
     From q.voters, q.append and q.hwm of its process; not of the first batch of an epoch. (KIP-856,
     "Adding Voters")
@@ -274,38 +275,38 @@ def one_change_uncommitted(evidence: Evidence) -> CheckResult:
 
 @check(V3, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
 def epoch_committed_before_change(evidence: Evidence) -> CheckResult:
-    """V3: a leader changes the voters once it has committed something in its epoch.
+    """V3: A leader changes the voters only once it has committed a record in its epoch.
 
     From q.voters, q.append and q.hwm of its process; not of the first batch of an epoch, nor of the
     one that first names the disks of listed nodes. (KIP-856; the bug of single-server changes,
     Ongaro 2015)
     """
-    return _judged(evidence, V3, "changes of voters", "its epoch had committed something before")
+    return _judged(evidence, V3, "changes of voters", "its epoch had committed a record before")
 
 
 @check(V4, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
 def voters_of_the_log(evidence: Evidence) -> CheckResult:
-    """V4: who votes is what the log says, committed or not; what is cut off is undone.
+    """V4: A node's voters are those in its log, committed or not; a truncated change is undone.
 
-    From q.voters, which follows each q.truncate that cuts off the record of the set in force.
+    From q.voters, which follows each q.truncate that removes the record of the set in force.
     (KIP-856, "Internal Listener")
     """
-    return _judged(evidence, V4, "sets that nodes went by", "none outlived its record")
+    return _judged(evidence, V4, "sets of voters that nodes used", "none outlived its record")
 
 
 @check(V6, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
 def committed_by_voters(evidence: Evidence) -> CheckResult:
-    """V6: a majority of those who vote, each with its disk, has what a leader calls committed; who
-    leads and votes no more does not count itself.
+    """V6: A majority of the voters, each with its disk, has all records that a leader commits; a
+    leader that is no longer a voter does not count itself.
 
     From q.hwm, and the q.fetch of the same leader and epoch before it. (KIP-856, "High Watermark")
     """
-    return _judged(evidence, V6, "high watermarks", "a majority of the voters vouched for each")
+    return _judged(evidence, V6, "high watermarks", "a majority of the voters had fetched each")
 
 
 @check(V9, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
 def removed_leader_resigns(evidence: Evidence) -> CheckResult:
-    """V9: a leader that was removed commits nothing any more once its removal is committed.
+    """V9: A removed leader commits nothing more once its removal is committed.
 
     From q.hwm and q.voters of its process. (KIP-856, "Removing Voters")
     """
@@ -313,31 +314,32 @@ def removed_leader_resigns(evidence: Evidence) -> CheckResult:
         evidence,
         V9,
         "high watermarks of removed leaders",
-        "none committed on behind its removal",
+        "none committed on after its removal",
         nothing="no leader was removed",
     )
 
 
 @check(V10, applies=traced_quorum, source="KIP-856", rests_on=(Kind.TRACES,))
 def added_when_caught_up(evidence: Evidence) -> CheckResult:
-    """V10: who is added has all that the leader has when it writes that.
+    """V10: A replica that is added to the voters has all records of the leader when the leader
+    writes the change.
 
     From the last q.fetch of that replica, by node and directory, before the leader's q.append.
     (KIP-856, "AddVoter", Handling)
     """
-    return _judged(evidence, V10, "changes of voters", "who was added had all that there was")
+    return _judged(evidence, V10, "changes of voters", "each added replica had all records")
 
 
 @check(Q19, applies=traced_quorum, source="KR StatesMatchRoles", rests_on=(Kind.TRACES,))
 def voters_stand_for_election(evidence: Evidence) -> CheckResult:
-    """Q19: who stands for election, or begins to lead, votes by its own log, with the disk that it
-    has.
+    """Q19: A node that stands for election, or begins to lead, is a voter by its own log, with its
+    current disk.
 
-    From q.state, q.voters and q.hwm; a leader may remove itself. Who is removed by a record that is
-    not committed, as far as its process knows, may stand: without it nobody might be elected.
-    (KR StatesMatchRoles, KIP-856, Raft thesis 4.2.2)
+    From q.state, q.voters and q.hwm; a leader may remove itself. A node may stand whose removal is
+    not committed as far as its process knows: without it no node might be elected. (KR
+    StatesMatchRoles, KIP-856, Raft thesis 4.2.2)
     """
-    return _judged(evidence, Q19, "candidates and leaders", "each voted by its own log")
+    return _judged(evidence, Q19, "candidates and leaders", "each was a voter by its own log")
 
 
 def _judged(
@@ -350,7 +352,7 @@ def _judged(
         violations=found.violations.get(name, []),
         needs=NEED,
         holds=holds,
-        algorithm="each process followed line by line, with the sets of voters it told of",
+        algorithm="each process followed line by line, with the sets of voters it traced",
         gaps=gaps(evidence.lives),
         nothing=nothing if evidence.lives else "",
     )

@@ -1,15 +1,14 @@
-"""Whoever changes voters asks leaders who votes: what they say has to fit what was done.
+"""Clients that change voters also ask leaders for the voters: the answers fit the changes.
 
-A leader goes by the set that its log ends with, committed or not. So three things hold of all that
-it says of a replica. What it said once in its epoch holds, for it cuts nothing off its own log. A
-change that was acknowledged is in the log of every leader of that epoch or a later one (Raft,
-Leader Completeness). So is all that its leader had told in that epoch before it was asked for that
-change: it stands before it in the log. Each ends only by a change that somebody asked for
-meanwhile, or whose fate nobody knows. A leader that was deposed and does not know it is held to
-what it knew itself.
+A leader uses the set with which its log ends, committed or not. So three things hold for its
+answers about a replica. What it said in its epoch remains so, for it truncates nothing of its own
+log. An acknowledged change is in the log of every leader of that epoch or a later one (Raft, Leader
+Completeness). So is everything that its leader had answered in that epoch before it was asked for
+that change: it is before it in the log. Each ends only by a change that was asked for meanwhile, or
+whose fate is unknown. A deposed leader that does not know it is held to its own knowledge.
 
-In which epoch a change was acknowledged no answer says. Not in a later one than its leader tells
-afterwards, nor than the last in which such a change stands in the log.
+No answer says in which epoch a change was acknowledged: not in a later one than that of its
+leader's next answer, nor than the last in which the log has such a change.
 """
 
 from collections import defaultdict
@@ -29,7 +28,8 @@ _DUPLICATE_VOTER, _VOTER_NOT_FOUND = "DUPLICATE_VOTER", "VOTER_NOT_FOUND"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Saying:
-    """What a leader said of a replica between two moments, in an epoch from `least` to `most`."""
+    """What a leader said about a replica between two moments, in an epoch from `least` to
+    `most`."""
 
     votes: bool
     asked: int
@@ -54,12 +54,12 @@ class _Saying:
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
 def voters_as_told(evidence: Evidence) -> CheckResult:
-    """What leaders tell of the voters changes only as somebody asked for.
+    """Leaders' answers about the voters change only as was asked for.
 
-    From answers to DescribeQuorum and to whoever asked for a change, and from the epochs of the
-    log. A replica that a leader named as a voter, or left out, stays so in its epoch; one that was
-    added or removed with an acknowledgement stays so in that epoch and all later ones, and with it
-    all that its leader told of before; until a change that may have happened since. Refusals say as
+    From answers to DescribeQuorum and to requests for a change, and from the epochs of the log. A
+    replica that a leader named as a voter, or left out, stays so in its epoch; one that was added
+    or removed with an acknowledgement stays so in that epoch and all later ones, and with it all
+    earlier answers of its leader; until a change that may have happened since. Refusals say as
     much: that it is a voter already, or none. (KIP-856, DescribeQuorum; Raft, Leader Completeness)
     """
     told = evidence.once(ToldQuorum)
@@ -73,17 +73,17 @@ def voters_as_told(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs="answers to DescribeQuorum",
         holds="each fits what was asked for and acknowledged before",
-        algorithm="of each replica, pairs of statements of which one binds the other",
+        algorithm="for each replica, pairs of statements of which one binds the other",
         gaps=told.gaps,
         nothing="controllers join by themselves"
         if told.by_themselves
-        else "nobody asked who votes",
+        else "no client asked for the voters",
     )
 
 
 def _sayings(told: ToldQuorum) -> Mapping[str, list[_Saying]]:
-    """By replica. Every answer speaks of all replicas that were ever named: those that it leaves
-    out are none of the voters."""
+    """By replica. Every answer is about all replicas that were ever named: those that it leaves out
+    are no voters."""
     found: dict[str, list[_Saying]] = {replica: [] for replica in told.replicas}
     behind = _last_written(told.changes)
     for answer in told.answers:
@@ -98,8 +98,8 @@ def _sayings(told: ToldQuorum) -> Mapping[str, list[_Saying]]:
 
 
 def _last_written(changes: Sequence[VoterChange]) -> Mapping[float, int]:
-    """Of each epoch, when the last change was asked for that was certainly written and acknowledged
-    in it: all that its leader had told before is committed with it."""
+    """By epoch, when the last change was asked for that was certainly written and acknowledged in
+    it: everything that its leader had answered before is committed with it."""
     found: dict[float, int] = defaultdict(lambda: -1)
     for change in changes:
         if change.epoch is not None:
@@ -109,7 +109,7 @@ def _last_written(changes: Sequence[VoterChange]) -> Mapping[float, int]:
 
 def _of_answer(answer: VoterAnswer, replica: str, *, lasts: bool) -> _Saying:
     votes = replica in answer.voters
-    what = f"it tells {'that it is a voter' if votes else 'of no such voter'}"
+    what = f"it says {'that it is a voter' if votes else 'that there is no such voter'}"
     return _Saying(
         votes=votes,
         asked=answer.asked,
@@ -122,10 +122,11 @@ def _of_answer(answer: VoterAnswer, replica: str, *, lasts: bool) -> _Saying:
 
 
 def _said_of(change: VoterChange, told: ToldQuorum) -> bool | None:
-    """Whether the leader says by its answer that the replica votes; None: it says nothing of it.
+    """Whether the leader says by its answer that the replica is a voter; None: it says nothing
+    about it.
 
-    Apache Kafka calls a voter a duplicate if its node votes by another disk, and says that there is
-    no such voter where it is the last one (KIP-853).
+    Apache Kafka calls a voter a duplicate if its node is a voter by another disk, and says that
+    there is no such voter if it is the last one (KIP-853).
     """
     if change.is_done:
         return change.adds
@@ -145,7 +146,7 @@ def _of_change(change: VoterChange, *, votes: bool) -> _Saying:
         answered=change.ended,
         least=change.least,
         most=change.most,
-        lasts=change.is_done,  # who refuses may be deposed, and know of nothing since
+        lasts=change.is_done,  # a node that refuses may be deposed, and know of nothing since
         shown=change.shown,
     )
 
@@ -162,14 +163,13 @@ def _against(
         for row in rows:
             if row.votes is not later.votes and row.asked > since and row.binds(later):
                 state = "a voter" if later.votes else "no voter"
-                text = f"node {later.shown['node']} says that {replica} is {state}, and nobody had "
-                text += f"asked for that since node {row.shown['node']} said the opposite"
+                text = f"node {later.shown['node']} says that {replica} is {state}, but no client "
+                text += f"had asked for that since node {row.shown['node']} said the opposite"
                 yield Violation(text, [row.shown, later.shown])
                 break
 
 
 def _may_have_led_to(later: _Saying, changes: Sequence[VoterChange]) -> float:
-    """Until when a change that leads to that may have happened; of what has no certain end nobody
-    knows."""
+    """Until when a change with that effect may have happened; FOREVER if its end is uncertain."""
     towards = (each for each in changes if each.adds is later.votes)
     return max((each.ended for each in towards if each.asked <= later.answered), default=-inf)

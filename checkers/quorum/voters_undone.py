@@ -1,12 +1,12 @@
-"""Of what a leader tells of the voters one change at most is not committed, and may be undone.
+"""At most one change in a leader's answer about the voters is uncommitted, and may be undone.
 
-A change is written once the one before it is committed (KIP-856, "Voter Changes"). So whatever a
-leader answers, all later leaders have all the changes behind that answer but perhaps the newest
-one: it may be cut off with the end of the log. Of each replica by itself an answer that nobody
-acknowledged says nothing; of all of them together it does.
+A change is written once the one before it is committed (KIP-856, "Voter Changes"). So all later
+leaders have all the changes in a leader's answer except perhaps the newest one, which may be
+truncated with the end of the log. An unacknowledged answer proves nothing about one replica; about
+all of them together it does.
 
-`V2-one-change-uncommitted` says the same of nodes that trace what they write; this is what clients
-see of it, of any target.
+`V2-one-change-uncommitted` judges the same for nodes that trace what they write; this is what
+clients see of it, for any target.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from checkers.verdict import CheckResult, EventValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _View:
-    """A set of voters that a leader told in its epoch: when last, and when first."""
+    """A set of voters in a leader's answers in its epoch: when last, and when first."""
 
     last: VoterAnswer
     first: VoterAnswer
@@ -47,11 +47,11 @@ class _View:
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
 def one_told_change_undone(evidence: Evidence) -> CheckResult:
-    """Of the voters that a leader tells, later leaders undo one change at most.
+    """Later leaders undo at most one change of the voters that a leader answered.
 
     From answers to DescribeQuorum, each against all of later epochs: replicas of which the two say
-    the opposite, though nobody asked for that in between. Not before the first acknowledgement of
-    the run, for the first voters of a quorum are written all at once. (KIP-856, "Voter Changes":
+    the opposite, though no client asked for that in between. Not before the first acknowledgement
+    of the run, for the first voters of a quorum are written all at once. (KIP-856, "Voter Changes":
     one at a time)
     """
     told = evidence.once(ToldQuorum)
@@ -59,15 +59,15 @@ def one_told_change_undone(evidence: Evidence) -> CheckResult:
     pairs = [(a, b) for a in views for b in views if a.epoch < b.epoch]
     return conclude(
         looked_at=len(pairs),
-        unit="pairs of sets that leaders told",
+        unit="pairs of sets that leaders answered",
         violations=[found for a, b in pairs for found in _undone(a, b, told.changes)],
         needs="answers to DescribeQuorum",
-        holds="the later leader has all of the earlier one's voters, but for one change at most",
+        holds="the later leader has all of the earlier one's voters, except for one change at most",
         algorithm="sets by epoch, each against those of later epochs",
         gaps=told.gaps,
         nothing="controllers join by themselves"
         if told.by_themselves
-        else "nobody was told who votes in more than one epoch",
+        else "voters were not answered in more than one epoch",
     )
 
 
@@ -100,13 +100,13 @@ def _undone(earlier: _View, later: _View, changes: Sequence[VoterChange]) -> Ite
     if len(undone) > 1:
         a, b = earlier.last, later.first
         text = f"node {b.node} leads epoch {b.epoch} by voters that differ from those of node "
-        text += f"{a.node} in epoch {a.epoch} by {' and '.join(undone)}, and nobody had asked for "
-        text += "that: more than one change was not committed"
+        text += f"{a.node} in epoch {a.epoch} by {' and '.join(undone)}, but no client had asked "
+        text += "for that: more than one change was not committed"
         yield Violation(text, [_shown(a), _shown(b)])
 
 
 def _explains(change: VoterChange, replica: str, earlier: _View, later: _View) -> bool:
-    """Whether it may stand behind what the earlier one told. What was acknowledged before, in that
+    """Whether it may follow the earlier answer. A change that was acknowledged before, in that
     epoch at the latest, does not."""
     towards = change.replica == replica and change.adds is (replica in later.voters)
     before = change.ended < earlier.last.asked and change.most <= earlier.epoch
@@ -115,4 +115,4 @@ def _explains(change: VoterChange, replica: str, earlier: _View, later: _View) -
 
 
 def _shown(answer: VoterAnswer) -> Mapping[str, EventValue]:
-    return {"what": f"it tells of {' '.join(sorted(answer.voters))}", **answer.shown}
+    return {"what": f"it says {' '.join(sorted(answer.voters))}", **answer.shown}

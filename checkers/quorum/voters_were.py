@@ -1,10 +1,10 @@
-"""What leaders tell of themselves and of the voters, against the metadata logs: never what none of
-them ever had.
+"""Leaders' answers about themselves and the voters, against the metadata logs: none has what no log
+ever had.
 
-A leader goes by the set with which its log ends, committed or not, and it only appends. So what it
-tells in its epoch are sets that were in force there, by a log that holds any of that epoch, one
-after another; and behind the last of them perhaps one that comes of a change which somebody asked
-for, and which was written and cut off again.
+A leader uses the set with which its log ends, committed or not, and it only appends. So its answers
+in its epoch are sets that were in force there, by a log that holds any of that epoch, one after
+another; and after the last of them perhaps one from a change that was asked for, and which was
+written and truncated again.
 """
 
 from collections import defaultdict
@@ -33,13 +33,13 @@ _NEED = "answers to DescribeQuorum, and metadata logs on disks"
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
 def told_voters_were(evidence: Evidence) -> CheckResult:
-    """Who tells of an epoch of the quorum as its leader led it, never after it has told of a later
-    one, and the voters that it tells of were in force then.
+    """A node that answers as the leader of an epoch led it and has not answered in a later one, and
+    the voters in its answer were in force in that epoch.
 
-    By a log on any disk: in that epoch, or where it began, and later answers of later sets; or,
-    behind the last of them, they were so but for one change that was asked for by then and did not
-    stay. Where nodes trace, it had traced before that it leads, and a high watermark as high as it
-    tells. A node whose disk was taken may begin anew. (KIP-853, KIP-856)
+    By a log on any disk: in that epoch, or at its beginning, and later answers have later sets; or,
+    after the last of them, they differ by one change that was asked for by then and did not stay.
+    If nodes write traces, it had traced before that it leads, and a high watermark as high as in
+    its answer. A node whose disk was wiped may begin again. (KIP-853, KIP-856)
     """
     told = evidence.once(ToldQuorum)
     histories = [evidence.voters, *map(evidence.voters_on, sorted(evidence.metadata_logs))]
@@ -60,9 +60,9 @@ def told_voters_were(evidence: Evidence) -> CheckResult:
         unit="answers of leaders about voters",
         violations=violations,
         needs=_NEED,
-        holds="each led, and told of a set that was in force in its epoch",
+        holds="each led, and answered a set that was in force in its epoch",
         algorithm="sets of voters by epoch, of all logs on disks, against each answer",
-        nothing="nobody was told who votes",
+        nothing="no client was answered about voters",
     )
 
 
@@ -82,18 +82,18 @@ def _no_leader(
     answer: VoterAnswer, leader: int, traced: dict[tuple[int, int], int] | None
 ) -> Iterator[Violation]:
     shown = {"what": "an answer", **answer.shown}
-    text = f"node {answer.node} tells who votes as the leader of epoch {answer.epoch}, "
+    text = f"node {answer.node} answers voters as the leader of epoch {answer.epoch}, "
     if leader != answer.node:
         row: dict[str, EventValue] = {"what": "LeaderChange record", "epoch": answer.epoch}
         yield Violation(f"{text}which node {leader} led", [shown, row | {"leader": leader}])
     elif traced is not None:
         began = traced.get((answer.node, answer.epoch))
         if began is None or began > answer.answered:
-            yield Violation(f"{text}and had not traced that it leads", [shown])
+            yield Violation(f"{text}but had not traced that it leads", [shown])
 
 
 def _epochs_that_go_back(evidence: Evidence, told: ToldQuorum) -> Iterator[Violation]:
-    """Of one node, whoever asked it."""
+    """Of one node, whichever client asked it."""
     wiped = {node for fault in evidence.faults if fault.wipes for node in fault.nodes}
     highest: dict[int, VoterAnswer] = {}
     waiting: list[tuple[int, int, VoterAnswer]] = []
@@ -104,15 +104,15 @@ def _epochs_that_go_back(evidence: Evidence, told: ToldQuorum) -> Iterator[Viola
             highest[came.node] = max(known, came, key=lambda each: each.epoch)
         before = highest.get(answer.node, answer)
         if before.epoch > answer.epoch and answer.node not in wiped:
-            text = f"node {answer.node} tells that it leads epoch {answer.epoch}, and had told of "
-            text += f"epoch {before.epoch} before"
+            text = f"node {answer.node} answers that it leads epoch {answer.epoch}, but had "
+            text += f"answered epoch {before.epoch} before"
             rows = [{"what": "an answer", **each.shown} for each in (before, answer)]
             yield Violation(text, rows)
         heappush(waiting, (answer.answered, place, answer))
 
 
 def _marks_that_were_not(evidence: Evidence) -> Iterator[Violation]:
-    """High watermarks that a leader told and had not traced."""
+    """High watermarks that a leader answered and had not traced."""
     traces, probes = evidence.traces, evidence.tables["probes"]
     rows = traces.rows("q.hwm")
     rows = rows[traces.has("state", "leader", rows)]
@@ -122,15 +122,15 @@ def _marks_that_were_not(evidence: Evidence) -> Iterator[Violation]:
     for row in asked.filter(pc.is_valid(asked["high_watermark"])).to_pylist():
         mine = (node == row["node"]) & (epoch == row["epoch"]) & (t <= row["t1"])
         if row["high_watermark"] > hwm[mine].max(initial=-1):
-            text = f"node {row['node']}, leader of epoch {row['epoch']}, tells that all below "
-            text += f"{row['high_watermark']} is committed, and had not traced that"
+            text = f"node {row['node']}, leader of epoch {row['epoch']}, answers that all below "
+            text += f"{row['high_watermark']} is committed, but had not traced that"
             told = {name: row[name] for name in ("node", "epoch", "high_watermark")}
             yield Violation(text, [{"what": "an answer", "t_ns": row["t0"], **told}])
 
 
 def _began(answer: VoterAnswer, told: ToldQuorum, traced: dict[tuple[int, int], int] | None) -> int:
-    """When it began to lead that epoch at the earliest: without traces, not before it told of an
-    earlier one."""
+    """When it began to lead that epoch at the earliest: without traces, not before it answered in
+    an earlier one."""
     if traced is not None:
         return traced.get((answer.node, answer.epoch), 0)
     before = (
@@ -142,7 +142,7 @@ def _began(answer: VoterAnswer, told: ToldQuorum, traced: dict[tuple[int, int], 
 
 
 class _Reign:
-    """The sets that a leader may go by in an epoch, in their order."""
+    """The sets that a leader may use in an epoch, in order."""
 
     def __init__(
         self, epoch: int, began: int, histories: Sequence[VoterHistory], told: ToldQuorum
@@ -153,13 +153,13 @@ class _Reign:
         # By the one log that holds the most of it; a set may be in force twice.
         longest = list(having[0].during(epoch)) if having else []
         self._order = longest + [s for s in self.sets if s not in longest]
-        self._is_open = not having  # which of the sets was the last is not known
+        self._is_open = not having  # it is unknown which of the sets was the last
         self._by_themselves = told.by_themselves
-        # What was over before it led is in its log, or was never written.
+        # Changes that were over before it led are in its log, or were never written.
         self._changes = [each for each in told.changes if each.may_be_done and each.ended >= began]
 
     def place(self, answer: VoterAnswer, least: int) -> int | None:
-        """Where the set stands that it tells of, not before another place; None: nowhere."""
+        """The index of the set that it answers, not before another index; None: there is none."""
         named = frozenset(map(replica_of, answer.voters))
         for place, voters in enumerate(self._order):
             if (place >= least or self._is_open) and _are(named, voters):
@@ -177,12 +177,12 @@ class _Reign:
 
 
 def _no_such_sets(answers: Sequence[VoterAnswer], reign: _Reign) -> Iterator[Violation]:
-    """Of one leader in one epoch, in the order in which they were asked for. An answer that had
-    come before another was asked for is of no later set."""
+    """For one leader in one epoch, in the order in which they were asked for. An answer that had
+    come before another was asked for has no later set."""
     if not reign.sets:
         return
     least = 0
-    waiting: list[tuple[int, int]] = []  # when it had come, and its place
+    waiting: list[tuple[int, int]] = []  # when it had come, and its index
     for answer in answers:
         while waiting and waiting[0][0] <= answer.asked:
             least = max(least, heappop(waiting)[1])
@@ -191,17 +191,17 @@ def _no_such_sets(answers: Sequence[VoterAnswer], reign: _Reign) -> Iterator[Vio
             heappush(waiting, (answer.answered, place))
             continue
         told = " ".join(sorted(answer.voters))
-        text = f"node {answer.node}, leader of epoch {answer.epoch}, tells that {told} vote; "
+        text = f"node {answer.node}, leader of epoch {answer.epoch}, answers voters {told}; "
         if reign.place(answer, 0) is not None:
-            text += "it had told of a later set before"
+            text += "it had answered a later set before"
         else:
-            text += "by the logs it was " + ", or ".join(_words(each) for each in reign.sets[:4])
-        yield Violation(text, [{"what": f"tells {told}", **answer.shown}])
+            text += "by the logs they were " + ", or ".join(_words(each) for each in reign.sets[:4])
+        yield Violation(text, [{"what": f"answers {told}", **answer.shown}])
 
 
 def _in_force(history: VoterHistory, epoch: int) -> Iterator[VoterSet]:
-    """In an epoch. Of one of which nothing is in that log, its leader may have lacked the change
-    that is the last before, which others committed later."""
+    """In an epoch. If that log has no record of it, its leader may have lacked the last change
+    before it, which others committed later."""
     yield from history.during(epoch)
     if epoch not in history.epochs and history.known == 0:
         later = [s for at, s in zip(history.epochs, history.starts, strict=True) if at > epoch]

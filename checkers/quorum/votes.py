@@ -21,7 +21,7 @@ _VOTERS = ("unattached", "prospective", "follower")  # roles that keep the vote 
 
 @dataclass(frozen=True, slots=True)
 class _Vote:
-    """Who gave what vote; an unknown directory (quorum-state version 0) is None."""
+    """A vote and its voter; an unknown directory (quorum-state version 0) is None."""
 
     node: int
     directory: str
@@ -42,13 +42,12 @@ class _Vote:
     rests_on=(Kind.TRACES,),
 )
 def one_vote_per_epoch(evidence: Evidence) -> CheckResult:
-    """Q3: a replica grants its vote to at most one replica per epoch, also over restarts.
+    """Q3: A replica grants its vote to at most one replica per epoch, also over restarts.
 
     From granted q.vote, q.state (a candidate votes for itself), the quorum-state on the disks, and
-    the voters whom a leader names in its LeaderChange as those who granted it their vote.
-    A replica is a node with its disk. One that forgets a vote is accused before it casts another:
-    in the same epoch each of its roles repeats the vote, also after a restart. (Raft thesis 3.4 and
-    3.8, KIP-853)
+    the voters that a leader names in its LeaderChange as having granted it their vote. A replica is
+    a node with its disk. A forgotten vote is accused before another one is cast: in the same epoch
+    each of its roles repeats the vote, also after a restart. (Raft thesis 3.4 and 3.8, KIP-853)
     """
     first: dict[tuple[int, str, int], _Vote] = {}
     violations = list(_forgotten(evidence))
@@ -71,8 +70,8 @@ def one_vote_per_epoch(evidence: Evidence) -> CheckResult:
 
 
 def _forgotten(evidence: Evidence) -> Iterator[Violation]:
-    """Votes that the node's own q.state denies later (a leader's does not tell): those for others,
-    and a candidate's for itself."""
+    """Votes that the node's own q.state denies later (a leader's does not have it): those for
+    others, and a candidate's for itself."""
     for life in evidence.lives:
         cast: dict[int, NodeEvent] = {}
         for event in life.events("q.state", "q.vote"):
@@ -83,11 +82,11 @@ def _forgotten(evidence: Evidence) -> Iterator[Violation]:
             vote = cast.get(event.epoch) if denies and event.state in _VOTERS else None
             if vote is not None:
                 candidate = life.node if vote.event == "q.state" else vote.replica
-                text = f"node {life.node} voted for node {candidate} in epoch {vote.epoch}, and "
-                text += "knows nothing of it later: it may vote for another"
+                text = f"node {life.node} voted for node {candidate} in epoch {vote.epoch}, but "
+                text += "its later state lacks the vote: it may vote for another"
                 shown = [
                     witness(vote, f"vote for node {candidate}"),
-                    witness(event, f"epoch {event.epoch}, and has not voted"),
+                    witness(event, f"epoch {event.epoch}, but has not voted"),
                 ]
                 yield Violation(text, shown)
                 cast.clear()
@@ -123,7 +122,7 @@ def _votes(evidence: Evidence) -> Iterator[_Vote]:
 
 
 def _granted(evidence: Evidence) -> Iterator[_Vote]:
-    """The votes that leaders say they got: of the disk that is named, else of that collected."""
+    """The votes that leaders say they got: by the named disk, else by the collected one."""
     records = evidence.tables["log_records"]
     changes = records.filter(pc.equal(records["type"], "LeaderChange"))
     collected = {row["node"]: row["directory"] for row in evidence.tables["disks"].to_pylist()}

@@ -1,4 +1,4 @@
-"""High watermarks, and what is cut off: Q6 to Q8, Q10 and Q13. A value below 0 means unknown."""
+"""High watermarks, and truncations: Q6 to Q8, Q10 and Q13. A value below 0 means unknown."""
 
 import numpy as np
 
@@ -29,11 +29,11 @@ from checkers.verdict import CheckResult
     rests_on=(Kind.TRACES,),
 )
 def quorum_high_watermark(evidence: Evidence) -> CheckResult:
-    """Q7: over the sequence of leaders, by epoch, the high watermark never goes down.
+    """Q7: Over the sequence of leaders, by epoch, the high watermark never goes down.
 
-    A new leader publishes none before its own LeaderChange is committed, which lies above all
-    that its predecessors committed; so its *first* one must reach their highest. What a
-    predecessor publishes late is bound by the same rule. (SIM MonotonicHighWatermark, KIP-856)
+    A new leader publishes none before its own LeaderChange is committed, which is above all that
+    its predecessors committed; so its *first* one must reach their highest. The same rule binds a
+    high watermark that a predecessor publishes late. (SIM MonotonicHighWatermark, KIP-856)
     """
     traces = evidence.traces
     rows = _published(traces, traces.rows("q.hwm"))
@@ -65,13 +65,13 @@ def _began_lower(peak: NodeEvent, first: NodeEvent) -> Violation:
 
 
 def _published(traces: TraceColumns, rows: Ints) -> Ints:
-    """Those of these rows of q.hwm that are a leader's, and name one."""
+    """Those of these rows of q.hwm that are a leader's, and have one."""
     return rows[traces.has("state", "leader", rows) & (traces.column("hwm")[rows] >= 0)]
 
 
 @check("Q8-node-high-watermark", applies=traced, source="SIM", rests_on=(Kind.TRACES,))
 def node_high_watermark(evidence: Evidence) -> CheckResult:
-    """Q8: in one process a high watermark never goes down and never exceeds the log's end.
+    """Q8: In one process, a high watermark never goes down and never exceeds the log's end.
 
     The log's end is followed through n.start, q.append, q.truncate and q.loaded. (SIM, and ours)
     """
@@ -93,7 +93,7 @@ def node_high_watermark(evidence: Evidence) -> CheckResult:
 
 
 def _follow(process: Process, violations: list[Violation]) -> int:
-    """Look through one process; returns how many high watermarks it reported."""
+    """Follow one process; returns how many high watermarks it reported."""
     traces = process.traces
     told = process.rows("q.hwm")
     told = told[traces.column("hwm")[told] >= 0]
@@ -109,7 +109,7 @@ def _follow(process: Process, violations: list[Violation]) -> int:
             shown = [witness(highest, "was higher"), witness(event, "lower")]
             violations.append(Violation(text, shown))
         if beyond[at]:
-            text = f"node {event.node} reported high watermark {event.hwm}, its log ends at"
+            text = f"node {event.node} reported high watermark {event.hwm}, but its log ends at"
             by = witness(traces.line(ends[at]), f"log ends at {end[at]}")
             shown = [by, witness(event, "beyond the log")]
             violations.append(Violation(f"{text} {end[at]}", shown))
@@ -117,13 +117,13 @@ def _follow(process: Process, violations: list[Violation]) -> int:
 
 
 def _highest_before(hwm: Ints) -> Ints:
-    """Of each, the highest of those before it; -1 before the first."""
+    """For each, the highest of those before it; -1 before the first."""
     found: Ints = np.maximum.accumulate(np.concatenate([[-1], hwm]))[:-1]
     return found
 
 
 def _log_ends(process: Process, rows: Ints) -> tuple[Ints, Ints]:
-    """The last row before each of these that told where the log ends (-1: none), and where."""
+    """For each of these, the last earlier row with a log end (-1: none), and that end."""
     traces = process.traces
     told = process.rows("n.start", "q.truncate", "q.loaded", "q.append")
     last, log_end = traces.column("last")[told], traces.column("log_end")[told]
@@ -134,7 +134,7 @@ def _log_ends(process: Process, rows: Ints) -> tuple[Ints, Ints]:
 
 @check("Q10-no-cut-below-high-watermark", applies=traced, source="SIM", rests_on=(Kind.TRACES,))
 def no_cut_below_high_watermark(evidence: Evidence) -> CheckResult:
-    """Q10: no log is truncated below its own high watermark.
+    """Q10: No log is truncated below its own high watermark.
 
     From q.hwm and q.truncate of each process; the line of a truncation precedes it. (SIM)
     """
@@ -151,7 +151,7 @@ def no_cut_below_high_watermark(evidence: Evidence) -> CheckResult:
         unit="truncations",
         violations=violations,
         needs=NEED,
-        holds="none reached what its node had called committed",
+        holds="none reached below its node's high watermark",
         algorithm="running maximum of each process",
         nothing="" if not evidence.lives else "no log was truncated",
     )
@@ -164,7 +164,10 @@ def _below(process: Process, told: Ints, row: int) -> list[Violation]:
     if not len(told) or cut.log_end >= hwm.max():
         return []
     highest = process.traces.line(told[hwm.argmax()])
-    text = f"node {cut.node} cut its log at {cut.log_end}, below its high watermark {highest.hwm}"
+    text = (
+        f"node {cut.node} truncated its log to {cut.log_end}, below its high watermark "
+        f"{highest.hwm}"
+    )
     return [Violation(text, [witness(highest, "called committed"), witness(cut, "cut off")])]
 
 
@@ -175,7 +178,7 @@ def _below(process: Process, told: Ints, row: int) -> list[Violation]:
     rests_on=(Kind.TRACES,),
 )
 def leader_appends_only(evidence: Evidence) -> CheckResult:
-    """Q6: a leader only appends: it cuts nothing off its own log, and writes nothing twice.
+    """Q6: A leader only appends: it neither truncates its own log nor writes an offset twice.
 
     From q.state, q.append, q.truncate and q.loaded of each process. (Raft, Leader Append-Only)
     """
@@ -206,7 +209,7 @@ def leader_appends_only(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="each was an append to the log's end",
-        algorithm="what each process did to its log while it led",
+        algorithm="changes of each process' log while it led",
         gaps=gaps(evidence.lives),
         nothing="no leader wrote anything" if evidence.lives else "",
     )
@@ -214,7 +217,7 @@ def leader_appends_only(evidence: Evidence) -> CheckResult:
 
 def _not_appended(leads: NodeEvent, event: NodeEvent) -> Violation:
     at = event.base if event.event == "q.append" else event.log_end
-    text = f"node {event.node} led epoch {leads.epoch}, and gave up its log from {at} on"
+    text = f"node {event.node} led epoch {leads.epoch}, but gave up its log from {at} on"
     return Violation(text, [witness(leads, "leads"), witness(event, "does not append")])
 
 
@@ -225,9 +228,9 @@ def _not_appended(leads: NodeEvent, event: NodeEvent) -> Violation:
     rests_on=(Kind.TRACES, Kind.METADATA_LOGS),
 )
 def published_above_leader_change(evidence: Evidence) -> CheckResult:
-    """Q13: an epoch's high watermark is published only above that epoch's LeaderChange record.
+    """Q13: An epoch's high watermark is published only above that epoch's LeaderChange record.
 
-    Where that record lies is read off the disks, or from the first batch that the leader
+    The offset of that record is taken from the disks, or from the first batch that the leader
     appended. (Raft figure 8; KIP-595, KAFKA-12619)
     """
     starts = {row["epoch"]: row["offset"] for row in evidence.once(leader_changes)}

@@ -30,14 +30,14 @@ _SHOWN = ("f", "key", "value", "node", "process")
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
 )
 def stops_without_a_majority(evidence: Evidence) -> CheckResult:
-    """Once the disks of so many voters are lost that no majority is left, nobody is elected, and
-    nothing is acknowledged that was asked for later.
+    """Once no majority of the voters' disks is left, no leader is elected, and no operation that
+    was asked for later is acknowledged.
 
-    That so many are lost is told by the faults, which know the directory ids of the disks that they
-    took, and by the voters of the newest log; a run in which a majority is left has nothing to
-    judge. Elections are those whose candidate stood for election later, by traces; reads count
-    where the target promises linearizable ones. What the disks that are left have to hold is for
-    `durability` to say. (KIP-856, Motivation)
+    The losses are taken from the faults, which have the directory ids of the lost disks, and the
+    voters from the newest log; a run in which a majority is left has nothing to judge. Elections
+    are those whose candidate stood for election later, by traces; reads count if the target
+    promises linearizable ones. `durability` judges what the remaining disks have to hold. (KIP-856,
+    Motivation)
     """
     lost = evidence.lost_majority
     if lost is None:
@@ -58,18 +58,18 @@ def stops_without_a_majority(evidence: Evidence) -> CheckResult:
         unit="operations that were asked for later",
         violations=[*_elected(evidence, lost), *_acknowledged(evidence, lost, later)],
         needs="clients that go on",
-        holds=f"none was acknowledged and nobody elected for {stood_s:.1f} s, since {lost}",
-        algorithm="operations and candidacies behind the loss",
+        holds=f"none was acknowledged and no node elected for {stood_s:.1f} s, since {lost}",
+        algorithm="operations and candidacies after the loss",
         gaps=_gaps(evidence, stood_s),
     )
 
 
 def _gaps(evidence: Evidence, stood_s: float) -> Sequence[str]:
-    """An election that there must not be would have taken its time."""
+    """A forbidden election would have taken its time."""
     within_s = bounds_of(evidence).leader_within_s
     if stood_s >= within_s:
         return ()
-    return (f"the run ended {stood_s:.1f} s later, and an election may take {within_s:g} s",)
+    return (f"the run ended {stood_s:.1f} s later, but an election may take {within_s:g} s",)
 
 
 def _acknowledged(evidence: Evidence, lost: LostMajority, later: pa.Table) -> Iterator[Violation]:
@@ -85,7 +85,7 @@ def _acknowledged(evidence: Evidence, lost: LostMajority, later: pa.Table) -> It
 
 
 def _elected(evidence: Evidence, lost: LostMajority) -> Iterator[Violation]:
-    """Leaders by votes that were all asked for when no majority was left to give them."""
+    """Leaders by votes that were all asked for when no majority was left to grant them."""
     for process in evidence.once(processes_of):
         for stood, event in pairwise(process.events("q.state")):
             if (stood.state, event.state) != ("candidate", "leader") or stood.t <= lost.since_ns:

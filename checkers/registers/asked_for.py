@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 
 from checkers.evidence.evidence import Evidence
 
-NEVER = (1 << 63) - 1  # behind every event
+NEVER = (1 << 63) - 1  # after every event
 _CHANGES = pa.array(["write", "delete"])
-Asked = tuple[str, str | None]  # key and value as records have them; None is a deletion
+Asked = tuple[str, str | None]  # key and value as in records; None is a deletion
 
 
 class OpSpan(NamedTuple):
@@ -22,7 +22,7 @@ class OpSpan(NamedTuple):
 
 
 def attempts(evidence: Evidence) -> Mapping[Asked, Sequence[OpSpan]]:
-    """All operations that asked for a value, but for those that were refused."""
+    """All operations that asked for a value, except those that were refused."""
     ops = evidence.tables["ops"]
     changes = pc.is_in(ops["f"], _CHANGES)
     mine = ops.filter(pc.and_(changes, pc.not_equal(ops["outcome"], "fail")))
@@ -37,6 +37,6 @@ def attempts(evidence: Evidence) -> Mapping[Asked, Sequence[OpSpan]]:
 
 
 def first_begun(evidence: Evidence, asked: Asked) -> int:
-    """When anybody first asked for that value; NEVER, if nobody did."""
+    """When a client first asked for that value; NEVER, if none did."""
     found = evidence.once(attempts).get(asked, ())
     return min((each.begun for each in found), default=NEVER)

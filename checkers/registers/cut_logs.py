@@ -1,18 +1,18 @@
-"""What a disk stands for whose log begins behind a snapshot: of what was cut, who can say what?
+"""Logs that begin behind a snapshot: what may have been in the part that is cut?
 
-A write that lies below the log's first offset and was overwritten there is nowhere, and not lost.
-So a disk whose log was cut counts as having a write that it does not hold, unless the write would
-have to be there. It would have to be
+A write below the log's first offset that was overwritten there is nowhere, and not lost. So a disk
+whose log was cut counts as having a write that it does not hold, unless the write would have to be
+there. It would have to be
 
-* in the log, if it began after a write had been acknowledged that stands in the log: what a leader
-  appends lies behind all that is committed. And if another disk's log has it, or what lies before
+* in the log, if it began after a write in the log had been acknowledged: a leader appends above all
+  that is committed. And if another disk's log has it, or the batch before
   it, which this one continues: two logs that hold the same batch agree on all before it (Raft, Log
   Matching). So a cut log is read from where the longest of those begins.
 * in the snapshot, if nothing followed it below the snapshot's end: where the value that the
   snapshot has had been acknowledged before the write began, or where it has none and nobody can
   have deleted the register since.
 
-Of writes that went on side by side nobody knows which came first: either is believed.
+For concurrent writes it is unknown which came first: either is believed.
 """
 
 from bisect import bisect_right
@@ -31,18 +31,19 @@ _Values = Mapping[str, tuple[Sequence[int], Sequence[str | None]]]  # by key, in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutLog:
-    """One disk's."""
+    """The cut log of one disk."""
 
     own_start: int  # the first offset of its log
-    start: int  # from where on another log, or its own, tells all that it held
+    start: int  # from here on all that it held is known, from another log or its own
     end: int  # the snapshot's
-    image: Mapping[str, str]  # what the snapshot has of each register
-    values: _Values  # what stands from `start` on
+    image: Mapping[str, str]  # the snapshot's value of each register
+    values: _Values  # the values from `start` on
     attempts: Mapping[Asked, Sequence[OpSpan]]
-    until: int  # what began after this event stands at `start` or behind
+    until: int  # a write that began after this event is at `start` or above
 
     def stood_at(self, key: str, value: str, offset: int, begun: int) -> bool:
-        """Whether it held, below its own first offset, what another log has at this one."""
+        """Whether it held, below its own first offset, the record that another log has at this
+        one."""
         if offset < self.start:
             return self.may_have_held(key, value, begun)
         offsets, values = self.values.get(key, ((), ()))
@@ -53,7 +54,8 @@ class CutLog:
         return followed or self.image.get(key) == value
 
     def may_have_held(self, key: str, value: str, begun: int) -> bool:
-        """Whether it may have held, below all that is known, what was asked for at that event."""
+        """Whether it may have held, below all that is known, a write that was asked for at that
+        event."""
         if self.start == 0 or begun >= self.until:
             return False
         now = self.image.get(key)
@@ -67,7 +69,7 @@ class CutLog:
 
 
 def cut_logs(evidence: Evidence) -> Mapping[ReplicaKey, CutLog]:
-    """Those of the disks that could be read whole and begin with a snapshot."""
+    """Those of the completely read disks whose log begins with a snapshot."""
     found: list[_Log] = []
     for log in sorted(_logs(evidence), key=lambda log: log.own_start):
         log.continue_one_of(found)
@@ -90,7 +92,7 @@ def cut_logs(evidence: Evidence) -> Mapping[ReplicaKey, CutLog]:
 
 @dataclass(slots=True, kw_only=True)
 class _Log:
-    """What a node's disk has, and then what those have that it continues."""
+    """The contents of a node's log, and then those of the logs that it continues."""
 
     node: int
     batches: Sequence[StoredBatch]
@@ -101,7 +103,7 @@ class _Log:
     start: int
 
     def continue_one_of(self, others: Iterable["_Log"]) -> None:
-        """Take over what the longest of them has before this one's first record."""
+        """Take over the records of the longest of them before this one's first record."""
         longer = [one for one in others if one.start < self.own_start and one.leads_to(self)]
         if longer:
             longest = min(longer, key=lambda one: one.start)
@@ -153,7 +155,7 @@ def _values(records: Iterable[StoredRecord]) -> _Values:
 
 
 def _earliest_end(records: Iterable[StoredRecord], asked: Mapping[Asked, Sequence[OpSpan]]) -> int:
-    """The event at which the first of these writes was acknowledged. Of one that was asked for
-    several times nobody knows which attempt a record is of."""
+    """The event at which the first of these writes was acknowledged. If one was asked for several
+    times, it is unknown which attempt a record belongs to."""
     known = (asked.get((record.key, record.value), ()) for record in records)
     return min((each[0].done for each in known if len(each) == 1), default=NEVER)

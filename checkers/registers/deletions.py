@@ -1,12 +1,12 @@
-"""Which deletions in the committed log are of which deletes, where no value tells?
+"""Which delete does each deletion in the committed log belong to, though it has no value?
 
-A delete that was acknowledged has a record of its own in the log, or found the register without a
-value, which need leave no record (ConfigurationControlManager writes what changes a value). A
-record is of one delete that was asked for. Both are judged by when a record can have been written
-(`log_times`): the records that a delete may be of follow each other, and so do those times, so the
-greedy choice, for each record that delete that has to have one soonest, leaves as few without as
-can be (Glover, 1967). That all records and all acknowledged deletes can be suited at once follows
-from that each can by itself (Mendelsohn and Dulmage, 1958).
+An acknowledged delete has a record of its own in the log, or found the register without a value,
+which need leave no record (ConfigurationControlManager writes what changes a value). A record
+belongs to one delete that was asked for. Both are judged by when a record can have been written
+(`log_times`): the records that a delete may belong to are consecutive, and so are those times, so
+the greedy choice, giving each record to the delete with the earliest deadline, leaves as few
+unmatched as possible (Glover, 1967). That all records and all acknowledged deletes can be matched
+at once follows from each being matched by itself (Mendelsohn and Dulmage, 1958).
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ _SHOWN += ["invoke_index", "complete_index", "request"]
 
 
 class Without(NamedTuple):
-    """The rows of deletions, and the numbers of deletes, that are left without each other."""
+    """The rows of deletions, and the numbers of deletes, that are left unmatched."""
 
     deletions: Sequence[int]
     deletes: Sequence[int]
@@ -55,8 +55,8 @@ def deletes_of(evidence: Evidence) -> Mapping[str, Sequence[_Row]]:
 
 
 def lost_deletes(evidence: Evidence, below: int | None) -> Iterator[tuple[_Row, bool]]:
-    """The acknowledged deletes, and whether each can have happened by the committed log; None of
-    what is at or behind the offset `below` is committed. None at all where there is no such log."""
+    """The acknowledged deletes, and whether each can have happened by the committed log; nothing at
+    or above the offset `below` counts as committed. Empty if there is no such log."""
     times = evidence.once(log_times)
     assert times is not None
     limit = NEVER if below is None else below
@@ -81,7 +81,7 @@ def lost_deletes(evidence: Evidence, below: int | None) -> Iterator[tuple[_Row, 
 def unasked_deletions(
     times: LogTimes, deletes: Mapping[str, Sequence[_Row]]
 ) -> Iterator[StoredRecord]:
-    """The deletions in the committed log that are of none of these deletes."""
+    """The deletions in the committed log that belong to none of these deletes."""
     for key, rows in deletions(times):
         yield from (
             times.records[row] for row in without(times, rows, deletes.get(key, ())).deletions
@@ -89,8 +89,8 @@ def unasked_deletions(
 
 
 def without(times: LogTimes, rows: Sequence[int], deletes: Sequence[_Row]) -> Without:
-    """What is left of the deletions in these rows of one register, and of its deletes, where as
-    many as can be are suited."""
+    """The unmatched ones of the deletions in these rows of one register, and of its deletes, when
+    as many as possible are matched."""
     own = np.array(rows, np.int64)
     begun = np.array([row["invoke_index"] for row in deletes], np.int64)
     done = np.array([_done(row) for row in deletes], np.int64)
@@ -119,10 +119,10 @@ def _matched(records: int, first: Ints, last: Ints, rows: Ints) -> Without:
 
 
 def may_be_of(evidence: Evidence, row: _Row) -> int:
-    """The event from which on the state may be with which a controller answered: the beginning of
-    the operation, where it promises so much. Kafka's answer without asking anybody, as one may that
-    was deposed and does not know; which it does not go on for longer than check-quorum takes, which
-    is 1.5 fetch time-outs, or twice that where somebody fetched from it after the cut."""
+    """The event from which on the state may be that a controller answered with: the beginning of
+    the operation, if the target promises it. Kafka answers without confirming that it leads, and so
+    may a deposed leader that does not know it; for no longer than check-quorum takes, which is 1.5
+    fetch time-outs, or twice that if a voter fetched from it after the cut."""
     if LINEARIZABLE_READS in evidence.info.promises:
         return int(row["invoke_index"])
     fetch_ms = float(evidence.info.conditions.get("fetch_timeout_ms", 2000))
@@ -141,8 +141,8 @@ def _completions(evidence: Evidence) -> tuple[Ints, Ints]:
 
 
 def _found_nothing(row: _Row, began: int, empty: Sequence[Stretch]) -> bool:
-    """Whether the register had no value at some moment of the delete, or from that event on to who
-    led before."""
+    """Whether the register had no value at some moment of the delete, or from that event on for an
+    earlier leader."""
     return any(
         each.earliest <= _done(row)
         and each.latest >= (began if each.outlived else row["invoke_index"])

@@ -1,8 +1,8 @@
 """Registers: from the table of operations to a verdict that explains itself.
 
-Sound treatment of what clients do not know: a `fail` did not happen (if somebody read its value,
-that is itself the violation), an `info` write or delete may take effect at any time after its
-invocation, or never; a read that did not succeed says nothing. A delete is a write of nothing.
+Sound treatment of what clients do not know: a `fail` did not happen (a read of its value is itself
+the violation), an `info` write or delete may take effect at any time after its invocation, or
+never; a read that did not succeed says nothing. A delete is a write of nothing.
 
 Keys on which every value was written once are swept (`linearizability.zones`), the others searched
 (`repeated_values`).
@@ -49,19 +49,19 @@ PLURALS = {
 def linearizable(evidence: Evidence) -> CheckResult:
     """Every read returns the value of the newest write, in some order that respects real time.
 
-    Needs: ops. Unknown where the search of a key found no answer within its budget, or where
-    nothing completed. A target that does not promise linearizable reads (Apache Kafka: a controller
-    answers from what it has heard) may return an old value: such reads are counted and told, and
-    not held against it. Then every read must still return what some write, invoked before the read
-    returned and not refused, had written; that is all that is left to ask, for where it holds, the
-    writes can be put into the order of their invocations, and no read is of a value that was not
-    there before.
+    Needs: ops. Unknown if the search of a key found no answer within its budget, or if nothing
+    completed. A target that does not promise linearizable reads (Apache Kafka: a controller answers
+    from what it has heard) may return an old value: such reads are counted and reported, and not
+    held against it. Then every read must still return a value of a write that was invoked before
+    the read returned and not refused; that is all that is left to ask for: if it holds, the writes
+    can be put into the order of their invocations, and no read is of a value that was not there
+    before.
     """
     return _Judged(evidence.run).result()
 
 
 def swept(ops: pa.Table, columns: RegisterColumns) -> SweptRegisters:
-    """All keys in one pass; those of which it knows only a part are `repeated`."""
+    """All keys in one pass; those that it cannot decide are `repeated`."""
     from checkers.linearizability import zones
 
     found = zones.check(
@@ -77,7 +77,7 @@ def swept(ops: pa.Table, columns: RegisterColumns) -> SweptRegisters:
 
 
 class _Judged:
-    """What was found on the registers of one run."""
+    """The findings on the registers of one run."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -90,7 +90,7 @@ class _Judged:
         self.looked_at = int(np.count_nonzero(self.columns.kind))
         self.counts = dict(self.swept.counts)
         if self.searched.violated:
-            # What repeats and is in no order is so because of when its reads were.
+            # Repeated keys without an order are so because of when their reads were.
             self.counts[STALE_READ] = self.counts.get(STALE_READ, 0) + self.searched.violated
         self.promised = LINEARIZABLE_READS in run.info.promises
         self.excused: dict[str, int] = {}

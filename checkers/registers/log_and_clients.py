@@ -1,4 +1,4 @@
-"""The order of the committed log is that of real time, and reads return what it has."""
+"""The order of the committed log is that of real time, and reads match it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,11 +31,11 @@ _LATER = 1 << 40  # more than there are events
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
 def written_in_order(evidence: Evidence) -> CheckResult:
-    """What was asked for after something was acknowledged stands behind that in the committed log,
-    whatever registers they are of.
+    """A write that was asked for after another one was acknowledged is behind it in the committed
+    log, whatever their registers.
 
-    Judged are values that were asked for once and stand once: of others nobody knows which attempt
-    a record is of. From the committed log and the operations.
+    Judged are values that were asked for once and are there once: for others it is unknown which
+    attempt a record belongs to. From the committed log and the operations.
     """
     times = evidence.once(log_times)
     if times is None:
@@ -52,7 +52,7 @@ def written_in_order(evidence: Evidence) -> CheckResult:
         unit="acknowledged records of the committed log",
         violations=[_out_of_order(evidence, times, int(row)) for row in wrong],
         needs=_NEEDS,
-        holds="none stands behind what was asked for after it was acknowledged",
+        holds="none is behind a record that was asked for after it was acknowledged",
         algorithm="the latest invocation of all before a record, against its acknowledgement",
         nothing=evidence.below_snapshots,
     )
@@ -61,9 +61,7 @@ def written_in_order(evidence: Evidence) -> CheckResult:
 def _out_of_order(evidence: Evidence, times: LogTimes, row: int) -> Violation:
     first = int(np.argmax(times.begun[:row]))
     early, late = times.records[first], times.records[row]
-    text = (
-        f"{late.value} of {late.key} stands at offset {late.offset} of the committed log, behind "
-    )
+    text = f"{late.value} of {late.key} is at offset {late.offset} of the committed log, behind "
     text += f"{early.value} of {early.key} at {early.offset}, which was asked for only after the "
     text += "first had been acknowledged"
     return Violation(
@@ -94,14 +92,14 @@ def _shown(row: Mapping[str, Any], what: str) -> dict[str, EventValue]:
     rests_on=(Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
 def reads_match_the_log(evidence: Evidence) -> CheckResult:
-    """A read returns what the committed log has for its register, at a moment at which the read was
-    under way: the final reads what it has at its end.
+    """A read returns the value that its register had in the committed log at a moment during the
+    read; a final read, the value at the log's end.
 
-    When a register had which value follows from the operations whose records stand before and
-    behind it. A target that does not promise linearizable reads may return what was so earlier, in
-    the final reads what was so a few seconds ago, but not what the log says only later. Below a
-    snapshot with which the log begins, and where disks that may hold more cannot be read, nobody
-    knows. From the committed log and the operations.
+    The operations whose records are before and after a value bound when the register had it. A
+    target that does not promise linearizable reads may return an earlier value, in the final reads
+    one of a few seconds ago, but never a later one. Below a snapshot with which the log begins, and
+    if disks that may hold more cannot be read, values are unknown. From the committed log and the
+    operations.
     """
     times = evidence.once(log_times)
     ops = evidence.tables["ops"]
@@ -120,7 +118,7 @@ def reads_match_the_log(evidence: Evidence) -> CheckResult:
         needs=f"{_NEEDS}, and reads that were answered",
         holds="each returned what the committed log had then",
         algorithm="when registers had which value by the log, against when they were read",
-        gaps=[f"{found[0].message}; but only {told_whole(evidence)} could be read whole"]
+        gaps=[f"{found[0].message}; but only {told_whole(evidence)} could be read completely"]
         if found and not whole
         else [],
     )
@@ -130,14 +128,14 @@ def _unexplained(evidence: Evidence, times: LogTimes, reads: pa.Table) -> Flags:
     begun, done = reads["invoke_index"].to_numpy(), reads["complete_index"].to_numpy()
     code, state = _coded(reads, times)
     if LINEARIZABLE_READS not in evidence.info.promises:
-        # At the end, when all is whole, nobody leads who was deposed long ago.
+        # At the end, when all is healed, no node leads that was deposed long ago.
         final = pc.equal(reads["phase"], "final").to_numpy()
         rows = reads.filter(pa.array(final)).select(["invoke_index", "t0"]).to_pylist()
         begun = np.zeros(len(begun), np.int64)
         begun[final] = [may_be_of(evidence, row) for row in rows]
     order = np.argsort(state.code, kind="stable")
     codes, earliest, latest = state.code[order], state.earliest[order], state.latest[order]
-    # Of each state, the first stretch that had not ended when the read began.
+    # For each state, the first stretch that had not ended when the read began.
     at = np.searchsorted(codes * _LATER + np.minimum(latest, _LATER - 1), code * _LATER + begun)
     inside = at < len(codes)
     at = np.minimum(at, max(len(codes) - 1, 0))
@@ -172,7 +170,7 @@ def _column(values: Sequence[int]) -> Ints:
 
 
 def _coded(reads: pa.Table, times: LogTimes) -> tuple[Ints, _States]:
-    """Of each read the number of the state that it returned; of no stretch, if there is none."""
+    """For each read the number of the state that it returned; of no stretch, if there is none."""
     states = _States(times)
     keys = reads["key"].combine_chunks().dictionary_encode()
     valued = reads["value"].is_valid().to_numpy()
@@ -205,10 +203,12 @@ def _unlike(times: LogTimes, read: pa.Table) -> Violation:
     if value is not None and not stands:
         text += "which the committed log does not have"
     elif row["phase"] == "final" and last is not None:
-        text += f"and the last that the committed log has is {last.value} at offset {last.offset}"
+        text += f"but the last that the committed log has is {last.value} at offset {last.offset}"
     else:
-        text += "and the committed log had something else at that time"
-    shown = [_shown({name: row[name] for name in _SHOWN}, "read what the log does not say")]
+        text += "but the committed log had another one at that time"
+    shown = [
+        _shown({name: row[name] for name in _SHOWN}, "read a value that the log does not have")
+    ]
     if last is not None:
         shown.append(
             {"what": "the last of it in the committed log", "key": key, "value": last.value}

@@ -1,10 +1,10 @@
-"""The committed log of registers against the time of clients: what held when?
+"""The committed log of registers on the clients' time line: which state held when?
 
-Of a record it is known when the operation began that asked for it, and when it was answered. What
-stands behind it was appended later, so each record was written no earlier than any operation began
-whose record stands before it, and no later than any was answered whose record stands behind it
-(`earliest` and `latest`, events). Between two records of a register it had one state. A deletion
-has no value that tells whose it is, so only its neighbours tell when it was.
+It is known when the operation that asked for a record began, and when it was answered. Later
+records were appended later, so each record was written no earlier than any operation began whose
+record is before it, and no later than any was answered whose record is after it (`earliest` and
+`latest`, events). Between two records of a register it had one state. A deletion has no value that
+identifies its operation, so only its neighbours bound its time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,34 +27,34 @@ RegisterState = tuple[str, str | None]  # a register and its value; None: it has
 class Stretch(NamedTuple):
     """A register had one state from an event at the earliest to one at the latest."""
 
-    offset: int  # of the record with which it began; -1 of what was before all
+    offset: int  # of the record with which it began; -1 for the state before all
     state: RegisterState
     earliest: int
     latest: int
-    outlived: bool  # another led when it ended than when it began
+    outlived: bool  # it ended under another leader than it began
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogTimes:
-    """`records` in the order of the log, with a number each in all other columns."""
+    """`records` in the order of the log; the other columns have one number for each."""
 
     records: Sequence[StoredRecord]
-    begun: Ints  # of the operation that asked for it; BEFORE_ALL where several may have
-    done: Ints  # NEVER where several may have, or none was answered
+    begun: Ints  # of the operation that asked for it; BEFORE_ALL if several may have
+    done: Ints  # NEVER if several may have, or none was answered
     earliest: Ints
     latest: Ints
-    # Up to which event a register may have had any state, below where the log begins.
+    # The event up to which a register may have had any state, below the log's start.
     unknown_until: Mapping[str, int]
     stretches: Sequence[Stretch]  # by register, and within it in the order of the log
     complete: bool  # no disk that could not be read may hold more
 
     def may_be_below(self, key: str, begun: int) -> bool:
-        """Whether what was asked for at that event may stand before all that the log tells."""
+        """Whether a write that was asked for at that event may be below all that the log has."""
         return begun <= self.unknown_until.get(key, BEFORE_ALL)
 
 
 def log_times(evidence: Evidence) -> LogTimes | None:
-    """None where the committed log cannot be read."""
+    """None if the committed log cannot be read."""
     log, snapshots = evidence.committed_log, evidence.first_snapshots
     if log is None and not snapshots:
         return None
@@ -62,7 +62,7 @@ def log_times(evidence: Evidence) -> LogTimes | None:
     node = log.node if log is not None else max(snapshots, key=lambda each: snapshots[each].end)
     voters = evidence.voters.newest
     complete = voters.count(evidence.once(whole_disks)) >= len(voters.keys)
-    # A snapshot is of what is committed, also on a disk that has nothing behind it.
+    # A snapshot holds committed records, also on a disk without any record after it.
     ends = [each.end for each in snapshots.values()] + ([log.end] if log is not None else [])
     end = max(ends) if complete else NEVER
     stored = [each for each in evidence.once(stored_records) if each.node == node]
@@ -88,8 +88,8 @@ def log_times(evidence: Evidence) -> LogTimes | None:
 
 
 def _on_lost_disks(evidence: Evidence, last: int) -> list[StoredRecord]:
-    """What lay on one of the disks that were lost, behind all that is on one that is left; of that
-    which had the most."""
+    """The records on a lost disk above those on all disks that are left; of the disk that had the
+    most."""
     if evidence.lost_majority is None:
         return []
     beyond: dict[object, list[StoredRecord]] = {}
@@ -137,7 +137,7 @@ def _span(
     asked: Mapping[RegisterState, Sequence[OpSpan]],
     times: Mapping[RegisterState, int],
 ) -> OpSpan:
-    """Of whatever asked for a record, as far as it is known what did."""
+    """The time of the operation that asked for a record, as far as it is known which one did."""
     state = (record.key, record.value)
     known = asked.get(state, ())
     if record.value is None or not known:
@@ -158,7 +158,7 @@ def _stretches(
     cut: bool,
     image: Mapping[str, str | None] | None,
 ) -> tuple[list[Stretch], dict[str, int]]:
-    """Also up to which event the state of a register may have been any."""
+    """And the event up to which the state of a register may have been any."""
     rows: dict[str, list[int]] = {}
     for row, record in enumerate(records):
         rows.setdefault(record.key, []).append(row)
@@ -189,7 +189,7 @@ def _stretches(
 
 
 def stretches_without(times: LogTimes, below: int) -> Mapping[str, Sequence[Stretch]]:
-    """By register, when it had no value; by what stands below this offset."""
+    """By register, when it had no value; by the records below this offset."""
     found: dict[str, list[Stretch]] = {}
     for each in times.stretches:
         if each.state[1] is None and each.offset < below:

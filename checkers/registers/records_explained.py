@@ -26,15 +26,16 @@ _Row = dict[str, EventValue]
 )
 def records_were_asked_for(evidence: Evidence) -> CheckResult:
     """Every value of a register on any disk was written by an operation, and every deletion in the
-    committed log is of a delete of its own that was not refused, at a time when it may have been.
+    committed log belongs to a delete of its own that was not refused and can have been done at that
+    time.
 
-    Needs: ops, log_records. On any disk there are no more deletions of a register than anybody
+    Needs: ops, log_records. On any disk there are no more deletions of a register than clients
     asked for.
 
-    Whether the write was acknowledged, or the record committed, does not matter: a value that
-    nobody sent was made up by a node, or the history has lost an operation. Either way nothing that
-    other checks say can be trusted, so it is invalid; but of a record that is known to be cut, that
-    is what was expected: unknown.
+    Whether the write was acknowledged, or the record committed, does not matter: a value that no
+    client sent was made up by a node, or the history has lost an operation. Either way no other
+    check can be trusted, so it is invalid; but if the history is known to be cut, such a record is
+    expected: unknown.
     """
     ops, records = evidence.tables["ops"], evidence.tables["log_records"]
     writes = ops.filter(pc.equal(ops["f"], "write"))
@@ -66,8 +67,8 @@ def records_were_asked_for(evidence: Evidence) -> CheckResult:
 
 
 def _unasked(evidence: Evidence) -> list[_Row]:
-    """The deletions in the committed log that are of no delete; else those that are too many on any
-    disks."""
+    """The deletions in the committed log that belong to no delete; else those that are too many on
+    any disks."""
     times = evidence.once(log_times)
     deletes = evidence.once(deletes_of)
     found = unasked_deletions(times, deletes) if times is not None else ()
@@ -76,8 +77,8 @@ def _unasked(evidence: Evidence) -> list[_Row]:
 
 
 def _too_many(evidence: Evidence) -> Iterator[_Row]:
-    """Of the deletions of each register that stand at different places, those that are more than
-    was asked for, refused or not."""
+    """The deletions of each register at different offsets beyond the number that was asked for,
+    refused or not."""
     ops = evidence.tables["ops"]
     asked = Counter(ops.filter(pc.equal(ops["f"], "delete"))["key"].to_pylist())
     places: dict[tuple[str, int, int], int] = {}

@@ -1,4 +1,4 @@
-"""What is wrong with a history of registers, by kind; and one case of it told in a few rows."""
+"""The anomalies in a history of registers, by kind; and one case in a few rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from checkers.array_types import Flags, Ints
 from checkers.registers.register_columns import RegisterColumns
 from checkers.verdict import EventValue
 
-if TYPE_CHECKING:  # importing it compiles
+if TYPE_CHECKING:  # the import compiles
     from checkers.linearizability.zones import Zones
 
 STALE_READ = "stale read"
@@ -22,7 +22,7 @@ FAILED_WRITE_HAPPENED = "failed write happened"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterAnomaly:
-    """One violation: what it is, in words, and the rows of the operations that show it."""
+    """One violation, in words, and the rows of the operations that show it."""
 
     name: str
     message: str
@@ -30,7 +30,7 @@ class RegisterAnomaly:
 
 
 class SweptRegisters:
-    """The operations of a run with what the sweep found: what is wrong, by kind."""
+    """The operations of a run with the sweep's anomalies, by kind."""
 
     def __init__(self, ops: pa.Table, columns: RegisterColumns, found: "Zones") -> None:
         from checkers.linearizability import zones
@@ -51,17 +51,17 @@ class SweptRegisters:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many there are of each kind that there is."""
+        """How many there are of each kind that occurs."""
         return {name: len(which) for name, which in self._of.items() if len(which)}
 
     @property
     def repeated(self) -> list[int]:
-        """The keys on which only reads that are wrong by themselves were found."""
+        """The keys on which only reads were found that are wrong by themselves."""
         return np.flatnonzero(self._found.repeated).tolist()
 
     @property
     def wrong_by_themselves(self) -> Flags:
-        """The reads of what nobody wrote, or wrote only after they had returned."""
+        """The reads of values that were never written, or only after they had returned."""
         flags: Flags = self._found.stray != 0
         return flags
 
@@ -87,7 +87,7 @@ class SweptRegisters:
 
 
 def _were_refused(columns: RegisterColumns, reads: Ints) -> Flags:
-    """Which of these reads of what nobody wrote returned the value of a write that had failed."""
+    """Which of these reads of unwritten values returned the value of a write that had failed."""
     from checkers.linearizability import zones
 
     failed = np.flatnonzero(columns.kind == zones.FAILED_WRITE)
@@ -100,7 +100,7 @@ def _phantom(history: "_History", read: int) -> RegisterAnomaly:
     failed = history.failed_writer(read)
     if failed is None:
         message = f"phantom read: {history.text(read)}, which was never written"
-        rows: tuple[tuple[int, str], ...] = ((read, "read what was never written"),)
+        rows: tuple[tuple[int, str], ...] = ((read, "read a value that was never written"),)
         return RegisterAnomaly(name=PHANTOM_READ, message=message, rows=rows)
     message = (
         f"a failed write happened: {history.text(read)}, whose write by {history.who(failed)} "
@@ -182,7 +182,7 @@ class _History:
     def is_later(self, one: int, other: int) -> bool:
         """Whether the last operation of `one` is a read that began after the last of `other`.
 
-        Never of a value against the initial one: nothing comes back only by mistake.
+        Never for a value against the initial one: the initial value returns only by mistake.
         """
         from checkers.linearizability import zones
 

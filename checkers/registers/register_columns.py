@@ -29,7 +29,7 @@ class RegisterColumns:
 def register_columns(ops: pa.Table) -> RegisterColumns:
     """OPS as arrays: keys become codes, kinds small integers, a missing completion never comes.
 
-    Raises ValueError for what is no operation on a register.
+    Raises ValueError for an operation that is not on a register.
     """
     from checkers.linearizability import zones
 

@@ -1,4 +1,4 @@
-"""Keys on which a value was written twice, or deleted: by the search instead of the sweep."""
+"""Keys on which a value was written twice, or deleted: searched instead of swept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ WORK_PER_OPERATION = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """What became of the keys that were searched. `why` tells of the worst of them."""
+    """The results of the keys that were searched. `why` describes the worst of them."""
 
     keys: int = 0
     violated: int = 0  # keys without any order

@@ -1,4 +1,4 @@
-"""What a request asks for is done once, and wholly or not at all: by the committed log."""
+"""A request is done once, and completely or not at all: by the committed log."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ _Row = dict[str, Any]
 
 
 def committed_values(evidence: Evidence) -> Mapping[Written, list[int]]:
-    """The offsets at which each value of each key stands in the committed log, each once; of a log
-    that begins behind a snapshot, in what is left of it, which begins with a whole batch."""
+    """The offsets of each value of each key in the committed log, each once; if the log begins
+    behind a snapshot, in what is left of it, which begins with a complete batch."""
     log = evidence.committed_log
     if log is None:
         return {}
@@ -45,9 +45,9 @@ def committed_values(evidence: Evidence) -> Mapping[Written, list[int]]:
     rests_on=(Kind.OPERATIONS, Kind.METADATA_LOGS),
 )
 def written_once(evidence: Evidence) -> CheckResult:
-    """A value stands in the log as often as clients asked for it to be written, and no oftener.
+    """The committed log has a value no more often than clients asked to write it.
 
-    A write that nobody answered may have happened once; one that was refused did not happen. From
+    A write that was not answered may have happened once; one that was refused did not happen. From
     the committed log and the operations.
     """
     asked = Counter(
@@ -64,7 +64,7 @@ def written_once(evidence: Evidence) -> CheckResult:
         unit="values in the committed log",
         violations=violations,
         needs="the metadata log on a majority of the voters' disks",
-        holds="each as often as it was asked for",
+        holds="none more often than it was asked for",
         algorithm="offsets by key and value, against operations that may have happened",
         nothing=evidence.below_snapshots if evidence.committed_log else "",
     )
@@ -78,7 +78,7 @@ def _writes(evidence: Evidence) -> list[_Row]:
 
 def _too_often(written: Written, offsets: list[int], asked: int) -> Violation:
     key, value = written
-    text = f"{value} stands {counted(len(offsets), 'time')} in the log of {key}, at the offsets "
+    text = f"{value} is {counted(len(offsets), 'time')} in the log of {key}, at offsets "
     text += f"{', '.join(map(str, offsets))}, and was asked for {counted(asked, 'time')}"
     rows: list[dict[str, EventValue]] = [
         {"what": "in the committed log", "key": key, "value": value, "offset": at}
@@ -89,8 +89,8 @@ def _too_often(written: Written, offsets: list[int], asked: int) -> Violation:
 
 @dataclass(slots=True)
 class _Request:
-    """What a request that names several keys was to do and was not refused: `writes` of values that
-    were asked for once only, and deletes."""
+    """The accepted part of a request that names several keys: `writes` of values that were asked
+    for once only, and deletes."""
 
     writes: list[_Row] = field(default_factory=list)
     deletes: list[_Row] = field(default_factory=list)
@@ -125,15 +125,15 @@ def _must_be_refused(row: _Row) -> bool:
     rests_on=(Kind.OPERATIONS, Kind.METADATA_LOGS),
 )
 def requests_are_whole(evidence: Evidence) -> CheckResult:
-    """What is not refused of a request that names several keys is written wholly or not at all.
+    """The accepted part of a request that names several keys is written completely or not at all.
 
-    KIP-339 promises it of one resource, which is a key here, and calls updates of several "not
-    transactional": some may be refused and others be done. What is relied on is how controllers do
+    KIP-339 promises it for one resource, which is a key here, and calls updates of several "not
+    transactional": some may be refused and others be done. The check relies on how controllers do
     those that they do not refuse: Apache Kafka's returns their records as one atomic result, which
     is appended as one batch or not at all, and a batch is committed as a whole. So does our node:
-    no fault can leave half of them. Judged by the values in the committed log, not by batches. What
-    a request deletes has no value behind what it writes, whose records stand beside its deletions;
-    and no deletion is left to a request of which nothing was written.
+    no fault can leave half of them. Judged by the values in the committed log, not by batches. A
+    register that a request deletes has no value after the records that it writes, which are beside
+    its deletions; and no deletion is left to a request of which nothing was written.
     """
     times = evidence.once(log_times)
     requests = _with_requests(evidence) if times is not None else {}
@@ -152,15 +152,15 @@ def requests_are_whole(evidence: Evidence) -> CheckResult:
         unit="requests that named several keys",
         violations=violations,
         needs="the metadata log on a majority of the voters' disks",
-        holds="each was written wholly, or not at all",
+        holds="each was written completely, or not at all",
         algorithm="values of each request in the committed log",
         nothing="no request named several keys" if evidence.committed_log else "",
     )
 
 
 def _undone(request: _Request, times: LogTimes, last: int) -> list[_Row]:
-    """Of the deletes of a request that wrote something, the last of it at this offset, those whose
-    registers have a value behind it. The records of a request follow each other."""
+    """The deletes of a request that wrote something, the last of it at this offset, whose registers
+    have a value after it. The records of a request follow each other."""
     behind = last + len(request.deletes)
     undone = []
     for row in request.deletes:
@@ -178,7 +178,7 @@ def _only_deletions(
     requests: Mapping[int, _Request],
     found: Mapping[Written, list[int]],
 ) -> list[Violation]:
-    """The deletions that can be only of requests of which nothing was written."""
+    """The deletions that can belong only to requests of which nothing was written."""
     undone = {
         number
         for number, request in requests.items()
@@ -211,7 +211,7 @@ def _half(request: _Request, there: list[_Row], undone: list[_Row]) -> Violation
     done = [*there, *(row for row in request.deletes if row not in undone)] if there else []
     names = ", ".join(sorted(row["key"] for row in done))
     text = f"request {wanted[0]['request']} was to alter {counted(len(wanted), 'key')}, "
-    text += f"and only {names} were altered"
+    text += f"but only {names} were altered"
     return Violation(text, [_shown(row, row in done) for row in wanted[:20]])
 
 

@@ -1,8 +1,8 @@
-"""The records of registers on the disks: those of the log, and what a snapshot holds of others.
+"""The records of registers on the disks: those of the log, and the values in a snapshot.
 
-A log that begins behind a snapshot has that before its first record, at the last offset that it
-stands for (`checkers.disk.metadata_log`). What is in it was committed, at an offset that it does
-not tell; what was written and overwritten below it is nowhere (`cut_logs`).
+A log that begins behind a snapshot has the snapshot's records before its first one, at the last
+offset that the snapshot covers (`checkers.disk.metadata_log`). They were committed, at unknown
+offsets; values that were written and overwritten below the snapshot are nowhere (`cut_logs`).
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ CLIENT_METRICS = 16  # the resource type that registers are made of
 
 
 class StoredRecord(NamedTuple):
-    """A value of a register that stands on a disk; None where it was deleted."""
+    """A value of a register on a disk; None if it was deleted."""
 
     node: int
     offset: int
@@ -28,8 +28,7 @@ class StoredRecord(NamedTuple):
 
 
 def lost_records(evidence: Evidence) -> tuple[tuple[ReplicaKey, StoredRecord], ...]:
-    """The same of the disks that were lost, with the replica whose disk it was; of those that could
-    be read whole."""
+    """The same for the lost disks that could be read completely, with the replica of each."""
     return tuple(_lost(evidence))
 
 

@@ -1,7 +1,7 @@
-"""Which values of registers stand on the disks of a majority of the voters.
+"""The values of registers on the disks of a majority of the voters.
 
-A voter that lost its disk counts with what lay on it: it had that when the value was committed, and
-has it no more.
+A voter that lost its disk counts with that disk's contents: it had them when the value was
+committed, and no longer has them.
 """
 
 from collections import defaultdict
@@ -24,11 +24,10 @@ _BEHIND_ALL = (1 << 63) - 1  # an offset
 
 @dataclass(frozen=True, slots=True)
 class StoredOn:
-    """What the disks have of one value. `possible`: those that were not read may have the rest.
+    """The disks that have one value. `possible`: disks that were not read may have the rest.
     `overwritten`: it is nowhere, and may have been overwritten below the snapshots of a majority.
-    `kept` and `lacking`: voters, of those whose disks are left, that have it where a majority had
-    it, and that were read whole and lack it there.
-    """
+    `kept` and `lacking`: voters with a remaining disk that have it where a majority had it, and
+    those that were read completely and lack it there."""
 
     times: int  # the offsets at which a majority of the voters has it
     most: int  # the most voters that have it at one offset
@@ -40,19 +39,19 @@ class StoredOn:
 
 
 def stored_on(evidence: Evidence, written: Written, begun: int) -> StoredOn:
-    """Of a value that was asked for when the event `begun` happened."""
+    """For a value that was asked for when the event `begun` happened."""
     found = evidence.once(_stored_in_logs).get(written)
     asked = evidence.once(attempts).get(written, ())
     if found is not None and (found.times or len(asked) <= 1):
-        return found  # what was asked for once stands at one offset
+        return found  # a value that was asked for once is at one offset
     if evidence.once(cut_logs):
         return _stored_below(evidence, written, begun)
     return found or evidence.once(_stored_nowhere)
 
 
 def whole_disks(evidence: Evidence) -> frozenset[ReplicaKey]:
-    """The disks that were read whole: from offset 0 on, or from a snapshot on; of those that were
-    lost, from offset 0 on."""
+    """The disks that were read completely: from offset 0 on, or from a snapshot on; lost ones, from
+    offset 0 on."""
     batches, cut = evidence.tables["log_batches"], evidence.first_snapshots
     starts = batches.group_by("node").aggregate([("base_offset", "min")]).to_pylist()
     begin = {row["node"]: row["base_offset_min"] for row in starts}
@@ -65,13 +64,13 @@ def whole_disks(evidence: Evidence) -> frozenset[ReplicaKey]:
 
 
 def told_whole(evidence: Evidence) -> str:
-    """How many disks of the voters could be read whole, in words."""
+    """How many disks of the voters could be read completely, in words."""
     voters = evidence.voters.newest
     return f"{_count(evidence, voters, evidence.once(whole_disks))} of {len(voters.keys)} disks"
 
 
 def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
-    """Of each value that stands in a log."""
+    """For each value in a log."""
     highest, disks = highest_high_watermark(evidence), evidence.disks
     places: dict[Written, dict[tuple[int, int], set[ReplicaKey]]] = defaultdict(dict)
     for record in evidence.once(stored_records):
@@ -85,7 +84,7 @@ def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
         if record.value is not None and (highest is None or record.offset < highest):
             of_value = places[record.key, record.value]
             of_value.setdefault((record.offset, record.epoch), set()).add(replica)
-    known: dict[Hashable, StoredOn] = {}  # most values are where others are
+    known: dict[Hashable, StoredOn] = {}  # most values are on the same disks as others
     found = {}
     for written, of_value in places.items():
         stands = _stands(evidence, written, of_value)
@@ -99,7 +98,7 @@ def _stored_in_logs(evidence: Evidence) -> Mapping[Written, StoredOn]:
 def _stands(
     evidence: Evidence, written: Written, of_value: Mapping[tuple[int, int], set[ReplicaKey]]
 ) -> list[_Place]:
-    """Where a value is, or was before a log was cut."""
+    """The disks that have a value, or had it before a log was cut."""
     if not evidence.once(cut_logs):
         return [(offset, frozenset(having)) for (offset, _), having in of_value.items()]
     return [
@@ -109,7 +108,7 @@ def _stands(
 
 
 def _stood_at(evidence: Evidence, written: Written, offset: int) -> set[ReplicaKey]:
-    """The disks whose logs begin behind this offset and had the value there."""
+    """The disks whose logs begin above this offset and had the value there."""
     cut = evidence.once(cut_logs).items()
     behind = [(disk, log) for disk, log in cut if offset < log.own_start]
     if not behind:
@@ -119,7 +118,7 @@ def _stood_at(evidence: Evidence, written: Written, offset: int) -> set[ReplicaK
 
 
 def _stored_below(evidence: Evidence, written: Written, begun: int) -> StoredOn:
-    """Of a value that is in no log: in snapshots, or overwritten below them."""
+    """For a value that is in no log: in snapshots, or overwritten below them."""
     key, value = written
     logs = evidence.once(cut_logs).items()
     in_images = _stored(
@@ -133,7 +132,7 @@ def _stored_below(evidence: Evidence, written: Written, begun: int) -> StoredOn:
 
 
 def _stored_nowhere(evidence: Evidence) -> StoredOn:
-    """Of a value that no disk has."""
+    """For a value that no disk has."""
     return _stored(evidence, [])
 
 
@@ -160,27 +159,28 @@ def _stored(evidence: Evidence, places: Sequence[_Place]) -> StoredOn:
 
 
 def _count(evidence: Evidence, voters: VoterSet, replicas: Set[ReplicaKey]) -> int:
-    """How many of these are voters; who lost its disk, only where it is known to have been one by
-    that disk."""
+    """How many of these are voters; one that lost its disk counts only if it is known to have been
+    a voter by that disk."""
     gone = evidence.lost_logs.keys()
     return voters.count(replicas - gone) + len(voters.keys & replicas & gone)
 
 
 def _deciding(evidence: Evidence, offset: int) -> Sequence[VoterSet]:
-    """The sets of voters of which a majority has to have what is committed there: the last that is
-    committed itself, and any behind it. One of them is enough, for it held when the record was."""
+    """The sets of voters of which a majority must have the records committed there: the last
+    committed one, and any later one. One of them is enough, for it was in force when the record was
+    committed."""
     return evidence.voters.since(_decided_from(evidence, offset))
 
 
 def _decided_from(evidence: Evidence, offset: int) -> int:
-    """Of all that is below the end of the committed log, there."""
+    """For everything below the end of the committed log there."""
     log = evidence.committed_log
     return max(offset, log.end - 1 if log else 0)
 
 
 def highest_high_watermark(evidence: Evidence) -> int | None:
-    """All that nodes called committed is below it. None where not every node tells of it: the
-    others may have committed more."""
+    """All records that nodes reported as committed are below it. None if a node did not report one:
+    the others may have committed more."""
     if not evidence.gives(Kind.TRACES):
         return None
     events = evidence.tables["node_events"]

@@ -1,4 +1,4 @@
-"""Acknowledged writes are on the disks; and what became of those that nobody knows about."""
+"""Acknowledged writes are on the disks; and the fate of those with an unknown outcome."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,15 +25,15 @@ from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
 CHECK = "durability"
 ALGORITHM = (
-    "join of acknowledged values with records by key and value, copies by offset and epoch; "
-    "of deletes with deletions by when those can have been written"
+    "join of acknowledged values with records by key and value, copies by offset and epoch; of "
+    "deletes with deletions by when those can have been written"
 )
 
 
 class Fate(StrEnum):
-    """What the disks say of one write. `OPEN`: it timed out, and they do not tell. `OVERWRITTEN`:
-    it is below a snapshot, which has what followed it, or nothing because that was a deletion.
-    `GONE`: acknowledged, and only disks have it that were lost, with a majority of the voters'."""
+    """The fate of one write by the disks. `OPEN`: it timed out, and they do not say. `OVERWRITTEN`:
+    it is below a snapshot, which has a later value, or none because that was a deletion. `GONE`:
+    acknowledged, and only on disks that were lost, with a majority of the voters'."""
 
     SURVIVED = "survived"
     OVERWRITTEN = "overwritten"
@@ -47,7 +47,7 @@ class Fate(StrEnum):
     REFUSED = "refused"
 
 
-_NEVER_CUT = (1 << 63) - 1  # of no write that may have been overwritten below a snapshot
+_NEVER_CUT = (1 << 63) - 1  # for a write that cannot have been overwritten below a snapshot
 
 _Row = dict[str, EventValue]
 _Fates = Mapping[Fate, Sequence[_Row]]
@@ -63,24 +63,24 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     """Every acknowledged write or delete is in the committed log, on a majority of the disks.
 
     Needs: ops, log_records, disks; with traces, committed also means below the highest high
-    watermark. An `info` write that is found there is recovered; a failed one is a violation. Where
-    disks are missing or damaged, absence proves nothing: unknown. What counts are the disks of
-    voters. A write that is sent again has the value of the first: a failed one happened if the
-    value stands more often than all the others can have put it there.
+    watermark. An `info` write that is found there is recovered; a failed one is a violation. If
+    disks are missing or damaged, absence proves nothing: unknown. The disks of voters count. A
+    write that is sent again has the value of the first: a failed one happened if the value is there
+    more often than all the others can have put it there.
 
     A delete has no value: it is there if the log has a deletion of that register for it alone that
     can have been written while the delete was under way (`checkers.registers.deletions`), or if the
     register had no value then.
 
-    A log that begins behind a snapshot has what was cut if the snapshot has it, or what may have
-    overwritten it: by other logs that hold the same, and else by when the writes were asked for and
-    acknowledged. What must have been behind the cut is not excused, nor what nothing can have
-    followed (`checkers.registers.cut_logs`).
+    A log that begins behind a snapshot counts as having a write that the snapshot has, or may have
+    overwritten: by other logs that hold the same, and else by when the writes were asked for and
+    acknowledged. A write that must have been above the cut is not excused, nor one that nothing can
+    have overwritten (`checkers.registers.cut_logs`).
 
-    A voter whose disk was lost counts with what lay on it. Where the disks of a majority of the
-    voters are lost, a write that only they have is allowed to be gone; but from when on the voters
-    that were left were a majority just so, each of them has to have what clients asked for, and
-    all that had been acknowledged before (`checkers.evidence.voters_left`).
+    A voter whose disk was lost counts with that disk's contents. If the disks of a majority of the
+    voters are lost, a write that only they have may be gone; but once the remaining voters were
+    just a majority, each of them must have what clients asked for from then on, and all that had
+    been acknowledged before (`checkers.evidence.voters_left`).
     """
     fates: dict[Fate, list[_Row]] = {fate: [] for fate in Fate}
     for row, fate in chain(fates_of_writes(evidence), _fates_of_deletes(evidence)):
@@ -89,7 +89,7 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
 
 
 def fates_of_writes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
-    """Every write as a row of `OPS`, in their order, and what became of it."""
+    """Every write as a row of `OPS`, in order, and its fate."""
     writes = _writes(evidence)
     others = Counter(_written(row) for row in writes if row["outcome"] != "fail")
     needed = _needed_by_all(evidence, writes)
@@ -106,7 +106,7 @@ def fates_of_writes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
 
 
 def _fates_of_deletes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
-    """Of those that were acknowledged."""
+    """Of the acknowledged ones."""
     times = evidence.once(log_times)
     if times is None:
         acknowledged = [
@@ -123,8 +123,8 @@ def _fates_of_deletes(evidence: Evidence) -> Iterator[tuple[_Row, Fate]]:
 
 
 def _needed_by_all(evidence: Evidence, writes: Sequence[_Row]) -> int:
-    """Up to which event each voter that is left has to have what was acknowledged: to the end of
-    the last write that was asked for when they were a majority just so. -1: not at all."""
+    """The event up to which each remaining voter must have every acknowledged write: the end of the
+    last write that was asked for when they were just a majority. -1: not at all."""
     lost = evidence.lost_majority
     if lost is None:
         return -1
@@ -139,7 +139,8 @@ def _needed_by_all(evidence: Evidence, writes: Sequence[_Row]) -> int:
 
 
 def _fate_of_committed(evidence: Evidence, stored: StoredOn, *, needed: bool) -> Fate:
-    """Of an acknowledged write that a majority had: who of them has lost its disk since?"""
+    """The fate of an acknowledged write that a majority had: which of them have lost their disks
+    since?"""
     if needed and stored.lacking:
         return Fate.LOST
     if stored.kept:
@@ -205,7 +206,7 @@ def _result(evidence: Evidence, fates: _Fates) -> CheckResult:
     elif undecided:
         verdict = Verdict.UNKNOWN
         message = f"{len(undecided):,} of {acknowledged:,} acknowledged writes were not found, "
-        message += f"and only {told_whole(evidence)} could be read whole"
+        message += f"and only {told_whole(evidence)} could be read completely"
     return CheckResult(
         verdict=verdict,
         message=f"{message}{_damage(evidence)}",
@@ -236,7 +237,7 @@ def _told_overwritten(overwritten: int) -> str:
 
 
 def _told_where(evidence: Evidence) -> str:
-    """Of whose disks the writes are on."""
+    """The disks that the writes are on."""
     if evidence.lost_majority is None:
         return "a majority of disks"
     left = counted(len(evidence.lost_majority.left), "disk that is", "disks that are")
@@ -247,20 +248,20 @@ def _told_gone(gone: Sequence[_Row]) -> str:
     if not gone:
         return ""
     what = counted(len(gone), "acknowledged write is", "acknowledged writes are")
-    return f", but for {what} allowed: only disks have them that were lost"
+    return f", except for {what} allowed: they are only on lost disks"
 
 
 def _told_held(evidence: Evidence, row: _Row) -> str:
-    """Which lost disks have a write that is lost."""
+    """The lost disks that have a write that is lost."""
     held = stored_on(evidence, _written(row), _NEVER_CUT).lost
     if not held:
         return ""
     nodes = ", ".join(f"node {replica.node}" for replica in sorted(held))
-    return f"; what lay on the lost disks of {nodes} has the first"
+    return f"; the lost disks of {nodes} have the first"
 
 
 def _damage(evidence: Evidence) -> str:
-    """What could not be read, so that it is never hidden behind a verdict."""
+    """Disks that could not be read, so that a verdict never hides them."""
     problems = [
         f"node {row['node']}: {row['problem']}"
         for row in evidence.tables["disks"].to_pylist()

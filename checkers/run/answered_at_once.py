@@ -1,8 +1,8 @@
-"""What waits for something to be committed is answered when it is, by the traces of who leads.
+"""A request that waits for a commit is answered once that happens, by the traces of the leader.
 
-A request that waits lies with a leader, and its time-out is a second away or more. Whether it was
-the event that ended the wait shows while a cluster is hurt as well as in calm: what counts is that
-nothing happened to this leader between the event and the answer.
+A waiting request is parked at a leader, and its time-out is a second away or more. Whether the
+commit ended the wait shows in a disturbed cluster as well as in calm: it matters only that nothing
+happened to this leader between the commit and the answer.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,21 +32,21 @@ _ALL = -1  # acks
 
 
 def _simulated(info: RunInfo) -> bool:
-    """Applies where nodes trace what they do, in virtual time, where no machine is late."""
+    """Applies where nodes write traces, in virtual time, where no machine is late."""
     return traced(info) and info.is_simulated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waits:
-    """Operations that waited for what a leader committed; arrays of one length.
+    """Operations that waited for a leader to commit; arrays of one length.
 
-    `at` is when the leader of that epoch called it committed, `leader` which node that was, and
-    `until` when another leader began, or none led any more.
+    `at` is when the leader of that epoch committed it, `leader` its node, and `until` when another
+    leader began, or none led any more.
     """
 
     key: str
     ops: Ints  # rows of OPS
-    end: Ints  # behind what had to be committed
+    end: Ints  # behind the record that had to be committed
     at: Ints
     leader: Ints
     until: Ints
@@ -59,13 +59,13 @@ class _Waits:
     rests_on=(Kind.FAULTS, Kind.OPERATIONS, Kind.TRACES),
 )
 def answered_when_committed(evidence: Evidence) -> CheckResult:
-    """What waits for something to be committed is answered as soon as it is, and not when a
+    """A request that waits for a commit is answered as soon as that happens, and not when a
     time-out is over: in virtual time, within what an operation may take in calm.
 
-    Also while others are hurt. From when its leader called it committed (p.hwm, q.hwm): what was
-    sent with acks=all, what was written to registers, and polls of what no transaction holds back,
-    by the first record that they were given. Left out is what was answered by a later leader, or
-    where a fault hit this one, or all links, before the answer was due.
+    Also while other nodes are hit. From when its leader committed it (p.hwm, q.hwm): sends with
+    acks=all, writes to registers, and polls that no transaction holds back, by the first record
+    that they were given. Requests are left out that a later leader answered, or if a fault hit this
+    one, or all links, before the answer was due.
     """
     limit = int(max(LEAST_S["sim"], slowest_answer_s(evidence.info)) * _SECOND)
     looked_at, violations = 0, list[Violation]()
@@ -82,13 +82,13 @@ def answered_when_committed(evidence: Evidence) -> CheckResult:
                 violations.append(_late(ops, waits, place, begin, limit))
     return conclude(
         looked_at=looked_at,
-        unit="operations that waited for something to be committed",
+        unit="operations that waited for a commit",
         violations=violations,
         needs=NEED,
         holds=f"each was answered within {limit / _SECOND:.3g} s",
-        algorithm="the leader's high watermark above each record, against when it was answered",
+        algorithm="the leader's high watermark above each record, against the time of the answer",
         gaps=gaps(evidence.lives),
-        nothing="nothing that clients asked for had to wait" if evidence.lives else "",
+        nothing="no operation of a client had to wait" if evidence.lives else "",
     )
 
 
@@ -108,8 +108,8 @@ def _is_of_all(params: Mapping[str, str]) -> bool:
 
 
 def _of_partitions(evidence: Evidence) -> Iterator[_Waits]:
-    """By the leader epoch of each batch, which a disk tells; of one that no disk holds any more
-    nobody knows who was to answer."""
+    """By the leader epoch of each batch, from any disk; for a batch that no disk holds any more, it
+    is unknown which node was to answer."""
     if evidence.timeline is None:
         return
     reigns = evidence.once(_reigns)
@@ -134,8 +134,8 @@ def _of_partitions(evidence: Evidence) -> Iterator[_Waits]:
 
 
 def _stood(stored: pa.Table, value: Ints, records: Ints) -> tuple[Ints, Ints]:
-    """Of what was sent, the epoch in which it was written and the offset behind it, by any disk;
-    -1 where none has it, or where disks contradict each other."""
+    """For each send, the epoch in which it was written and the offset behind it, by any disk; -1 if
+    none has it, or if disks contradict each other."""
     first, held, epochs, offsets = columns(stored, "value", "records", "epoch", "offset")
     order = np.argsort(first, kind="stable")
     first, held, epochs, offsets = (each[order] for each in (first, held, epochs, offsets))
@@ -147,7 +147,8 @@ def _stood(stored: pa.Table, value: Ints, records: Ints) -> tuple[Ints, Ints]:
 
 
 def _of_polls(evidence: Evidence) -> Iterator[_Waits]:
-    """Of who asked the leader itself, and first: of the reign in which it was answered."""
+    """Of polls that asked the leader itself, and first: in the reign in which they were
+    answered."""
     if evidence.timeline is None or evidence.info.load.get("transactional", False):
         return
     ids = ids_by_name(evidence.timeline)
@@ -172,7 +173,7 @@ def _of_polls(evidence: Evidence) -> Iterator[_Waits]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reign:
-    """Of one leader in one epoch: when it called what committed, and until when it led."""
+    """For one leader in one epoch: when it committed what, and until when it led."""
 
     leader: int
     times: Ints
@@ -195,7 +196,7 @@ class _Reign:
 
 
 def _reigns(evidence: Evidence) -> Mapping[tuple[PartitionId, int], _Reign]:
-    """By partition and leader epoch; one that led twice in it is left out."""
+    """By partition and leader epoch; a leader that led twice in it is left out."""
     replicas = evidence.once(traced_partitions)
     rows: dict[tuple[PartitionId, int], list[tuple[int, int, int]]] = {}
     for at, event in replicas.marks:
@@ -226,8 +227,8 @@ def _reign(node: int, times: Ints, marks: Ints, later: Sequence[int], evidence: 
 
 
 def _of_registers(evidence: Evidence) -> Iterator[_Waits]:
-    """By the record that a log has of the value, where it stands once. Snapshots do not tell where
-    it stood."""
+    """By the record of the value in a log, if it is there once. Snapshots do not have its
+    offset."""
     stood: dict[tuple[str, str], set[tuple[int, int]]] = {}
     for each in evidence.once(stored_records):
         if each.value is not None and not each.in_snapshot:
@@ -269,9 +270,10 @@ def _late(ops: pa.Table, waits: _Waits, place: int, begin: int, limit: int) -> V
     took = f"was answered {waited:.3g} s later" if waited is not None else "was never answered"
     text = f"a {row['f']} of process {row['process']} {took}, though node "
     text += (
-        f"{int(waits.leader[place])} had called all below {int(waits.end[place])} of {waits.key} "
+        f"{int(waits.leader[place])} had committed all below {int(waits.end[place])} of "
+        f"{waits.key} "
     )
-    text += f"committed, and nothing had happened to it; {limit / _SECOND:.3g} s are enough"
+    text += f"and nothing had happened to it; {limit / _SECOND:.3g} s are enough"
     shown = {name: row[name] for name in ("process", "node", "f", "key", "outcome", "error")}
     return Violation(
         text,

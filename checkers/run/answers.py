@@ -1,7 +1,7 @@
-"""What nodes answer, whatever it says: by Kafka's protocol, and no to what must be refused.
+"""Nodes' answers, whatever they say: they follow Kafka's protocol, and refuse wrong requests.
 
-A client cannot tell a promise from an answer that it cannot read: such an operation is in doubt or
-failed, and no other check would ever miss it.
+A client cannot distinguish a promise from an answer that it cannot read: such an operation is in
+doubt or failed, and no other check would ever miss it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ _NOBODY = -1  # the node of an operation that a library sent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sighting:
-    """A malformed answer. `process`: of the operation that it was to answer, if of one."""
+    """A malformed answer. `process`: of the operation that it was to answer, if there was one."""
 
     t: int
     node: int
@@ -52,11 +52,11 @@ class _Sighting:
 
 @check("answers-well-formed", applies=everywhere, source="Kafka protocol, KIP-482")
 def answers_are_well_formed(evidence: Evidence) -> CheckResult:
-    """Whatever a node answers, clients can read it, and had asked for it.
+    """Every answer of a node can be read by clients, and was asked for.
 
-    Not of a node whose stored bytes a fault may have damaged before. A client library tells of an
-    answer to a send, and of records, that it could not read, and not which node's it was; of other
-    answers it hides that, and asks again. Needs: ops, malformed, faults.
+    Except of a node whose stored bytes a fault may have damaged before. A client library reports an
+    unreadable answer to a send, or unreadable records, without the node; other unreadable answers
+    it hides, and asks again. Needs: ops, malformed, faults.
     """
     damaging = [fault for fault in evidence.faults if fault.damages_bytes and fault.may_have_bitten]
     seen = sorted(_sightings(evidence), key=lambda each: each.t)
@@ -75,7 +75,7 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
     nodes = ", ".join(_named(node) for node in sorted({each.node for each in blamed}))
     return CheckResult(
         verdict=Verdict.INVALID,
-        message=f"{counted(len(blamed), 'malformed answer')} of {nodes}: the first, of "
+        message=f"{counted(len(blamed), 'malformed answer')} from {nodes}: the first, from "
         f"{_named(first.node)}{to}: {first.what}",
         looked_at=answered,
         count=len(blamed),
@@ -84,7 +84,7 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
 
 
 def _excuses(fault: FaultFact, sighting: _Sighting) -> bool:
-    """Damage stays when the fault is over. It may be any node's answer that a library tells of."""
+    """Damage stays when the fault is over. A report by a library may be about any node's answer."""
     if sighting.node == _NOBODY:
         return fault.t_start <= sighting.t
     return sighting.node in fault.nodes and fault.t_start <= sighting.t
@@ -95,7 +95,7 @@ def _named(node: int) -> str:
 
 
 def _sightings(evidence: Evidence) -> Iterator[_Sighting]:
-    """Those that were recorded as they came, and operations that tell of one that was not."""
+    """Those that were recorded as they came, and those that only operations report."""
     ops = evidence.tables["ops"]
     told = ops.filter(pc.starts_with(ops["error"], MALFORMED))
     columns = ["t0", "t1", "node", "process", "f", "error"]
@@ -137,12 +137,12 @@ _TOLERATED = tuple(
     source="ConfigurationControlManager",
 )
 def wrong_requests_are_refused(evidence: Evidence) -> CheckResult:
-    """What must be refused is answered by an error, and changes nothing.
+    """A request that must be refused is answered by an error, and changes nothing.
 
-    Values, configs and resources that cannot be. Null for a value, and a config that stands twice
-    in a resource, may be accepted by a target that does not promise otherwise. Of a refused write
-    the outcome is `fail`, and the checks of reads and disks accuse where its value is found; of one
-    whose answer tells nothing its value is looked for here. Needs: ops, log_records.
+    These have impossible values, configs and resources. A null value, and a config that stands
+    twice in a resource, may be accepted by a target that does not promise otherwise. The outcome of
+    a refused write is `fail`, and the checks of reads and disks accuse if its value is found; the
+    value of one whose answer says nothing is looked for here. Needs: ops, log_records.
     """
     ops = evidence.tables["ops"]
     refused = pc.sum(pc.starts_with(ops["error"], REFUSED)).as_py() or 0
@@ -169,7 +169,7 @@ def wrong_requests_are_refused(evidence: Evidence) -> CheckResult:
 
 
 def _split(ops: pa.Table, begins: str, tolerated: tuple[str, ...]) -> tuple[list[_Row], list[_Row]]:
-    """The operations whose error begins so, and behind them those that may have happened."""
+    """The operations whose error begins so, and then those that may have happened."""
     rows = ops.filter(pc.starts_with(ops["error"], begins)).to_pylist()
     fine = [str(row["error"]).startswith(tolerated) for row in rows]
     accused = [row for row, may_be in zip(rows, fine, strict=True) if not may_be]
@@ -181,12 +181,12 @@ def _not_refused(accepted: list[_Row], done: list[_Row]) -> str:
         first = accepted[0]
         what = str(first["error"]).removeprefix(ACCEPTED)
         return (
-            f"node {first['node']} told process {first['process']} that a write of {first['key']} "
-            f"had happened: {what}"
+            f"node {first['node']} answered process {first['process']} that a write of "
+            f"{first['key']} had happened: {what}"
         )
     what = str(done[0]["error"]).removeprefix(UNANSWERED)
     return (
-        f"{done[0]['value']} is in the committed log of {done[0]['key']}, and must not be: {what}"
+        f"{done[0]['value']} is in the committed log of {done[0]['key']}, but must not be: {what}"
     )
 
 

@@ -1,4 +1,4 @@
-"""In calm a cluster is quick: what nobody disturbs takes about a round trip."""
+"""In calm a cluster is quick: an undisturbed operation takes about a round trip."""
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,12 @@ MULTIPLE = 25  # of the median: a dozen simulated runs had 10 at most
 LEAST_S = {"sim": 0.1}  # below it nothing is slow
 LEAST_REAL_S = 5.0  # where a machine may be busy for a while
 ENOUGH = 50
-# What Kafka waits for by default before it gives a silent peer up, or leaves a replica behind:
-# controller.socket.timeout.ms, replica.socket.timeout.ms, replica.lag.time.max.ms.
+# How long Kafka waits by default before it gives up a silent peer, or removes a replica from the
+# ISR: controller.socket.timeout.ms, replica.socket.timeout.ms, replica.lag.time.max.ms.
 STOCK_WAIT_S = 30.0
 WAITS = ("controller.socket.timeout.ms", "replica.socket.timeout.ms", "replica.lag.time.max.ms")
-# Behind the first success, where nothing was done to the cluster before: leaders are there then,
-# and all that is new settles. A follower that asks before its leader knows of its part waits for
+# After the first success, if nothing was done to the cluster before: there are leaders then, and
+# the rest settles. A follower that asks before its leader knows of its role waits for
 # replica.fetch.backoff.ms, 1 s, until it asks again, and is answered within 0.5 s.
 BEGINS_S = {"sim": 2.0}
 BEGINS_REAL_S = 5.0
@@ -41,18 +41,17 @@ _SHOWN = ("process", "node", "f", "key", "outcome")
     rests_on=(Kind.FAULTS, Kind.OPERATIONS),
 )
 def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
-    """In calm no operation takes more than 25 times what the median one takes.
+    """In calm no operation takes more than 25 times the median.
 
-    Nor is one slow that takes less than 0.1 s, or than four of the slowest messages that a
-    simulated network was told to have; nor, where time is real and the machine may be busy, less
-    than 5 s. Calm begins 2 s behind the first success, or 5 s where time is real; and as long
-    behind each cure, or the first operation where something was done before, as followers may take
-    to follow again, and Kafka waits by its configuration before it gives a silent peer up. It ends
-    with the next fault, or with a process that ended by itself. There is none where the cluster
-    never became whole again (`recovers-when-healed`), nor on a log that an operator moves from
-    broker to broker all the time, with its leader. On a machine that was starved nobody can tell
-    what made an operation slow. Most runs with faults are too short to have any calm, and their row
-    says so.
+    Nor does it count below 0.1 s, or four of the slowest messages of a simulated network; nor, in
+    real time, where the machine may be busy, below 5 s. Calm begins 2 s after the first success, or
+    5 s in real time; and after each cure, or after the first operation if something was done
+    before, as long as followers may take to follow again, and Kafka waits by its configuration
+    before it gives up a silent peer. It ends with the next fault, or with a process that ended by
+    itself. There is none if the cluster did not heal (`recovers-when-healed`), nor on a log that an
+    operator moves from broker to broker all the time, with its leader. On a starved machine the
+    cause of a slow operation is unknown. Most runs with faults are too short to have any calm, and
+    their row says so.
     """
     main = _undisturbed(evidence)
     since, is_calm = _calm(evidence, main)
@@ -73,12 +72,12 @@ def calm_operations_are_quick(evidence: Evidence) -> CheckResult:
         holds=f"none took longer than {limit / 1e9:.3g} s",
         algorithm="latencies away from faults, against a multiple of their median",
         nothing=f"{counted(len(taken), 'operation')} in calm, {ENOUGH} are enough; it begins "
-        f"{_settles_ns(evidence) / 1e9:.3g} s behind each cure",
+        f"{_settles_ns(evidence) / 1e9:.3g} s after each cure",
     )
 
 
 def _undisturbed(evidence: Evidence) -> pa.Table:
-    """What clients asked for in the main phase, of logs that stay where they are."""
+    """Operations of the main phase, on logs that stay where they are."""
     ops = asked_by_clients(evidence.tables["ops"])
     main = ops.filter(pc.equal(ops["phase"], "main"))
     moved = pc.unique(main.filter(pc.equal(main["f"], REASSIGN))["key"])
@@ -86,8 +85,8 @@ def _undisturbed(evidence: Evidence) -> pa.Table:
 
 
 def _calm(evidence: Evidence, main: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Of each operation, since when it was calm as it ended, and whether it was calm then: what was
-    asked for before has had all that time since."""
+    """For each operation, since when it was calm as it ended, and whether it was calm then: an
+    operation that was invoked before has had all that time since."""
     t1 = main["t1"].fill_null(evidence.info.duration_ns).to_numpy()
     settles = _settles_ns(evidence)
     since = np.full(len(t1), _begins_ns(evidence, main), np.int64)
@@ -117,7 +116,7 @@ def _settles_ns(evidence: Evidence) -> int:
 
 
 def _waits_s(info: RunInfo) -> float:
-    """The longest of what a broker waits for, as it is configured; 0 where nobody waits."""
+    """The longest of a broker's configured waits; 0 if there is none."""
     told = [int(info.settings[name]) / 1000 for name in WAITS if name in info.settings]
     stock = info.settings.get("defaults") == "stock"
     return max([*told, STOCK_WAIT_S if stock else 0.0])
@@ -129,12 +128,12 @@ def _limit_ns(info: RunInfo, taken: NDArray[np.int64]) -> int:
 
 
 def slowest_answer_s(info: RunInfo) -> float:
-    """Of one that is asked of a leader, which asks others."""
+    """The time for a request to a leader, which asks others."""
     return HOPS * _slowest_message_s(info)
 
 
 def _slowest_message_s(info: RunInfo) -> float:
-    """As a simulated network was told; where time is real the machine's own is what it is."""
+    """By the settings of a simulated network; in real time it is not bounded."""
     if info.runtime != "sim":
         return 0.0
     told = info.conditions

@@ -17,7 +17,7 @@ from checkers.quorum.leadership import SECOND, bounds_of
 from checkers.run.recovery import why_in_doubt
 from checkers.verdict import CheckResult, EventValue
 
-_VOTERS_AFTER = "voters_after"  # how a fact ends that only changes of voters measure
+_VOTERS_AFTER = "voters_after"  # the suffix of a fact that only changes of voters have
 _Row = Mapping[str, Any]
 
 
@@ -28,11 +28,11 @@ _Row = Mapping[str, Any]
     rests_on=(Kind.OPERATIONS, Kind.FAULTS),
 )
 def changes_come_to_an_end(evidence: Evidence) -> CheckResult:
-    """V11: who asks the leader for a change of the voters gets an answer; and once it is done, the
-    quorum acknowledges something within the time of an election.
+    """V11: A leader answers each request to change the voters; and once the change is done, the
+    quorum acknowledges an operation within the time of an election.
 
-    Where nothing else is done to the cluster meanwhile, and the machine had time for the nodes.
-    From the operations of operators and clients. (KR ReconfigurationNotStuck)
+    If nothing else is done to the cluster meanwhile, and the machine had time for the nodes. From
+    the operations of operators and clients. (KR ReconfigurationNotStuck)
     """
     rows = evidence.tables["ops"]
     asked = rows.filter(pc.is_in(rows["f"], pa.array(VOTER_CHANGES))).to_pylist()
@@ -48,19 +48,20 @@ def changes_come_to_an_end(evidence: Evidence) -> CheckResult:
         needs="operations",
         holds="each was answered, and the quorum went on",
         algorithm="answers of the leader, and the next acknowledgement after each",
-        nothing="nobody asked for one while nothing else was done",
+        nothing="no change was asked for while nothing else was done",
     )
 
 
 def _end(evidence: Evidence, row: _Row) -> int:
-    """When it was answered, or by when it should have been: what happens later is no excuse."""
+    """When it was answered, or by when it should have been: later events are no excuse."""
     within_ns = int(bounds_of(evidence).leader_within_s * SECOND)
     due = min(evidence.info.duration_ns, int(row["t0"]) + within_ns)
     return due if row["t1"] is None else int(row["t1"])
 
 
 def _is_disturbed(evidence: Evidence, row: _Row, until: int) -> bool:
-    """Whether anything is wrong from when it was asked for, but for what it is itself a part of."""
+    """Whether anything is wrong from the request on, except the fault that it is itself a part
+    of."""
     return any(
         fault.may_harm and fault.overlaps(row["t0"], until) and not _is_part_of(fault, row)
         for fault in evidence.faults
@@ -68,9 +69,9 @@ def _is_disturbed(evidence: Evidence, row: _Row, until: int) -> bool:
 
 
 def _is_part_of(fault: FaultFact, row: _Row) -> bool:
-    """Whether the change was asked for to inject the fault, or to cure it. By a process that ends
-    nobody asks, and who changes no voters asks for nothing: in the moment in which a leader is
-    killed an operator may be waiting for its answer."""
+    """Whether the change was requested to inject the fault, or to cure it. A fault that ends a
+    process, or changes no voters, requests none: an operator may be waiting for a leader's answer
+    at the moment when it is killed."""
     if not any(name.endswith(_VOTERS_AFTER) for name in fault.facts):
         return False
     asked = int(row["t0"])
@@ -83,12 +84,12 @@ def _lacks_answer(row: _Row) -> bool:
 
 
 def _unanswered(row: _Row) -> Violation:
-    text = f"node {row['node']} led, and never answered who asked it for {row['f']} of {row['key']}"
+    text = f"node {row['node']} led, but never answered the request for {row['f']} of {row['key']}"
     return Violation(f"{text}: {row['error'] or 'no answer'}", [_shown(row, "asked for")])
 
 
 def _standstills(evidence: Evidence, rows: pa.Table, asked: list[_Row]) -> Iterator[Violation]:
-    """Changes behind which nothing is acknowledged any more."""
+    """Changes after which nothing is acknowledged any more."""
     within_s = bounds_of(evidence).leader_within_s
     done = rows.filter(pc.equal(rows["outcome"], "ok"))
     began, ended = done["t0"].to_numpy(), done["t1"].to_numpy()
@@ -99,7 +100,7 @@ def _standstills(evidence: Evidence, rows: pa.Table, asked: list[_Row]) -> Itera
         if is_over or not ((since < tried) & (tried < until)).any():
             continue
         if not ((since <= began) & (ended <= until)).any():
-            text = f"{row['f']} of {row['key']} was acknowledged, and nothing that was asked for "
+            text = f"{row['f']} of {row['key']} was acknowledged, but nothing that was asked for "
             text += f"in the {within_s:g} s after it"
             yield Violation(text, [_shown(row, "acknowledged")])
 

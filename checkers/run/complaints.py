@@ -1,9 +1,9 @@
-"""Two programs in one quorum, and neither complains of what the other one wrote or answered.
+"""Two programs in one quorum, and neither complains about the other's records or answers.
 
-What a leader writes, each follower has to replay. One that cannot may go on as a replica: no log
-differs then, and no acknowledged write is lost until it should have led. What it says of that
-stands in its own log: of Apache Kafka in lines of ERROR and FATAL, its fault handlers' among them
-(`Encountered metadata loading fault: ...`), of our node in its trace.
+Each follower has to replay what a leader writes. One that cannot may go on as a replica: no log
+differs then, and no acknowledged write is lost until it should lead. Its complaints are in its own
+log: for Apache Kafka in lines of ERROR and FATAL, its fault handlers' among them (`Encountered
+metadata loading fault: ...`), for our node in its trace.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,9 +28,9 @@ SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """A line that tells nothing of what another node wrote or answered wrongly, and why not.
+    """A line that is no complaint about another node's records or answers, and the reason.
 
-    `text` stands somewhere in the line, `cause` in the one below it.
+    `text` is somewhere in the line, `cause` in the one below it.
     """
 
     text: str
@@ -41,25 +41,25 @@ class Explained:
         return self.text in row["text"] and self.cause in (row["cause"] or "")
 
 
-# Each was seen, of 4.3.1, in quorums of Apache Kafka alone as well.
+# Each was seen with 4.3.1 in quorums of Apache Kafka alone as well.
 EXPLAINED = (
     Explained(
         text="Exceptionally slow controller event ",
-        why="it tells of time: the machine, or a disk, was slow",
+        why="it is about time: the machine, or a disk, was slow",
     ),
     Explained(
         text="Encountered quorum controller fault: incrementalAlterConfigs: event failed with "
         "NullPointerException",
-        why="a client asked for an operation that there is not: judged by no-request-unseats",
+        why="a client asked for an operation that does not exist: judged by no-request-unseats",
     ),
     Explained(
         text="Unexpected error handling request RequestHeader(apiKey=",  # whatever is asked
         cause="org.apache.kafka.common.errors.NotControllerException: ",
-        why="who got it is not the active controller yet, or any more; it is sent again",
+        why="the receiver is not the active controller yet, or any more; it is sent again",
     ),
     Explained(
         text="RegistrationResponseHandler: channel manager timed out before sending the request.",
-        why="nobody led whom it could have sent it to; it is sent again",
+        why="there was no leader that it could have sent it to; it is sent again",
     ),
     Explained(
         text="Error processing append operation on partition ",
@@ -72,7 +72,7 @@ EXPLAINED = (
     ),
 )
 
-# What our node says of records and answers, and by which words a reader knows it.
+# Complaints of our node about records and answers, in words for a reader.
 _OWN = {
     "q.unfit": "its log holds a record that it cannot replay",
     "q.garbled": "a voter's answer makes no sense to it",
@@ -93,14 +93,13 @@ def of_two_programs(info: RunInfo) -> bool:
     rests_on=(Kind.FAULTS,),
 )
 def no_complaint_in_logs(evidence: Evidence) -> CheckResult:
-    """What one program writes and answers, the other takes: no node of Apache Kafka logs an error,
-    and no node of ours tells of a record that it cannot replay, or of a message that it cannot
-    read or answer.
+    """Each program accepts the other's records and answers: no node of Apache Kafka logs an error,
+    and no node of ours traces a record that it cannot replay, or a message that it cannot read or
+    answer.
 
-    A few errors of Apache Kafka's have other reasons (`EXPLAINED`, each with its own). Nor is one
-    held against anybody that a node logs while a fault may end it. Where a log is not there, or
-    does not tell of a process that answered, nobody knows what it said. Needs: log_errors,
-    node_events, faults.
+    A few errors of Apache Kafka's have other reasons (`EXPLAINED`, each with its own). Nor does an
+    error count that a node logs while a fault may end it. If a log is missing, or lacks a process
+    that answered, its complaints are unknown. Needs: log_errors, node_events, faults.
     """
     logged, own = evidence.tables["log_errors"], evidence.tables["node_events"]
     began = pc.sum(pc.equal(logged["level"], "INFO")).as_py() or 0
@@ -115,11 +114,11 @@ def no_complaint_in_logs(evidence: Evidence) -> CheckResult:
         looked_at=began,
         unit="processes",
         violations=[each.violation for each in sorted(found, key=lambda each: each.t)],
-        gaps=[f"not all that they logged is there ({each})" for each in lacking[:1]],
+        gaps=[f"not all of their logs is there ({each})" for each in lacking[:1]],
         needs="the logs of nodes",
-        holds="none logged a complaint of the other program"
+        holds="none logged a complaint about the other program"
         + (f" ({counted(explained, 'error')} of other reasons)" if explained else ""),
-        algorithm="lines of ERROR and FATAL, but for those with another reason; trace lines",
+        algorithm="lines of ERROR and FATAL, except those with another reason; trace lines",
     )
 
 
@@ -156,7 +155,7 @@ def _own_complaints(events: pa.Table) -> Iterator[_Row]:
 
 
 def _is_taken_back(row: _Row) -> bool:
-    """q.unfit without an offset: what could not be replayed was cut off again."""
+    """q.unfit without an offset: the record that could not be replayed was truncated again."""
     return bool(row["event"] == "q.unfit" and row["offset"] == -1)
 
 

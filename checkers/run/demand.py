@@ -1,6 +1,5 @@
-"""Did clients do what they were told to, and did each kind of it succeed before the faults and
-after them? What nobody asked for cannot go wrong.
-"""
+"""Did clients do what they were to do, and did each kind of it succeed before and after the faults?
+What is never requested cannot go wrong."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,7 +13,7 @@ from checkers.history.sealed_run import RunInfo
 from checkers.run.silence import SECOND, is_limited, main_ends
 
 ENOUGH = 10
-# What a chore does, by its name: each of it has to succeed once.
+# The operations of a chore, by its name: each kind has to succeed once.
 _CHORES: Mapping[str, Sequence[str]] = {
     "asking-epochs": ("epoch-end",),
     "committing-offsets": ("commit-offset", "committed-offset"),
@@ -111,13 +110,13 @@ def _by_phase(evidence: Evidence, main: pa.Table) -> Iterator[str]:
     changes = pa.array(_CHANGES[HistoryKind(evidence.info.history)])
     done = main.filter(pc.and_(pc.is_in(main["f"], changes), pc.equal(main["outcome"], "ok")))
     if last < ends and not pc.any(pc.greater_equal(done["t1"], last)).as_py():
-        yield ", but nothing that changes anything succeeded after the last cure"
+        yield ", but no operation that changes anything succeeded after the last cure"
     if not evidence.info.load.get("commit_after") and before.num_rows:
         yield from _never_again(before, after, first, ends - last)
 
 
 def _never_again(before: pa.Table, after: pa.Table, first: int, after_ns: int) -> Iterator[str]:
-    """Of what clients did at a steady pace, and do no more."""
+    """Operations that clients did at a steady pace, and do no more."""
     took = first - pc.min(before["t0"]).as_py()
     asked = _kinds(after)
     for kind, tried in _kinds(before).items():

@@ -1,4 +1,4 @@
-"""Is all there that the run was planned to leave?"""
+"""Is everything there that the run was planned to leave?"""
 
 from checkers.check import check, everywhere
 from checkers.counted import counted
@@ -11,14 +11,13 @@ _NAMED = 3
 
 @check("evidence-complete", applies=everywhere, source="")
 def evidence_complete(evidence: Evidence) -> CheckResult:
-    """All that the run was planned to leave is there: what was counted while it went on is what is
-    found.
+    """Everything that the run was planned to leave is there: all evidence that was counted during
+    the run is found.
 
     Counted are operations, by the recorder and by the clients themselves, none of them outside of
     the run's time; faults, planned and begun; answers to probes; processes of each node, the
     numbers of their trace lines and how the last one ended; files, by bytes and CRC, as they were
-    collected; disks. What is missing accuses nobody, and what is found without it is unknown at
-    best.
+    collected; disks. Missing evidence accuses no node, and a result without it is unknown at best.
     """
     lacking = evidence.missing
     if lacking:
@@ -26,10 +25,12 @@ def evidence_complete(evidence: Evidence) -> CheckResult:
         more = f" (and {len(lacking) - _NAMED} more)" if len(lacking) > _NAMED else ""
         return _row(Verdict.UNKNOWN, f"evidence is missing: {named}{more}", len(lacking))
     if nobody_counted(evidence.run):
-        return _row(Verdict.UNKNOWN, "it was not counted what this run should have left", 0)
+        return _row(Verdict.UNKNOWN, "what this run should have left was not counted", 0)
     counts = _counts(evidence)
     told = ", ".join(counted(number, *words) for words, number in counts.items())
-    return _row(Verdict.VALID, f"all that was counted is there: {told}", sum(counts.values()))
+    return _row(
+        Verdict.VALID, f"everything that was counted is there: {told}", sum(counts.values())
+    )
 
 
 def _counts(evidence: Evidence) -> dict[tuple[str, str], int]:

@@ -1,4 +1,4 @@
-"""What is expected of a run, more exactly than by its verdict's word: by which check, as what."""
+"""The expected result of a run, more exactly than by its verdict: by which check, and as what."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 from checkers.verdict import CheckResult, Judgement, Verdict
 
-_HARNESS = "run"  # the row about what went wrong with it
+_HARNESS = "run"  # the row about a failure of the harness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Bound:
         return f"{self.name.replace('_', ' ')} {' and '.join(bounds)}"
 
     def unlike(self, judgement: Judgement) -> str:
-        """What is seen instead; "" where it is within the bounds. No number is within none."""
+        """The actual value; "" if it is within the bounds. A missing number is within none."""
         found = judgement.statistics.get(self.name)
         if self.check:
             rows = [row.facts for row in judgement.results if row.check == self.check]
@@ -39,16 +39,16 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A verdict, given by `check`, whose message tells of `anomaly` and which counts `least`
+    """A verdict, given by `check`, whose message names `anomaly` and which counts `least`
     violations; and numbers within bounds.
 
     The checks of `also` may accuse beside it, as they see the same from another side, and no
-    others: another accusation is news. So is a check that failed itself. Where no check is named,
-    whichever may accuse.
+    others: another accusation is news. So is a check that failed itself. If no check is named, any
+    may accuse.
     """
 
     verdict: Verdict
-    check: str = ""  # ""; whichever
+    check: str = ""  # "": any
     anomaly: str = ""
     least: int = 1
     also: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Expectation:
         return not self.unlike(judgement)
 
     def unlike(self, judgement: Judgement) -> str:
-        """What of a run is not as expected, in words; "" where all is."""
+        """How a run differs from the expectation, in words; "" if it does not."""
         return "; ".join(self._differences(judgement))
 
     def _differences(self, judgement: Judgement) -> Iterator[str]:
@@ -88,7 +88,7 @@ class Expectation:
             ]
             if others:
                 yield f"{', '.join(dict.fromkeys(others))} accused as well, which was not expected"
-            # Where the nodes are stuck, the harness may not come to its end either.
+            # If the nodes are stuck, the harness may not come to its end either.
             failed = [row for row in _of(judgement, Verdict.ERROR) if row.check != _HARNESS]
             if failed:
                 yield f"{failed[0].check} failed itself: {failed[0].message}"
@@ -106,7 +106,7 @@ class Expectation:
 
 
 def expectation_of(row: Mapping[str, Any]) -> Expectation | None:
-    """What `as_json` wrote; None of nothing. Raises ValueError."""
+    """The expectation that `as_json` wrote; None for nothing. Raises ValueError."""
     if not row:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Nodes run until they are ended: a process that ends by itself is accused, whatever came later; so
-is one that was told to stop, and failed.
+"""Nodes run until they are ended: a process that ends by itself is accused, whatever follows; so is
+one that was asked to stop, and failed.
 
-Another one may have been started in its place by a later fault's cure, and the quorum may have done
+The cure of a later fault may have started another one in its place, and the quorum may have done
 without it: neither excuses it.
 """
 
@@ -25,13 +25,13 @@ _WORDS = 8  # lines of a log, in a witness
     rests_on=(Kind.FAULTS,),
 )
 def nodes_kept_running(evidence: Evidence) -> CheckResult:
-    """No process of a node ends by itself, refuses to start, or fails as it is told to stop, unless
-    a fault may do that to it; and each ends what it began.
+    """No process of a node ends by itself, refuses to start, or fails when asked to stop, unless a
+    fault may cause that; and each finishes the steps that it begins.
 
-    A disk that fails or is full may, while it is so; and from then on one that has lost what it
-    said it had synced. Nothing else may: after a kill, a power cut or a pause, a node goes on from
-    what is on its disk. No fault excuses a step that never ends, or that eats the machine's memory,
-    so that the simulator had to halt it.
+    A failing or full disk may cause it while it lasts, and a disk that lost synced bytes may from
+    then on. Nothing else may: after a kill, a power cut or a pause, a node goes on from what is on
+    its disk. No fault excuses a step that never ends, or that eats the machine's memory, so that
+    the simulator had to halt it.
     """
     excused: list[Violation] = []
     unexcused: list[Violation] = []
@@ -55,15 +55,15 @@ def nodes_kept_running(evidence: Evidence) -> CheckResult:
 def _ended(end: Mapping[str, int | str], before: Sequence[FaultFact]) -> Violation:
     node, at = int(end["node"]), int(end["t_ns"])
     words = [line for line in str(end["words"]).splitlines() if line.strip()]
-    # What follows an error, indented, is where it was and what to do.
+    # An error is followed by indented lines: where it was and what to do.
     told = [line for line in words if not line[0].isspace()]
     after, code = f"after {at / SECOND:.1f} s", f"with exit code {end['exit_code']}"
     text = f"node {node} ended by itself {after}, {code}"
     if end.get("told_to_stop"):
-        text = f"node {node} was told to stop, and failed {after}, {code}"
+        text = f"node {node} was asked to stop, but failed {after}, {code}"
     if end.get("halted"):
         text = f"node {node} {end['halted']}, and was halted {after}"
-    text += f"; the last that it said: {told[-1] if told else 'nothing'}"
+    text += f"; its last words: {told[-1] if told else 'nothing'}"
     said: list[dict[str, EventValue]] = [
         {"what": f"it said: {line.strip()}", "node": node} for line in words[-_WORDS:]
     ]
@@ -80,9 +80,9 @@ def _ended(end: Mapping[str, int | str], before: Sequence[FaultFact]) -> Violati
 def may_end(fault: FaultFact, at: int) -> bool:
     """Whether a fault may make a process of its victims end by itself at this moment.
 
-    One that ends processes, and not by halting them, lets them end by themselves while it lasts.
-    So does a power cut that left no evidence: it may have taken the disk from under a process that
-    ran on, and such a run is void. What damaged bytes may keep a process from starting for ever
+    A fault that ends processes, and not by halting them, may make them end by themselves while it
+    lasts. So may a power cut that left no evidence: it may have taken the disk from under a process
+    that ran on, and such a run is void. Damaged bytes may keep a process from starting for ever
     after.
     """
     misfired = fault.may_lose and fault.bit is False

@@ -1,4 +1,4 @@
-"""P18, of what brokers tell: nobody goes on telling of partitions what was over long before."""
+"""P18, for brokers' answers: none describes a state of partitions that was over long before."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ from checkers.run.recovery import why_in_doubt
 from checkers.verdict import CheckResult
 
 _UNIT = "answers about partitions in calm"
-# Brokers that are well and connected learn of what is committed within milliseconds.
+# Brokers that are well and connected learn of a committed record within milliseconds.
 _LAG_S = {"sim": 2.0}
 _LAG_REAL_S = 5.0
 
@@ -36,11 +36,11 @@ _LAG_REAL_S = 5.0
     rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES, Kind.FAULTS),
 )
 def told_partitions_are_new(evidence: Evidence) -> CheckResult:
-    """P18: in calm no broker tells of a partition what was over 2 s before, by what another broker
-    had told; or 5 s before, where time is real.
+    """P18: In calm no broker describes a state of a partition that was over 2 s before, by what
+    another broker had answered; or 5 s before, in real time.
 
-    Calm is what lies an election and longer behind every fault. A machine that was starved excuses
-    it. (KIP-966 liveness)
+    Calm is an election and longer after every fault. A starved machine is an excuse. (KIP-966
+    liveness)
     """
     if evidence.timeline is None:
         return unread(_UNIT, NEED)
@@ -54,16 +54,17 @@ def told_partitions_are_new(evidence: Evidence) -> CheckResult:
         violations=[] if doubt else late,
         gaps=[f"{late[0].message}; but {doubt}"] if late and doubt else [],
         needs="answers to DescribeTopicPartitions",
-        holds="none was of what was over long before",
-        algorithm="places of answers in the metadata log, against what others had told before",
-        nothing="nobody was asked in calm" if followed.looked_at else "",
+        holds="none described a state that was over long before",
+        algorithm="positions of answers in the metadata log, against earlier answers of others",
+        nothing="no broker was asked in calm" if followed.looked_at else "",
     )
 
 
 def _late(
     evidence: Evidence, followed: FollowedAnswers, calm: list[SeenAnswer]
 ) -> Iterator[Violation]:
-    """Answers from an image that lacks what another broker had told; of each broker the first."""
+    """Answers from an image that lacks what another broker had answered; for each broker the
+    first."""
     lag = int(_LAG_S.get(evidence.info.runtime, _LAG_REAL_S) * SECOND)
     told = sorted((one.answer.answered, one.least) for one in followed.seen)
     times = np.array([t for t, _ in told], np.int64)
@@ -93,6 +94,6 @@ def _stale(one: SeenAnswer, known: int, lag: int, followed: FollowedAnswers) -> 
     text += (
         f"{one.most + 1} of the metadata log; {lag / SECOND:g} s before, and with nothing wrong "
     )
-    text += f"since, another broker told of what came with offset {known}"
+    text += f"since, another broker had described offset {known}"
     shown = [shown_answer(answer, said), *states_shown(meanings.states(said["key"])[-4:])]
     return Violation(text, shown)

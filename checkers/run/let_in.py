@@ -1,4 +1,4 @@
-"""P18, of who is fenced: brokers' own accounts of their lives (b.life), in times of calm."""
+"""P18, for fenced brokers: by the brokers' own traces of their lives (b.life), in times of calm."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from checkers.quorum.leadership import SECOND, Calm, bounds_of, calms
 from checkers.quorum.moments import processes_of
 from checkers.verdict import CheckResult, EventValue
 
-# Beside an election: a broker asks again, replays what it missed, and sends some heartbeats.
+# Beyond an election: a broker asks again, replays what it missed, and sends some heartbeats.
 _LET_IN_S = 8.0
 _UNREGISTERED = -1
 _LEAVING = ("pending-controlled-shutdown", "shutting-down", "vouching")
@@ -25,9 +25,10 @@ _LEAVING = ("pending-controlled-shutdown", "shutting-down", "vouching")
     rests_on=(Kind.FAULTS, Kind.TRACES),
 )
 def brokers_are_let_in(evidence: Evidence) -> CheckResult:
-    """P18: a broker that runs while nothing is wrong is registered and unfenced in bounded time.
+    """P18: A broker that runs while nothing is wrong is registered and unfenced within a bounded
+    time.
 
-    By what the controllers answered it. The bound is that of an election, and 8 s for the broker.
+    By the controllers' answers to it. The bound is that of an election, and 8 s for the broker.
     (KIP-631, KIP-966 liveness)
     """
     within_s = bounds_of(evidence).leader_within_s + _LET_IN_S
@@ -38,30 +39,30 @@ def brokers_are_let_in(evidence: Evidence) -> CheckResult:
         for by, last in _ends_of_waits(process, quiet, limit):
             looked_at += 1
             if last.more["fenced"]:
-                text = f"node {last.node} ran for {within_s:g} s in which nothing was wrong, and "
+                text = f"node {last.node} ran for {within_s:g} s in which nothing was wrong, but "
                 text += (
                     "was not registered"
                     if last.epoch == _UNREGISTERED
                     else "was fenced at their end"
                 )
                 at: dict[str, EventValue] = {"what": "nothing was wrong until then", "t_ns": by}
-                violations.append(Violation(text, [witness(last, "told last"), at]))
+                violations.append(Violation(text, [witness(last, "said last"), at]))
     return conclude(
         looked_at=looked_at,
         unit="brokers in times of calm",
         violations=violations,
         needs=NEED,
         holds=f"each was unfenced within {within_s:g} s",
-        algorithm="the last b.life of each process where it had been left in peace for long enough",
+        algorithm="the last b.life of each process once it had been undisturbed for long enough",
         gaps=gaps(evidence.lives),
-        nothing=f"no broker was left in peace for {within_s:g} s" if evidence.lives else "",
+        nothing=f"no broker was undisturbed for {within_s:g} s" if evidence.lives else "",
     )
 
 
 def _ends_of_waits(
     process: Process, quiet: list[Calm], limit: int
 ) -> Iterator[tuple[int, NodeEvent]]:
-    """When a process had been left in peace for long enough, and what it had told last by then."""
+    """When a process had been undisturbed for long enough, and its last line by then."""
     lines = process.events("b.life")
     leaves = next((line.t for line in lines if line.state in _LEAVING), process.last_ns)
     for calm in quiet:

@@ -1,4 +1,4 @@
-"""What the harness has put beside the nodes may die in a run: nobody is accused of that."""
+"""Parts of the harness may die in a run: no node is accused of the effects."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,10 +10,10 @@ _TIMES = ("t_ns", "t1_ns")
 def why_machinery(
     failed: Mapping[str, str | int], witness: Sequence[Mapping[str, EventValue]]
 ) -> str:
-    """Why what these events show may have come of a part of the harness that had failed by then;
-    "" where none had, or where all of them are from before.
+    """Why these events may come from a part of the harness that had failed by then; "" if none had,
+    or if all of them came before.
 
-    An event that did not end is not from before, and of events without any time nobody knows.
+    An event that did not end did not come before, and one without a time counts as if it had not.
     """
     if not failed:
         return ""

@@ -1,4 +1,4 @@
-"""Does a healed cluster go on? And who is to blame where it does not: a node, or the machine."""
+"""Does a healed cluster go on? If not, is a node to blame, or the machine?"""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,10 +8,10 @@ from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
 
-# What a machine shows that had time for its nodes, in the seconds in which nothing came about. A
-# node's shortest time-out is its election's, of a second: where the harness' own timer was later
-# than that, a node's may have been, and elections can fail for ever. Some process waits for a core
-# most of the time on a machine that is well used; only where hardly a moment is left is it starved.
+# The figures of a machine that had time for its nodes, in the seconds in which nothing came about.
+# A node's shortest time-out is its election's, of a second: if the harness' own timer was later
+# than that, a node's may have been, and elections can fail for ever. On a well-used machine some
+# process waits for a core most of the time; it is starved only if hardly a moment is left.
 STARVED = {
     "longest_late_ms": 1000.0,
     "late_share": 0.1,
@@ -23,16 +23,16 @@ STARVED = {
 
 @check("recovers-when-healed", applies=everywhere, source="SIM", rests_on=(Kind.FAULTS,))
 def recovers_when_healed(evidence: Evidence) -> CheckResult:
-    """Once everything is healed and all processes run, all is whole and writes are acknowledged
-    within a bounded time, unless the machine had no time for the nodes.
+    """Once everything is healed and all processes run, the cluster is whole and writes are
+    acknowledged within a bounded time, unless the machine had no time for the nodes.
 
-    Before that, nodes that nothing is done to elect a leader where they are a majority of a quorum,
-    and one of them leads each partition in whose ISR, or ELR where that is empty, they are.
-    That it had is shown by figures: how late the harness' own timers were, and for how long
-    processes waited for CPU, disk and memory. Nothing excuses a node that ends by itself whenever
-    it is started. In a simulated run time is virtual, and no machine is slow. Where no majority of
-    the voters' disks is left, nothing may come about any more, which `stops-without-a-majority`
-    judges. Needs: run.json.
+    Before that, undisturbed nodes elect a leader if they are a majority of a quorum, and one of
+    them leads each partition if they have members of its ISR, or of its ELR if the ISR is empty.
+    Figures show whether the machine had time: how late the harness' own timers were, and for how
+    long processes waited for CPU, disk and memory. Nothing excuses a node that ends by itself
+    whenever it is started. In a simulated run time is virtual, and no machine is slow. If no
+    majority of the voters' disks is left, nothing may come about any more, which
+    `stops-without-a-majority` judges. Needs: run.json.
     """
     info = evidence.info
     lost = evidence.lost_majority
@@ -42,9 +42,9 @@ def recovers_when_healed(evidence: Evidence) -> CheckResult:
     if info.stuck:
         return _stuck(info)
     if not info.finished:
-        message = "the run broke off before anything could be whole again"
+        message = "the run broke off before the cluster could be whole again"
         return CheckResult(verdict=Verdict.UNKNOWN, message=message)
-    message = "all was whole again in time, and writes were acknowledged"
+    message = "the cluster was whole again in time, and writes were acknowledged"
     return CheckResult(verdict=Verdict.VALID, message=message, looked_at=1)
 
 
@@ -53,7 +53,7 @@ def _stuck(info: RunInfo) -> CheckResult:
     if doubt:
         return CheckResult(
             verdict=Verdict.UNKNOWN,
-            message=f"{info.stuck}; but {doubt}: whether a node is to blame cannot be told",
+            message=f"{info.stuck}; but {doubt}: it cannot be decided whether a node is to blame",
             looked_at=1,
         )
     told = "" if info.stuck_for_sure else f"; the machine had time for it: {_in_words(info)}"
@@ -67,7 +67,7 @@ def _stuck(info: RunInfo) -> CheckResult:
 
 
 def why_in_doubt(figures: Mapping[str, float]) -> str:
-    """Why the machine may be to blame; "" where it was shown not to be."""
+    """Why the machine may be to blame; "" if it was shown not to be."""
     if "longest_late_ms" not in figures:
         return "it was not measured whether the machine was starved"
     beyond = {name: figures.get(name, 0.0) for name, most in STARVED.items()}

@@ -1,4 +1,4 @@
-"""In calm a cluster serves: what nobody disturbs is done, all the time."""
+"""In calm a cluster serves: undisturbed operations succeed, all the time."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -20,18 +20,18 @@ from checkers.run.recovery import why_in_doubt
 from checkers.run.silence import SECOND, main_ends
 from checkers.verdict import CheckResult, EventValue
 
-# Of what is asked for in calm, which has to succeed. Some reads of registers go to any controller,
+# Shares of operations in calm that have to succeed. Some reads of registers go to any controller,
 # and one that does not lead refuses them.
 LEAST_SHARE = 0.75
 LEAST_SHARE_OF_READS = 0.2
 ENOUGH = 50  # of a kind
 LONGEST_S = {"sim": 3.0}  # without a success
 LONGEST_REAL_S = 10.0
-TIMES_THE_PACE = 20  # where clients ask seldom
-# After the first success: who has just come up looks for leaders and coordinators.
+TIMES_THE_PACE = 20  # if clients ask seldom
+# After the first success: a client that has just started looks for leaders and coordinators.
 COMES_UP_S = {"sim": 1.0}
 COMES_UP_REAL_S = 10.0
-SETTLES_REAL_S = 30.0  # as Kafka waits by default before it gives a silent peer up
+SETTLES_REAL_S = 30.0  # as Kafka waits by default before it gives up a silent peer
 _SHOWN = ("process", "node", "f", "key", "outcome", "error")
 
 
@@ -49,15 +49,14 @@ class Quiet(NamedTuple):
     rests_on=(Kind.FAULTS, Kind.OPERATIONS),
 )
 def serves_in_calm(evidence: Evidence) -> CheckResult:
-    """In calm what clients ask for is done: three quarters of each kind of operation that they ask
-    for 50 times, a fifth of reads that any controller may get, and never for more than 3 s none.
+    """In calm clients' operations succeed: three quarters of each kind that is invoked 50 times, a
+    fifth of the reads that any controller may get, and at least one every 3 s.
 
-    Where time is real, for 10 s; where clients ask seldom, for 20 times as long as it takes them to
-    ask again. Calm is from a second after the first success (10 s where time is real) to the first
-    fault, and from some time after the last cure, in which a leader has to be elected, to the end
-    of the load; not where a process ended by itself, or the cluster never became whole, which
-    others judge. What has to be refused does not count. On a machine that was starved nobody can
-    tell who let clients wait.
+    In real time, every 10 s; if clients ask seldom, within 20 times their usual interval. Calm is
+    from a second after the first success (10 s in real time) to the first fault, and from some time
+    after the last cure, in which a leader has to be elected, to the end of the load; not if a
+    process ended by itself, or the cluster did not heal, which others judge. Requests that have to
+    be refused do not count. On a starved machine it is unknown whether a node made clients wait.
     """
     main = _asked(evidence)
     looked_at, found = 0, []
@@ -83,12 +82,12 @@ def serves_in_calm(evidence: Evidence) -> CheckResult:
         needs="operations",
         holds="clients were served all the time",
         algorithm="shares and gaps of successes by kind, away from faults",
-        nothing=f"no kind of operation was asked for {ENOUGH} times in calm",
+        nothing=f"no kind of operation was invoked {ENOUGH} times in calm",
     )
 
 
 def _asked(evidence: Evidence) -> pa.Table:
-    """Of the main phase, without what has to be refused and what is not to succeed as a rule."""
+    """Operations of the main phase, without those that have to be refused or usually fail."""
     ops = asked_by_clients(evidence.tables["ops"])
     main = ops.filter(pc.equal(ops["phase"], "main"))
     error = pc.fill_null(main["error"], "")
@@ -123,7 +122,9 @@ def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Quiet) -> Iter
     least = LEAST_SHARE_OF_READS if kind == "read" else LEAST_SHARE
     failed = ops.filter(pc.not_equal(ops["outcome"], "ok"))
     if ok.num_rows < least * tried:
-        text = f"of {counted(tried, kind)} in calm {ok.num_rows:,} succeeded, and nothing was wrong"
+        text = (
+            f"of {counted(tried, kind)} in calm {ok.num_rows:,} succeeded, though nothing was wrong"
+        )
         yield Violation(f"{text}; {_why(failed)}", _rows(failed))
     longest = LONGEST_S.get(evidence.info.runtime, LONGEST_REAL_S) * SECOND
     longest = max(longest, TIMES_THE_PACE * (calm.end - calm.begin) / tried)
@@ -132,13 +133,13 @@ def _unserved(evidence: Evidence, kind: str, ops: pa.Table, calm: Quiet) -> Iter
         inside = pc.and_(pc.greater_equal(failed["t0"], begin), pc.less(failed["t0"], end))
         between = failed.filter(inside)
         if between.num_rows:
-            text = f"no {kind} succeeded for {(end - begin) / SECOND:.1f} s in calm, and "
+            text = f"no {kind} succeeded for {(end - begin) / SECOND:.1f} s in calm, though "
             text += f"{counted(between.num_rows, 'was', 'were')} asked for; {_why(between)}"
             yield Violation(text, _rows(between))
 
 
 def _longest_without(asked: Ints, succeeded: Ints, calm: Quiet) -> tuple[int, int]:
-    """The longest time without a success, from when somebody asked in it."""
+    """The longest time without a success, counted from the first invocation in it."""
     marks = np.concatenate([[calm.begin], np.sort(succeeded), [calm.end]])
     at = np.searchsorted(asked, marks[:-1])
     begins = np.append(asked, calm.end)[at]

@@ -1,8 +1,9 @@
-"""While few are hurt the others serve: a majority of the voters, and an ISR that is large enough.
+"""While a fault hits few nodes, the others serve: a majority of the voters, and an ISR that is
+large enough.
 
 A cluster that stands still as long as one of its nodes is off promises nothing wrong, and is of no
-use. What others ask of a majority is that it elects (Q21, by traces); here clients are asked, whose
-times are known of any target.
+use. Other checks ask of a majority that it elects (Q21, by traces); this one goes by clients, whose
+times are known for any target.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,14 +31,15 @@ from checkers.run.recovery import why_in_doubt
 from checkers.run.silence import SECOND, main_ends
 from checkers.verdict import CheckResult, EventValue
 
-ENOUGH = 5  # that are asked for while nothing succeeds
-# Who serves on without a break is answered by then, where a follower is slow to be left out too.
+ENOUGH = 5  # that are invoked while nothing succeeds
+# A node that serves on without a break has answered by then, also if a slow follower has to leave
+# the ISR.
 UNHURT_S, UNHURT_REAL_S = 3.0, 10.0
 CHECK_QUORUM = 1.5  # fetch time-outs
 ELECTIONS = 4  # election time-outs, once the leader of the quorum was missed
-# Until others have heard who leads and who is in sync, and clients look for them.
+# Until others have heard of the leader and the ISR, and clients look for them.
 KNOWN_S, KNOWN_REAL_S = 3.0, 12.0
-SETTLES_S, SETTLES_REAL_S = 3.0, 30.0  # behind the fault before
+SETTLES_S, SETTLES_REAL_S = 3.0, 30.0  # after the previous fault
 _QUICK_SESSION_S, _SESSION_S = 3.0, 9.0
 _SESSION = "broker.session.timeout.ms"
 _CHANGES = ("write", "delete")
@@ -46,7 +48,7 @@ _SHOWN = ("process", "node", "f", "key", "outcome", "error")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Duty:
-    """What has to be served while a fault lasts, and after how long without a success it is not."""
+    """What has to be served during a fault, and after how long without a success it is not."""
 
     fault: FaultFact
     what: str
@@ -65,16 +67,16 @@ class _Duty:
     rests_on=(Kind.FAULTS, Kind.METADATA_LOGS, Kind.OPERATIONS),
 )
 def serves_while_hurt(evidence: Evidence) -> CheckResult:
-    """While a fault leaves a majority of the voters in peace, something is written to registers;
-    and while it leaves as many of an ISR as min ISR says, and a majority of the controllers,
-    something is sent to that partition: never nothing for longer than it takes to notice and elect.
+    """While a majority of the voters is undisturbed, writes to registers succeed; and while a
+    majority of the controllers and min ISR members of an ISR are, sends to that partition do: with
+    no gap longer than it takes to notice the fault and elect.
 
-    That is 3 s where the fault hits neither whoever acknowledged last nor, of a partition, one of
-    its ISR; a fetch time-out, four election time-outs and 3 s where it hits the leader of the
-    quorum, and until that resigns, where it is cut off; a session and 3 s where it hits one of an
-    ISR, and all of that where it may hit both. Where time is real, 7 to 9 s more. Faults are those
-    that end processes or cut links, alone, some seconds after the last one. Not judged are quorums
-    whose voters are changed, or lose disks.
+    That is 3 s if the fault hits neither the node that acknowledged last nor a member of the
+    partition's ISR; a fetch time-out, four election time-outs and 3 s if it hits the leader of the
+    quorum, and until that resigns, if it is cut off; a session and 3 s if it hits a member of the
+    ISR, and all of that if it may hit both. In real time, 7 to 9 s more. Faults are those that end
+    processes or cut links, alone, some seconds after the last one. Quorums whose voters change, or
+    lose disks, are not judged.
     """
     looked_at, violations = 0, list[Violation]()
     for duty in _duties(evidence):
@@ -88,13 +90,13 @@ def serves_while_hurt(evidence: Evidence) -> CheckResult:
     starved = why_in_doubt(evidence.info.pressure) if violations and real else ""
     return conclude(
         looked_at=looked_at,
-        unit="times in which few were hurt",
+        unit="times of a fault that hit few nodes",
         violations=[] if starved else violations,
         gaps=[f"{violations[0].message}; but {starved}"] if starved else [],
         needs="faults, and operations meanwhile",
         holds="the others served all the time",
-        algorithm="the longest time without a success while a fault leaves enough in peace",
-        nothing="no fault left enough in peace for long enough that they had to serve again",
+        algorithm="the longest time without a success while enough nodes are undisturbed",
+        nothing="no fault left enough nodes undisturbed for so long that they had to serve",
     )
 
 
@@ -140,7 +142,7 @@ def _plain_faults(evidence: Evidence) -> Iterator[FaultFact]:
 
 
 def _of_registers(evidence: Evidence, fault: FaultFact, main: pa.Table) -> Iterator[_Duty]:
-    """Who acknowledged last leads still, as long as nothing happens to it."""
+    """The node that acknowledged last still leads, as long as nothing happens to it."""
     changes = main.filter(pc.is_in(main["f"], pa.array(_CHANGES)))
     done = changes.filter(
         pc.and_kleene(pc.equal(changes["outcome"], "ok"), pc.less(changes["t1"], fault.t_start))
@@ -155,7 +157,8 @@ def _of_registers(evidence: Evidence, fault: FaultFact, main: pa.Table) -> Itera
 
 
 def _of_partitions(evidence: Evidence, fault: FaultFact, main: pa.Table) -> Iterator[_Duty]:
-    """Of each partition of which enough of the ISR are left, whichever it may have been by then."""
+    """For each partition with enough undisturbed members of the ISR, whichever ISR it may have had
+    by then."""
     info, hurt = evidence.info, {*fault.nodes}
     spans = evidence.tables["spans"]
     unheard = spans.filter(pc.fill_null(pc.equal(spans["acks"], 0), False))["op_id"]
@@ -176,8 +179,8 @@ def _of_partitions(evidence: Evidence, fault: FaultFact, main: pa.Table) -> Iter
 
 
 def _possible(history: IsrHistory, at: int) -> Sequence[int]:
-    """The states in which the partition may have been at that time; none where that is not known,
-    or one of them has no leader."""
+    """The possible states of the partition at that time; none if they are unknown, or one of them
+    has no leader."""
     known = np.flatnonzero(history.known_by <= at)
     if not len(known):
         return ()
@@ -203,7 +206,7 @@ def _known_s(info: RunInfo) -> float:
 
 def _elects_s(info: RunInfo, fault: FaultFact) -> float:
     """A leader that is cut off one way is heard by the others until it resigns, for want of a
-    majority that fetches; with more than three voters that count may begin anew just before."""
+    majority that fetches; with more than three voters that count may restart just before."""
     fetch_s = info.conditions.get("fetch_timeout_ms", 2000) / 1000
     resigns_s = CHECK_QUORUM * fetch_s * (1 if len(planned_voters(info)) <= 3 else 2)
     elects_s = ELECTIONS * info.conditions.get("election_timeout_ms", 1000) / 1000
@@ -230,7 +233,7 @@ def _unserved(duty: _Duty, begin: int, end: int) -> Iterator[Violation]:
     fault = duty.fault
     names = ", ".join(f"node {node}" for node in fault.nodes)
     text = f"no {duty.what} succeeded for {(until - silent) / SECOND:.1f} s of the {fault.kind} of "
-    text += f"{names}, which leaves enough of the others in peace to serve within "
+    text += f"{names}, which leaves enough of the others undisturbed to serve within "
     text += f"{duty.within_s:g} s; {counted(asked.num_rows, 'was', 'were')} asked for"
     yield Violation(text, [fault.shown("began", begin), *_rows(asked)])
 

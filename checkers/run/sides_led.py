@@ -24,10 +24,10 @@ def _is_to_show(info: RunInfo) -> bool:
 
 @check("each-side-led", applies=_is_to_show, source="")
 def each_side_led(evidence: Evidence) -> CheckResult:
-    """Where two programs share a quorum, and are to lead it in turn, each of them did.
+    """If two programs share a quorum and are to lead it in turn, each of them led.
 
-    Void otherwise: what a leader writes and answers, the other program did not have to take. Who
-    leads is what probes are told; which program a node is then, its log tells: that of the last
+    Void otherwise: the other program did not have to accept that leader's records and answers.
+    Answers to probes name the leader; its log says which program the node is then: that of the last
     process that began before. Needs: probes, log_errors, node_events.
     """
     epochs = _epochs(evidence)
@@ -35,7 +35,7 @@ def each_side_led(evidence: Evidence) -> CheckResult:
     told = ", ".join(f"{side} in {counted(len(found), 'epoch')}" for side, found in epochs.items())
     return CheckResult(
         verdict=_verdict(never, evidence, Kind.NODE_LOGS, Kind.QUORUM_PROBES),
-        message=f"no probe was told that {never} leads" if never else f"leaders: {told}",
+        message=f"no answer to a probe says that {never} leads" if never else f"leaders: {told}",
         looked_at=sum(map(len, epochs.values())),
     )
 
@@ -47,11 +47,11 @@ def _creates(info: RunInfo) -> bool:
 
 @check("each-side-created-topics", applies=_creates, source="")
 def each_side_created_topics(evidence: Evidence) -> CheckResult:
-    """Where two programs share a quorum beside brokers, each of them created topics as its leader.
+    """If two programs share a quorum beside brokers, each of them created topics as its leader.
 
-    Void otherwise: brokers were not served by the one that did not. By the epochs of the records in
-    the metadata logs on disks; which program led an epoch is known as for `each-side-led`. Needs:
-    log_records, probes, log_errors, node_events.
+    Void otherwise: the program that did not create any did not serve brokers. By the epochs of the
+    records in the metadata logs on disks; which program led an epoch is known as for
+    `each-side-led`. Needs: log_records, probes, log_errors, node_events.
     """
     records = evidence.tables["log_records"]
     topics = records.filter(pc.equal(records["type"], "Topic")).select(["offset", "epoch"])
@@ -70,7 +70,7 @@ def each_side_created_topics(evidence: Evidence) -> CheckResult:
 
 
 def _without(of_sides: Mapping[str, Collection[int]]) -> str:
-    """The sides of which there is nothing, "" where there is something of each."""
+    """The sides of which there is nothing; "" if there is something of each."""
     return " or ".join(side for side in (_OURS, _KAFKA) if not of_sides[side])
 
 
@@ -82,7 +82,7 @@ def _verdict(never: str, evidence: Evidence, *needed: Kind) -> Verdict:
 
 
 def _epochs(evidence: Evidence) -> dict[str, set[int]]:
-    """In which epochs nodes led, by what they were."""
+    """The epochs in which nodes led, by their program."""
     began = _began(evidence)
     probes = evidence.tables["probes"]
     found: dict[str, set[int]] = {_OURS: set(), _KAFKA: set()}
@@ -94,7 +94,7 @@ def _epochs(evidence: Evidence) -> dict[str, set[int]]:
 
 
 def _began(evidence: Evidence) -> dict[int, list[tuple[int, str]]]:
-    """Of each node, when its processes began and what they were, in order."""
+    """For each node, when its processes began and their programs, in order."""
     own, kafka = evidence.tables["node_events"], evidence.tables["log_errors"]
     found: dict[int, list[tuple[int, str]]] = {}
     for rows, side in (

@@ -1,10 +1,10 @@
-"""Did clients go on asking while the cluster was hurt, and once it was healed? Without that, a run
-tells of faults that nobody met.
+"""Did clients go on asking during the faults and after the cures? Without that, a run describes
+faults that no client met.
 
 Load is what is invoked, or what comes back: an operation that never returned is none. Clients may
 rightly be silent for their `patience`: an operation's time-out, a second of looking for a leader
-and one of connecting to it, and what a rate makes them wait. Of a load of a fixed number of
-operations, and of overlapping faults, a short time may fall between two of them.
+and one of connecting to it, and the wait of a rate limit. With a load of a fixed number of
+operations, and with overlapping faults, a short time may fall between two of them.
 """
 
 from collections.abc import Iterator
@@ -21,11 +21,12 @@ from checkers.history.sealed_run import RunInfo
 
 SECOND = 1_000_000_000
 
-# Of the processes that come round once in a patience, whatever the faults: of 60 simulated runs
-# the worst had a third.
+# The share of processes that invoke something within a patience, whatever the faults: of 60
+# simulated runs the worst had a third.
 ALIVE_SHARE = 0.25
-# Of what comes back in a second of the quiet before the first fault, after the last was healed: of
-# 60 simulated runs the worst had 0.35; less where a few clients look for a leader for a long time.
+# The share of the successes per second before the first fault that must come back after the last
+# cure: of 60 simulated runs the worst had 0.35; less if a few clients look for a leader for a long
+# time.
 AFTER_SHARE = 0.05
 _LEAST_QUIET_S = 0.5
 _LEAST_AFTER_S = 1.0
@@ -37,7 +38,7 @@ _BETWEEN_S = 1.0  # from the end of the load to the first of the final reads
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Load:
     """Operations of the main phase. `t1` is of those that returned, at any time; `end_ns` is when
-    clients were told to stop, at the latest."""
+    clients were asked to stop, at the latest."""
 
     t0: Ints
     returned_t0: Ints
@@ -52,27 +53,27 @@ class _Load:
         return _between(self.t0, begin_ns, end_ns)
 
     def least(self, begin_ns: int, end_ns: int) -> int:
-        """How many must be invoked in a time, for clients that are alive."""
+        """How many must be invoked in a time, if clients are alive."""
         rounds = int((end_ns - begin_ns) / SECOND / self.patience_s)
         return max(int(rounds * self.processes * ALIVE_SHARE), int(rounds > 0))
 
     def under_way(self, begin_ns: int, end_ns: int) -> bool:
-        """Whether an operation that returned was, at some moment of a time; of a time that is
-        hardly any (a disk is synced), or close to it."""
+        """Whether an operation that returned was under way at some moment of a time; or, if the
+        time is very short (a disk is synced), close to it."""
         beside = max(_LEAST_TIME_NS - (end_ns - begin_ns), 0) // 2
         begin_ns, end_ns = begin_ns - beside, end_ns + beside
         return bool(np.any((self.t1 > begin_ns) & (self.returned_t0 < end_ns)))
 
 
 def silence(evidence: Evidence, main: pa.Table) -> str:
-    """When clients were silent, as the end of a sentence; "" where they never were."""
+    """When clients were silent, as the end of a sentence; "" if they never were."""
     before = evidence.info.faults_before_load
     faults = tuple(fault for fault in evidence.faults if fault.id >= before)
     load = _load_of(evidence, main)
     if not faults:
         return "" if load.limited else _nobody_asks(load, main_ends(evidence))
     found = next(_silent_times(load, faults, overlap=evidence.info.faults_overlap), "")
-    # Without a majority nothing comes back; nor where it never did, which is told elsewhere.
+    # Without a majority nothing comes back; nor if it never did, which is reported elsewhere.
     if found or evidence.lost_majority is not None or evidence.info.stuck:
         return found
     return _slow_after(load, faults)
@@ -88,8 +89,8 @@ def _nobody_asks(load: _Load, end_ns: int) -> str:
     if silent_s <= load.patience_s + _BETWEEN_S:
         return ""
     return (
-        f", but nothing was asked for in the {silent_s:.1f} s from {marks[longest] / SECOND:.1f} s "
-        "on, and no fault was there to keep anybody from it"
+        f", but nothing was asked for in the {silent_s:.1f} s from {marks[longest] / SECOND:.1f} "
+        "s on, without any fault"
     )
 
 
@@ -118,7 +119,7 @@ def _too_few(load: _Load, begin_ns: int, end_ns: int) -> str | None:
 
 
 def _slow_after(load: _Load, faults: tuple[FaultFact, ...]) -> str:
-    """Whether success came back once all was healed, in proportion to the quiet before."""
+    """Whether successes came back after the last cure, in proportion to the time before."""
     first = min(fault.t_start for fault in faults)
     last = max(_healed(fault, load) for fault in faults)
     began = int(load.t0.min()) if len(load.t0) else first
@@ -131,8 +132,8 @@ def _slow_after(load: _Load, faults: tuple[FaultFact, ...]) -> str:
     if after >= AFTER_SHARE * before:
         return ""
     return (
-        f", but {after:.1f} a second succeeded after the last fault was healed, "
-        f"and {before:.1f} before the first"
+        f", but only {after:.1f} a second succeeded after the last fault was healed, and "
+        f"{before:.1f} before the first"
     )
 
 
@@ -147,7 +148,7 @@ def _load_of(evidence: Evidence, main: pa.Table) -> _Load:
         returned_t0=returned["t0"].to_numpy(),
         t1=returned["t1"].to_numpy(),
         ok_t1=returned.filter(pc.equal(returned["outcome"], "ok"))["t1"].to_numpy(),
-        # They finish what they have begun before anybody reads.
+        # They finish what they have begun before the final reads.
         end_ns=main_ends(evidence) - int(patience * SECOND),
         patience_s=patience,
         processes=processes,
@@ -156,7 +157,7 @@ def _load_of(evidence: Evidence, main: pa.Table) -> _Load:
 
 
 def is_limited(evidence: Evidence, main: pa.Table) -> bool:
-    """Whether clients had so many operations to do, and have done all."""
+    """Whether clients had a fixed number of operations to do, and have done all."""
     load = evidence.info.load
     processes = int(load.get("concurrency") or load.get("producers") or 1)
     most = int(load.get("most_operations", 0))

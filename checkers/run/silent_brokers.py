@@ -1,4 +1,4 @@
-"""P18, of who is silent: the fault log, times of calm, and registrations in the metadata log."""
+"""P18, for silent brokers: the fault log, times of calm, and registrations in the metadata log."""
 
 from collections.abc import Iterator
 
@@ -22,11 +22,11 @@ _KAFKAS_OWN_MS = 9000
     rests_on=(Kind.METADATA_LOGS, Kind.FAULTS, Kind.TRACES),
 )
 def silent_brokers_are_fenced(evidence: Evidence) -> CheckResult:
-    """P18: a broker that is off while a controller is active is fenced when its session is over.
+    """P18: A broker that is off while a controller is active is fenced when its session is over.
 
-    Whoever leads the quorum meanwhile. By what the metadata log has of it when its next process
-    registers. The bound is that of an election, and a session, where a majority of the controllers
-    was up and connected for so long. (KIP-631, KAFKA-18138)
+    Whichever node leads the quorum meanwhile. By the broker's state in the metadata log when its
+    next process registers. The bound is an election and a session during which a majority of the
+    controllers was up and connected. (KIP-631, KAFKA-18138)
     """
     unit = "brokers that were off for longer than a session"
     if evidence.timeline is None:
@@ -39,7 +39,7 @@ def silent_brokers_are_fenced(evidence: Evidence) -> CheckResult:
         before = restart.registration.before
         if before is not None and not before.fenced:
             text = f"node {before.node} was off for more than {within_s:g} s in which a majority "
-            text += "of the controllers was up, and nobody had fenced it when it registered again"
+            text += "of the controllers was up, but it was not fenced when it registered again"
             at: dict[str, EventValue] = {
                 "what": "registered",
                 "node": before.node,
@@ -65,7 +65,7 @@ def session_s(evidence: Evidence) -> float:
 
 
 def _off_for(evidence: Evidence, times: list[Calm], limit: int) -> Iterator[Restart]:
-    """Processes that followed upon such a silence."""
+    """Processes that followed such a silence."""
     for restart in evidence.once(restarts):
         fault = restart.fault
         spans = (min(it.end, fault.end_ns) - max(it.begin, fault.begin_ns) for it in times)

@@ -17,12 +17,12 @@ PHASES = ("before", "during", "after")
 
 
 def statistics(run: Run) -> dict[str, Number]:
-    """Names end in their unit; a number that there is no data for is None.
+    """Names end in their unit; a number without data is None.
 
     operations, operations_{ok,fail,info}; duration_s; ok_per_s; longest_without_success_s, and the
-    same for sends, polls, and topics created or deleted, where clients did such;
-    elections; faults, faults_bit; latency_{p50,p99,max}_ms of ok operations of the main phase, and
-    the same with before_, during_, after_ for the phases relative to the faults.
+    same for sends, polls, and topics created or deleted, if clients did such; elections; faults,
+    faults_bit; latency_{p50,p99,max}_ms of ok operations of the main phase, and the same with
+    before_, during_, after_ for the phases relative to the faults.
     """
     ops = run.tables["ops"]
     asked = asked_by_clients(ops)
@@ -50,7 +50,7 @@ def _operations(ops: pa.Table, main: pa.Table) -> dict[str, Number]:
 
 
 def _span(ops: pa.Table) -> int:
-    """From the first invocation to the last thing that happened, in ns."""
+    """From the first invocation to the last event, in ns."""
     if not ops.num_rows:
         return 0
     first, last = pc.min(ops["t0"]).as_py(), pc.max(ops["t0"]).as_py()
@@ -60,7 +60,8 @@ def _span(ops: pa.Table) -> int:
 def longest_without_success_s(main: pa.Table) -> float | None:
     """The longest time in which no operation succeeded although one was under way, in seconds.
 
-    Counted from the first invocation to the last event; times in which nobody tried do not count.
+    Counted from the first invocation to the last event; times without an open operation do not
+    count.
     """
     if not main.num_rows:
         return None

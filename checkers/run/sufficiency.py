@@ -1,4 +1,4 @@
-"""Was there enough to judge? Without these, a run in which nothing happened would be green."""
+"""Was there enough to judge? Otherwise a run in which nothing happened would be valid."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,8 @@ ENOUGH_SHARE = 0.1  # of what was tried
 ENOUGH_OF_A_KIND = 10
 _LEAST_HELD_NS = 100_000
 # Done a few times only, so that there is something to send to and poll.
-NOW_AND_THEN = ("delete",)  # a write of nothing: there are enough of them where writes are
+# a write of nothing: there are enough of them if there are enough writes
+NOW_AND_THEN = ("delete",)
 SETTING_UP = (
     "assign",
     "subscribe",
@@ -40,18 +41,18 @@ SETTING_UP = (
     "epoch-end",
     "group-heartbeat",
     "quorum-epoch",
-    "alter-configs",  # which does not succeed where it has to be refused
+    "alter-configs",  # which does not succeed if it has to be refused
 )
 
 
 @check("record-complete", applies=everywhere, source="")
 def record_complete(evidence: Evidence) -> CheckResult:
-    """The run came to its end, and nothing that it recorded was cut.
+    """The run came to its end, and its record is complete.
 
     Needs: run.json, manifest.
 
-    A violation in what is left of a cut record stands; that there is none says little. Where no
-    majority of the voters' disks is left, a run ends when it has waited for nothing.
+    A violation in what is left of a cut record stands; the absence of one says little. If no
+    majority of the voters' disks is left, a run ends when it has waited in vain.
     """
     info = evidence.info
     problems = [f"cut: {note}" for note in evidence.run.truncated]
@@ -66,39 +67,40 @@ def record_complete(evidence: Evidence) -> CheckResult:
         )
     return CheckResult(
         verdict=Verdict.VALID,
-        message="the run came to its end and its record is whole",
+        message="the run came to its end and its record is complete",
         looked_at=1,
     )
 
 
 @check("workload-succeeded", applies=everywhere, source="")
 def workload_succeeded(evidence: Evidence) -> CheckResult:
-    """Enough was tried and succeeded that a broken promise could have shown.
+    """Clients tried enough operations with success that a broken promise could have shown.
 
     Needs: ops, faults.
 
-    A cluster that answers nothing breaks no promise: such a run is void, not valid. Asked for are,
-    not counting the final reads, which a cluster may answer that was of no use before:
+    A cluster that answers nothing breaks no promise: such a run is void, not valid. Needed are, not
+    counting the final reads, which a cluster may answer that was of no use before:
 
     * 50 successes, ten on each of the five keys that live at a time, and 10 % of what was tried;
       of 40 real runs of ten seconds the worst had 1,800 and 86 %, all voters without power;
-    * 10 successes of each kind that was tried: reads alone tell nothing of durability, and writes
-      that nobody reads nothing of linearizability. What only sets the stage does not count;
-    * during each fault and after each cure, clients that go on: what nobody asks for meanwhile
+    * 10 successes of each kind that was tried: reads alone show nothing about durability,
+      writes without reads nothing about linearizability. What only sets the stage does not count;
+    * during each fault and after each cure, clients that go on: what is not asked for meanwhile
       cannot go wrong. In a time that is longer than their patience, at least a quarter of the
       processes have to invoke something in each patience; in a shorter one, an operation has to be
       under way (not where faults overlap). One that never returned is none;
-    * what clients were told to do, they did: reads and writes, sends and polls, sends that wait
+    * clients did what they were to do: reads and writes, sends and polls, sends that wait
       for all in-sync replicas, more than one register or partition, the chores; and each kind of it
       that was tried ten times succeeded before the first fault and after the last cure, as
       something did that changes what is stored (`checkers.run.demand`);
-    * where clients change voters and ask who votes, ten answers to that, and a change that was
-      acknowledged to anybody: without one nothing can have been forgotten;
+    * if clients change voters and ask for them, ten answers to that, and an acknowledged
+      change: without one nothing can have been forgotten;
     * after the last cure, a twentieth of what succeeded in a second before the first fault, if
-      there is a second for it (`checkers.run.silence`); and without faults somebody who asks for
+      there is a second for it (`checkers.run.silence`); and without faults a client that asks for
       something all the time.
 
-    Once no majority of the voters' disks is left, clients have to go on, and nothing may succeed.
+    Once no majority of the voters' disks is left, clients have to go on, and no operation may
+    succeed.
     """
     ops = asked_by_clients(evidence.tables["ops"])
     asked_for = pc.invert(pc.is_in(ops["f"], pa.array(SETTING_UP)))
@@ -132,7 +134,7 @@ def _too_little(main: pa.Table, tried: int, succeeded: int) -> str:
 
 
 def _too_little_of_voters(evidence: Evidence) -> str:
-    """The same, of what clients do to the quorum; "" where they are to do nothing."""
+    """The same, for operations on the quorum; "" if clients are to do none."""
     if not asks_who_votes(evidence.info):
         return ""
     ops = evidence.tables["ops"]
@@ -140,7 +142,7 @@ def _too_little_of_voters(evidence: Evidence) -> str:
     changed = sum(count(ops, f=f, outcome="ok") for f in VOTER_CHANGES)
     if told < ENOUGH_OF_A_KIND or not changed:
         return (
-            f", but clients were told who votes {counted(told, 'time')}, and "
+            f", but clients got {counted(told, 'answer')} about voters, and "
             f"{counted(changed, 'change')} of voters acknowledged; below {ENOUGH_OF_A_KIND} and 1 "
             "a run says nothing"
         )
@@ -153,12 +155,12 @@ def final_reads(evidence: Evidence) -> CheckResult:
 
     Needs: ops.
 
-    Without it a write lost at the end would go unseen. Where no majority of the voters' disks is
-    left, nobody can read, and the disks that are left tell.
+    Without it a write lost at the end would go unseen. If no majority of the voters' disks is left,
+    no client can read, and the remaining disks decide.
     """
     lost = evidence.lost_majority
     if lost is not None and evidence.info.stuck:
-        message = f"nobody could read at the end: {lost}"
+        message = f"no client could read at the end: {lost}"
         return CheckResult(verdict=Verdict.VALID, message=message)
     ops = evidence.tables["ops"]
     tried = pc.and_(pc.equal(ops["f"], "write"), pc.not_equal(ops["outcome"], "fail"))
@@ -179,7 +181,7 @@ def final_reads(evidence: Evidence) -> CheckResult:
 
 
 def _is_to_show(info: RunInfo) -> bool:
-    """Applies where a scenario is about what faults alone do not bring about."""
+    """Applies where a scenario is about an event that faults alone do not cause."""
     return bool(_of_nodes(info))
 
 
@@ -190,9 +192,9 @@ def _of_nodes(info: RunInfo) -> list[str]:
 
 @check("came-about", applies=_is_to_show, source="")
 def came_about(evidence: Evidence) -> CheckResult:
-    """What the scenario is about came about: some node tells of it in its trace.
+    """The event that the scenario is about came about: some node traced it.
 
-    Where nodes do not trace, by their disks: of a follower that was away, the log begins behind all
+    If nodes write no traces, by their disks: the log of a follower that was away begins above all
     that was committed when it went, so it fetched a snapshot. Void otherwise: a follower that was
     never so far behind shows nothing about fetching one.
     """
@@ -200,8 +202,8 @@ def came_about(evidence: Evidence) -> CheckResult:
     shown = {name: _times(evidence, name, traced=traced) for name in _of_nodes(evidence.info)}
     never = [name for name, times in shown.items() if not times]
     message = ", ".join(f"{name} {counted(times, 'time')}" for name, times in shown.items())
-    none = "no node tells of" if traced else "no disk shows"
-    some = "nodes tell of" if traced else "disks show"
+    none = "no node traced" if traced else "no disk shows"
+    some = "nodes traced" if traced else "disks show"
     return CheckResult(
         verdict=Verdict.VOID if never else Verdict.VALID,
         message=f"{none} {' or '.join(never)}" if never else f"{some} {message}",
@@ -232,12 +234,12 @@ _BY_DISKS = {"q.loaded": _loaded}
 @check("faults-bit", applies=everywhere, source="")
 def faults_bit(evidence: Evidence) -> CheckResult:
     """Every fault left evidence that it had its effect, for some time, and was healed; and every
-    kind that was planned is there.
+    planned kind occurred.
 
-    Void otherwise: a run that was not hurt shows nothing about being hurt. A scenario without
-    faults has nothing to prove here. Where faults overlap, one may keep another from biting (who
-    is off sends nothing along a link that is cut), or from beginning at all: there half of those
-    that began will do, as long as each kind of fault that was planned bit once.
+    Void otherwise: a run without faults that bit shows nothing about them. A scenario without
+    faults has nothing to prove here. If faults overlap, one may keep another from biting (a node
+    that is off sends nothing along a cut link), or from beginning at all: there half of those that
+    began will do, as long as each planned kind of fault bit once.
     """
     faults, planned = evidence.faults, evidence.info.fault_kinds
     bit = [fault for fault in faults if fault.bit and not _held_no_time(fault)]
@@ -265,13 +267,13 @@ def faults_bit(evidence: Evidence) -> CheckResult:
 
 
 def _held_no_time(fault: FaultFact) -> bool:
-    """Whether something that lasts was over before it was there."""
+    """Whether a fault that lasts was over before it was in effect."""
     lasts = fault.cuts or fault.degrades or fault.shifts_clock or (fault.halts and not fault.wipes)
     return lasts and fault.ran_its_course and fault.end_ns - fault.begin_ns < _LEAST_HELD_NS
 
 
 def _why(toothless: Sequence[FaultFact], kinds: Sequence[str]) -> str:
-    """What became of the first of these kinds."""
+    """Why the first of these kinds did not bite."""
     tried = [fault for fault in toothless if fault.kind == kinds[0]]
     return f": {_missing_evidence(tried)}" if tried else ": no such fault ever began"
 
@@ -280,7 +282,7 @@ def _missing_evidence(toothless: Sequence[FaultFact]) -> str:
     first = toothless[0]
     why = first.evidence or "it was never asked whether it had its effect"
     if first.bit:
-        why = "it was healed as soon as it was there"
+        why = "it was healed as soon as it was in effect"
     more = f" (and {len(toothless) - 1} more)" if len(toothless) > 1 else ""
     return f"fault {first.id}, {first.kind}, left no evidence: {why}{more}"
 

@@ -88,7 +88,7 @@ def test_a_node_that_fails_as_it_is_told_to_stop_makes_a_run_invalid(
     assert main([*run, "--out", str(tmp_path)]) == 1
     row = told(tmp_path)["nodes-kept-running"]
     assert row["verdict"] == "invalid"
-    assert "was told to stop, and failed after" in row["message"]
+    assert "was asked to stop, but failed after" in row["message"]
     assert "three is less than two" in row["message"]
 
 

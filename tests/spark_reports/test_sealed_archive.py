@@ -98,7 +98,7 @@ def test_a_manifest_that_was_changed_anywhere_is_named(sealed: Path) -> None:
 
 @pytest.mark.parametrize(
     ("other", "reason"),
-    [({"schema_version": 99}, "schema version 99"), ({"files": {}}, "knows no table ops")],
+    [({"schema_version": 99}, "schema version 99"), ({"files": {}}, "names no table ops")],
 )
 def test_a_manifest_of_another_program_is_named(
     sealed: Path, other: dict[str, object], reason: str
@@ -122,7 +122,7 @@ def test_one_flipped_bit_is_found(sealed: Path) -> None:
     size = len(data)
     assert (
         reason_for(sealed)
-        == f"faults.parquet: {size} bytes that are not the {size} that were sealed"
+        == f"faults.parquet: its {size} bytes are not the {size} bytes that were sealed"
     )
 
 
@@ -148,7 +148,7 @@ def test_the_verdict_of_another_run_or_of_an_older_seal_is_none(sealed: Path) ->
     shutil.copy(other / "verdict.json", sealed / "verdict.json")
     (run,) = examine([sealed]).runs
     assert run.verdict is None
-    assert run.sentence.endswith("of other, and this is good")
+    assert run.sentence.endswith("of other, but this run is good")
     theirs = replace(judge(read_run(other)), run_id="good")
     shutil.copy(write_verdict(other, theirs), sealed / "verdict.json")
     (run,) = examine([sealed]).runs
@@ -161,7 +161,7 @@ def test_a_verdict_with_fewer_rows_is_none(sealed: Path) -> None:
     row["results"] = row["results"][:2]
     path.write_text(json.dumps(row, indent=2) + "\n")
     (run,) = examine([sealed]).runs
-    assert (run.verdict, "its checksum is another" in run.sentence) == (None, True)
+    assert (run.verdict, "its checksum differs" in run.sentence) == (None, True)
 
 
 def test_nothing_to_report_on_is_an_error_that_names_the_reasons(tmp_path: Path) -> None:

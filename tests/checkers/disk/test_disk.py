@@ -248,7 +248,7 @@ def test_the_head_of_a_log_may_be_cut_where_a_snapshot_ends(tmp_path: Path) -> N
 
 def test_an_epoch_of_which_the_log_has_nothing(tmp_path: Path) -> None:
     log_directory(tmp_path, 1, BATCHES, epochs="0\n2\n1 0\n7 2\n")
-    assert "epoch 7 starts at 2, the log has nothing of it" in problem_of(tmp_path)
+    assert "epoch 7 starts at 2, the log has no batch of it" in problem_of(tmp_path)
 
 
 def test_damaged_small_files_are_reported(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_damaged_small_files_are_reported(tmp_path: Path) -> None:
 def test_a_disk_of_another_node_or_without_a_log_is_reported(tmp_path: Path) -> None:
     log_directory(tmp_path / "a", 1, BATCHES)
     (tmp_path / "a" / "node-1").rename(tmp_path / "a" / "node-3")
-    assert problem_of(tmp_path / "a") == "meta.properties belongs to node 1"
+    assert problem_of(tmp_path / "a") == "meta.properties names node 1"
     (tmp_path / "b" / "node-1").mkdir(parents=True)
     assert problem_of(tmp_path / "b") == "no meta.properties; no __cluster_metadata-0"
 

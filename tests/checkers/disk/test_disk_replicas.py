@@ -138,7 +138,7 @@ def test_control_records_and_gaps_are_no_values(tmp_path: Path) -> None:
     ("tail", "said"),
     [
         (b"\0" * 4096, "4096 NUL bytes up to the end"),
-        (b"\0" * 512 + b"x" * 100, "512 NUL bytes and 100 others behind them"),
+        (b"\0" * 512 + b"x" * 100, "512 NUL bytes and 100 other bytes behind them"),
         (valued(1, 71)[:-1], "has 75 of 76 bytes"),
         (valued(1, 71)[:-1] + b"x", "wrong CRC"),
         (valued(5, 71), "the log ended at 1 before it"),
@@ -269,7 +269,7 @@ def test_the_last_known_leader_is_read_where_it_is_set(name: str, fields: bytes)
     ("body", "version", "said"),
     [
         (struct.pack(">iq", 7, 40) + b"\0x", 0, "1 bytes too many"),
-        (struct.pack(">iq", 7, 40) + b"\0", 1, "known are those up to 0"),
+        (struct.pack(">iq", 7, 40) + b"\0", 1, "the newest known is 0"),
         (struct.pack(">i", 7), 0, "bytes wanted"),
     ],
 )

@@ -42,7 +42,7 @@ def test_all_answer_all_the_time() -> None:
 
 
 def test_one_falls_silent() -> None:
-    said = "for 20.5 s that no fault explains it answered nothing about partitions"
+    said = "for 20.5 s that no fault explains, it answered nothing about partitions"
     assert silent(asked([ALWAYS, UNTIL_TEN, ALWAYS])) == [("node 2", said)]
 
 

@@ -85,8 +85,8 @@ def node_is(number: int) -> Callable[[pa.Table], pa.Array]:
         ),
         (lambda run: without(run, "disks", node_is(3)), "metadata-logs", "not collected"),
         (lambda run: without(run, "log_batches", node_is(1)), "metadata-logs", "log_batches: "),
-        (lambda run: told(run, starts={"1": 2}), "traces", "2 of its processes answered, and 1"),
-        (lambda run: told(run, endings={"1": "stopped"}), "traces", "does not say so at its end"),
+        (lambda run: told(run, starts={"1": 2}), "traces", "2 of its processes answered, but 1"),
+        (lambda run: told(run, endings={"1": "stopped"}), "traces", "does not end with that"),
         (lambda run: told(run, planned_faults=9), "faults", "9 faults were planned"),
         (
             lambda run: told(run, counted={**run.info.counted, "ok": 10**6}),

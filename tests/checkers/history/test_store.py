@@ -86,7 +86,7 @@ def test_all_of_a_seal_is_durable_unless_nobody_asks_for_it(
 def test_a_table_of_another_schema_is_refused(tmp_path: Path) -> None:
     tables = dict(synthetic_run(SMALL).tables)
     tables["ops"] = pa.table({"op_id": [1]})
-    with pytest.raises(ValueError, match="ops has not its schema"):
+    with pytest.raises(ValueError, match="ops does not have its schema"):
         write_tables(tmp_path, tables, {})
     del tables["ops"]
     with pytest.raises(ValueError, match="ops is missing"):
@@ -137,11 +137,11 @@ def judged_and_not_sealed(directory: Path) -> None:
         (lambda d: (d / "_manifest.json").write_text("[1"), "not JSON"),
         (lambda d: (d / "_manifest.json").write_text("[]"), "not a manifest"),
         (lambda d: (d / "_manifest.json").write_text('{"files":{}}'), "no checksum"),
-        (another_digit, "checksum is another"),
+        (another_digit, "checksum differs"),
         (of_another_schema, "schema version 4"),
-        (judged_and_not_sealed, r"_manifest\.json is gone"),
+        (judged_and_not_sealed, r"_manifest\.json is missing"),
         (lambda d: (d / "ops.parquet").unlink(), r"ops\.parquet: No such file"),
-        (lambda d: (d / "faults.parquet").write_bytes(b"PAR1"), r"faults\.parquet: 4 bytes"),
+        (lambda d: (d / "faults.parquet").write_bytes(b"PAR1"), r"faults\.parquet: its 4 bytes"),
     ],
 )
 def test_damage_is_named_with_the_next_command(tmp_path: Path, damage: object, said: str) -> None:

@@ -67,7 +67,7 @@ def test_what_may_be_lost_with_the_disk_is_not_held_against_anybody() -> None:
 def test_an_offset_that_nobody_committed() -> None:
     found = judged(commit(1), told(1), told(7), commit(7), commit(8), told(8))
     assert (found.verdict, found.count) == (Verdict.INVALID, 1)
-    assert found.message == "made-up commit of g: node 1 says 7, and nobody had committed that"
+    assert found.message == "made-up commit of g: node 1 answers 7, which no client had committed"
     assert judged(commit(1), commit(2, "fail"), told(2)).verdict is Verdict.INVALID
     assert judged(told(5), commit(1), told(1)).verdict is Verdict.INVALID
 

@@ -73,7 +73,7 @@ def test_more_is_deleted_than_anybody_asked_for() -> None:
     found = judged(DELETED, ("log-start", 12, "ok"))
     assert (found.verdict, found.count) == (Verdict.INVALID, 1)
     assert found.message == (
-        "records of t-0 are gone: the log begins at 12, and none from offset 10 on was asked to be "
+        "records of t-0 are lost: the log begins at 12, but none from offset 10 on was asked to be "
         "deleted"
     )
     assert judged(("log-start", 1, "ok"), DELETED).verdict is Verdict.INVALID, (

@@ -63,9 +63,9 @@ def test_what_a_final_read_passes_over_is_lost() -> None:
     log.final((1, 2))
     result = judged(log.run())
     assert (result.verdict, result.count) == (INVALID, 1)
-    assert result.message.startswith("lost-write: 0/1, acknowledged at offset 0 of t-0, is gone")
+    assert result.message.startswith("lost-write: 0/1, acknowledged at offset 0 of t-0, is lost")
     assert [row["what"] for row in result.witness] == [
-        "sent 0/1, acknowledged: gone",
+        "sent 0/1, acknowledged: lost",
         "read t-0 at the end, up to 1",
     ]
 
@@ -157,7 +157,7 @@ def test_what_was_polled_and_is_gone_vanished(high_watermark: int | None, outcom
     log.final((1, 2))
     result = judged(log.run())
     assert result.verdict is INVALID
-    assert result.message.startswith("vanished: 0/1, polled at offset 0 of t-0, is gone")
+    assert result.message.startswith("vanished: 0/1, polled at offset 0 of t-0, is lost")
 
 
 @pytest.mark.parametrize("high_watermark", [None, 0, 1, 9])

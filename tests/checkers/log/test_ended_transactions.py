@@ -101,10 +101,10 @@ def test_that_coordinators_call_all_committed_is_told(history: _History, owners:
         (
             read_all().init().init("other", "info").end(1).end(1, LONG),
             UNKNOWN,
-            "other was never initialised anew",
+            "other was never initialised again",
         ),
         (read_all().init().send(3).end(1).end(1, LONG), UNKNOWN, "sent something afterwards"),
-        (read_all().init().end(None, 0, "fail"), UNKNOWN, "nobody told how far"),
+        (read_all().init().end(None, 0, "fail"), UNKNOWN, "no answer says how far"),
     ],
 )
 def test_whoever_is_not_shown_to_stand_still_is_not_accused(

@@ -28,7 +28,7 @@ def judged(*told: Told) -> CheckResult:
 def test_a_record_that_was_acknowledged_and_is_not_found() -> None:
     found = judged(BLIND, PUT, FOUND, BLIND, FOUND, BLIND)
     assert (found.verdict, found.count, found.looked_at) == (Verdict.INVALID, 2, 4)
-    assert found.message.startswith("lost timestamps in t-0: node 1 knows no record")
+    assert found.message.startswith("lost timestamps in t-0: node 1 finds no record")
     assert [event["what"] for event in found.witness] == ["put", "look-up"]
     assert found.witness[1]["op_id"] == 3
 

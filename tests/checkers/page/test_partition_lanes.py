@@ -94,7 +94,7 @@ def test_each_state_of_each_replica_is_drawn() -> None:
     for class_ in ("leader", "follower", "elr", "last-known", "outside", "nobody"):
         assert f'class="{class_}"' in shown
     assert "[1] +2" in shown
-    assert "leader nobody, epoch 1, ISR [], ELR [1, 2]" in shown
+    assert "leader none, epoch 1, ISR [], ELR [1, 2]" in shown
 
 
 def test_evidence_that_cannot_be_read_has_a_section_that_says_so() -> None:

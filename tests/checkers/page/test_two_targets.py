@@ -36,7 +36,7 @@ def test_changes_are_those_of_the_partitions_that_clients_used_while_they_did() 
     assert list(found["t-0"])[-4:] == [
         "node 1 leads, ISR [1, 2]",
         "node 1 leads, ISR [1], ELR [2]",
-        "nobody leads, ISR [], ELR [1, 2]",
+        "no node leads, ISR [], ELR [1, 2]",
         "node 2 leads, ISR [2]",
     ]
     led_again_ms = 1_000 * (shrinking().end - 1)

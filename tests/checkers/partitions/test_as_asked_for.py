@@ -88,15 +88,15 @@ def test_what_was_asked_for(check: Check) -> None:
     ("records", "message"),
     [
         ((*MADE, topic("strange"), partition("strange-0", [1, 2, 3], 1)), "topic strange was cre"),
-        (MADE[:2], "topic append-0 was asked for with 2 partitions, and has none"),
-        (MADE[:3], "topic append-0 was asked for with 2 partitions, and has those of the numbers"),
+        (MADE[:2], "topic append-0 was requested with 2 partitions, but has none"),
+        (MADE[:3], "topic append-0 was requested with 2 partitions, but has those numbered"),
         (
             (*MADE, partition("append-0-2", [1, 2, 3], 1)),
-            "topic append-0 was asked for with 2 part",
+            "topic append-0 was requested with 2 part",
         ),
         (
             (*MADE[:3], partition("append-0-1", [1], 1, replicas=[1])),
-            "append-0-1 was asked for with 3 replicas, and has those on [1]",
+            "append-0-1 was requested with 3 replicas, but has those on [1]",
         ),
         ((*MADE, remove_topic("append-0")), "topic append-0 was deleted at offset 12, and no cl"),
     ],
@@ -166,7 +166,7 @@ def test_where_nobody_told_how_many_replicas_there_are_to_be() -> None:
 def test_a_configuration_that_nobody_asked_for(one: Record) -> None:
     result = judged(configs_as_asked_for, made().commit(one))
     assert result.verdict is INVALID
-    assert result.message.endswith("at offset 12, and nobody had asked for that")
+    assert result.message.endswith("at offset 12, but no client had asked for that")
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_topic_has_its_configuration_from_the_first() -> None:
     late = made(MADE[0], *MADE[2:]).commit(MADE[1])
     result = judged(configs_as_asked_for, late)
     assert result.message == (
-        "topic append-0 was asked for with min.insync.replicas=2, and was made without"
+        "topic append-0 was requested with min.insync.replicas=2, but was created without"
     )
 
 

@@ -120,7 +120,7 @@ def test_an_elr_that_a_new_min_isr_forbids_is_not_left() -> None:
     lower = shrunk().commit(config(2, "t", "min.insync.replicas", "1"))
     result = judged(elr_only_below_min_isr, lower)
     assert result.verdict is INVALID
-    assert "the ELR [2] is left behind a batch that set min ISR to 1" in result.message
+    assert "the ELR [2] is left after a batch that set min ISR to 1" in result.message
     cleared = shrunk().commit(config(2, "t", "min.insync.replicas", "1"), clear_elr("t"))
     assert judged(elr_only_below_min_isr, cleared).verdict is VALID
     elsewhere = shrunk().commit(config(2, "u", "min.insync.replicas", "1"))
@@ -145,7 +145,7 @@ def test_somebody_eligible_is_dropped() -> None:
     assert judged(eligible_are_kept, one_by_one()).verdict is VALID
     dropped = shrunk().commit(moved([1], []))
     result = judged(eligible_are_kept, dropped)
-    assert result.message.startswith("t-0: [2] are neither in the ISR nor in the ELR any more")
+    assert result.message.startswith("t-0: [2] left both ISR and ELR")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_the_rest_is_enough() -> None:
 def test_the_elr_is_joined_from_the_isr() -> None:
     assert judged(elr_joined_from_isr, one_by_one()).verdict is VALID
     result = judged(elr_joined_from_isr, shrunk().commit(moved([1], [2, 3])))
-    assert result.message == "t-0: [3] joined the ELR, not from the ISR"
+    assert result.message == "t-0: [3] joined the ELR from outside the ISR"
 
 
 def test_a_member_of_the_elr_leads_when_the_isr_is_empty() -> None:

@@ -137,4 +137,4 @@ def test_nothing_changes_a_topic_that_was_deleted() -> None:
     assert judged(deleted_topics_are_gone, gone).verdict is VALID
     result = judged(deleted_topics_are_gone, gone.commit(change("t-0", isr=[1])))
     assert result.verdict is INVALID
-    assert "changes a partition of topic id-of-t, which is gone" in result.message
+    assert "changes a partition of topic id-of-t, which was deleted" in result.message

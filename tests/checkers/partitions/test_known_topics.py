@@ -38,7 +38,7 @@ def test_a_broker_that_knows_the_later_topic_and_one_that_is_gone() -> None:
     found = judged(create("gone"), delete("gone"), create("last"), told("last"), told("gone"))
     assert (found.verdict, found.count, found.looked_at) == (Verdict.INVALID, 1, 1)
     assert found.message == (
-        "ghost topic: node 1 knows gone, which was deleted, and last, which was created afterwards"
+        "ghost topic: node 1 knows gone, which was deleted, yet last, which was created afterwards"
     )
     assert [event["op_id"] for event in found.witness] == [0, 1, 2, 4]
 

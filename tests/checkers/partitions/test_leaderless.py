@@ -96,4 +96,4 @@ def test_who_is_named_did_not_lead_last(named: list[int]) -> None:
     cluster = last(change("t-0", leader=2), named=named)
     result = last_known_leader_led(cluster.run())
     assert result.verdict is INVALID
-    assert result.message.endswith("is named as who led last, and that was node 2")
+    assert result.message.endswith("is recorded as the last leader, but that was node 2")

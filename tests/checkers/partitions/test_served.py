@@ -195,7 +195,7 @@ def test_a_member_that_lacks_something(spot: str) -> None:
         cluster.polled("t-0", 0, 100).rows["spans"][-1]["high_watermark"] = 10
     result = judged(eligible_hold_all, cluster)
     assert result.message == (
-        "t-0: node 2 may lead and its log ends at 4, below the high watermark 10"
+        "t-0: node 2 may lead but its log ends at 4, below the high watermark 10"
     )
 
 
@@ -239,7 +239,7 @@ def test_what_was_acknowledged_is_on_all_replicas_once_they_are_whole() -> None:
     lagging = replicated(lagging=3).sent("t-0", 4, 200, 6)
     result = judged(acknowledged_everywhere, lagging, finished=True)
     assert result.message == (
-        "t-0, offset 4: 0/200 was acknowledged and is not there on the disk of node 3, a replica"
+        "t-0, offset 4: 0/200 was acknowledged and is missing on the disk of node 3, a replica"
     )
     for rest in ({"finished": False}, {"finished": True, "stuck": "it is not whole"}):
         assert saw_nothing(acknowledged_everywhere(lagging.run(**rest)))
@@ -306,7 +306,7 @@ def test_a_whole_isr_in_between_renews_the_budget() -> None:
     cluster.commit(change("t-0", isr=[1, 3], leader=3), register(2, 50))
     untold = judged(leaders_hold_acknowledged, cluster)
     assert untold.verdict is UNKNOWN
-    assert "it is not known when the ISR was whole again" in untold.message
+    assert "it is not known when the ISR was complete again" in untold.message
     cluster.told(3, 2, 1, 8, kind="partition", key="t-0", isr=[1, 2, 3], elr=[])
     assert judged(leaders_hold_acknowledged, cluster).verdict is INVALID
 

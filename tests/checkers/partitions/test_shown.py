@@ -65,7 +65,7 @@ def test_a_record_that_came_and_was_given(sent_at: int, given_at: int, verdict: 
     assert (result.verdict, result.looked_at) == (verdict, 1), result.message
     if verdict is Verdict.INVALID:
         assert result.message == (
-            "t-0, offset 0: given to a consumer, and since it was sent the ISR was [1]; "
+            "t-0, offset 0: given to a consumer, but since it was sent the ISR was [1]; "
             "min ISR is 2"
         )
 

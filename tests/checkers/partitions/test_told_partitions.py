@@ -79,7 +79,7 @@ def test_a_broker_that_goes_back() -> None:
     assert result.verdict is INVALID
     assert result.message == (
         "node 1 says that node 1 leads t-0 in epoch 0, with the ISR [1,2,3], which was over at "
-        "offset 10 of the metadata log, and had told before of what came with offset 10"
+        "offset 10 of the metadata log, but had described offset 10 before"
     )
 
 
@@ -93,7 +93,7 @@ def test_partitions_of_one_answer_stood_so_at_one_time() -> None:
     cluster = says(says(cluster, 1, 0, 1, 0, ALL), 1, 0, 2, 1, ALL, key="t-1")
     result = judged(cluster)
     assert result.verdict is INVALID
-    assert result.message.endswith("and of other partitions what never stood so beside it")
+    assert result.message.endswith("and about other partitions what was never so at the same time")
 
 
 def test_a_topic_of_a_name_that_was_used_before() -> None:

@@ -79,24 +79,24 @@ def test_all_that_shows_is_told() -> None:
     result = judged(made, traces(made))
     assert (result.verdict, result.message) == (
         VALID,
-        "19 deeds of brokers: each is in the trace of its broker",
+        "19 actions of brokers: each is in the trace of its broker",
     )
 
 
 @pytest.mark.parametrize(
     ("event", "node", "says"),
     [
-        ("p.role", 1, "node 1 traces p.isr in epoch 0 of a partition, and no p.role before"),
-        ("p.role", 2, "node 2 holds a replica of t-0, and never traced that it leads or follows"),
-        ("p.isr", 1, "node 1 traces p.hwm in epoch 0 of a partition, and no p.isr before"),
+        ("p.role", 1, "node 1 traces p.isr in epoch 0 of a partition, but no p.role before"),
+        ("p.role", 2, "node 2 holds a replica of t-0, but never traced that it leads or follows"),
+        ("p.isr", 1, "node 1 traces p.hwm in epoch 0 of a partition, but no p.isr before"),
         (
             "p.hwm",
             1,
-            "what is below 1 of t-0 was acknowledged to acks=all, and no leader had traced",
+            "the record below 1 of t-0 was acknowledged to acks=all, but no leader had traced",
         ),
-        ("p.join", 1, "t-0: node 3 joined the ISR, and node 1, leader of epoch 0, never traced"),
-        ("b.life", 2, "node 2 was unfenced in broker epoch 12, and never traced that it was"),
-        ("c.record", 3, "node 3 knew all below 12 to be committed, and did not trace that it"),
+        ("p.join", 1, "t-0: node 3 joined the ISR, but node 1, leader of epoch 0, never traced"),
+        ("b.life", 2, "node 2 was unfenced in broker epoch 12, but never traced that it was"),
+        ("c.record", 3, "node 3 knew all below 12 to be committed, but did not trace that it"),
     ],
 )
 def test_a_kind_of_line_that_a_node_never_writes(event: str, node: int, says: str) -> None:
@@ -134,7 +134,7 @@ def test_who_replayed_that_it_leads_and_does_not() -> None:
     result = judged(made, told)
     assert result.verdict is INVALID
     assert result.message == (
-        "t-0: node 2 replayed that it leads epoch 1, and never traced that it does"
+        "t-0: node 2 replayed that it leads epoch 1, but never traced that it does"
     )
 
 
@@ -201,7 +201,7 @@ def test_a_process_begins_to_replay_where_the_log_or_a_snapshot_does() -> None:
     two.emit("n.stop", 9 * SECOND, code=0, reason="told to")
     result = judged(made, told)
     assert result.verdict is INVALID
-    assert "replayed the record at offset 9, and none of those before" in result.message
+    assert "replayed the record at offset 9, but none of those before" in result.message
     two.emit("q.snapshot", what="found", end=9, epoch=1, start=0)
     assert judged(made, told).verdict is VALID
 
@@ -221,4 +221,4 @@ def test_nobody_is_unfenced_by_its_own_account_alone(fenced: bool, verdict: Verd
     told[1].emit("b.life", state="running", **life)
     result = judged(made, told)
     assert result.verdict is verdict
-    assert fenced or "and the metadata log has never unfenced it" in result.message
+    assert fenced or "but the metadata log has never unfenced it" in result.message

@@ -105,7 +105,7 @@ def test_a_new_leader_that_begins_lower() -> None:
     cluster = elected().told(1, 1, 1, 5, high_watermark=9).told(2, 2, 3, 9, high_watermark=8)
     result = judged(told_high_watermarks, cluster)
     assert result.message == (
-        "the leader of epoch 3, node 2, told high watermark 8, below 9 of epoch 1"
+        "the leader of epoch 3, node 2, had high watermark 8, below 9 of epoch 1"
     )
 
 

@@ -18,9 +18,9 @@ def appended(trace: NodeTrace, *bases: int) -> NodeTrace:
     ("bases", "said"),
     [
         ((4, 6, 8), ""),
-        ((4, 6, 6), "nothing says that it was cut"),
-        ((4, 8), "what lies between is missing"),
-        ((2,), "nothing says that it was cut"),
+        ((4, 6, 6), "no line says that it was truncated"),
+        ((4, 8), "the records between are missing"),
+        ((2,), "no line says that it was truncated"),
     ],
 )
 def test_where_a_log_ends(bases: tuple[int, ...], said: str) -> None:

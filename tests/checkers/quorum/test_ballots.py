@@ -100,4 +100,4 @@ def test_ballots_may_all_be_below_snapshots() -> None:
     head = {**leader_change(1, 8, 1, leader=1), "type": "SnapshotHeader"}
     result = elected_by_a_majority(make_run(records=[head]))
     assert (result.verdict, result.looked_at) == (VALID, 0)
-    assert result.message == "nothing to judge: what there was is below snapshots"
+    assert result.message == "nothing to judge: the records are below snapshots"

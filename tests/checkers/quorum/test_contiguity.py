@@ -118,14 +118,14 @@ def test_a_log_that_lost_its_beginning(records: list[Row]) -> None:
     """Also where the snapshot ends before it, has no footer, or is another node's."""
     verdict, message = begun(beginning(1, 10, 14), beginning(2, 0, 14), records=records)
     assert verdict is Verdict.INVALID
-    assert message == "node 1: its log begins at 10, and no whole snapshot reaches that far"
+    assert message == "node 1: its log begins at 10, but no snapshot reaches that far"
 
 
 def test_a_snapshot_of_another_log_than_the_one_beside_it() -> None:
     verdict, message = begun(beginning(1, 10, 14, 2), records=snapshot(1, 12, epoch=1))
     assert verdict is Verdict.INVALID
     assert message == (
-        "node 1: its snapshot ends at 12 in epoch 1, and the last record below that is of epoch 2"
+        "node 1: its snapshot ends at 12 in epoch 1, but the last record below that is of epoch 2"
     )
 
 

@@ -32,7 +32,7 @@ def judged(
 def test_an_active_controller_does_not_say_that_it_is_none() -> None:
     result = judged(denied())
     assert (result.verdict, result.count, result.looked_at) == (Verdict.INVALID, 1, 1)
-    assert "node 1 answered NOT_CONTROLLER, and acknowledged writes in epoch 1" in result.message
+    assert "node 1 answered NOT_CONTROLLER, but acknowledged writes in epoch 1" in result.message
 
 
 @pytest.mark.parametrize(

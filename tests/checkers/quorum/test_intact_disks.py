@@ -35,7 +35,7 @@ def lying(node: int = 1) -> Row:
     ("check", "problem"),
     [
         (disks_name_their_nodes, "no meta.properties"),
-        (disks_name_their_nodes, "meta.properties belongs to node 7"),
+        (disks_name_their_nodes, "meta.properties names node 7"),
         (disks_name_their_nodes, "meta.properties: no node.id"),
         (quorum_state_is_kept, "quorum-state: JSONDecodeError Expecting value"),
         (metadata_disks_are_intact, ROT),
@@ -85,7 +85,7 @@ def test_a_batch_that_nobody_noted() -> None:
 def test_who_was_in_an_epoch_knows_it() -> None:
     unknown: Row = {"epoch": None, "leader": None}
     result = quorum_state_is_kept(run(None, of=unknown))
-    assert result.message == "node 1 was in epoch 1, and its disk has no quorum-state"
+    assert result.message == "node 1 was in epoch 1, but its disk has no quorum-state"
     assert quorum_state_is_kept(make_run(disks=[disk(1) | unknown])).verdict is VALID
     trace = NodeTrace(1).start().state("unattached", 4, at=MS)
     told = make_run(disks=[disk(1) | unknown], traces=[trace])

@@ -39,8 +39,8 @@ def test_a_new_disk_votes_as_the_lost_one_would() -> None:
     result = new_disk_is_no_voter(make_run(traces=traces))
     assert result.verdict is INVALID
     assert result.message == (
-        "node 1 leads epoch 2 by its own vote and those of node 3: with the disks that they have "
-        "these are no majority of the voters, node 1, node 2, node 3"
+        "node 1 leads epoch 2 by its own vote and those of node 3: with their disks these are no "
+        "majority of the voters, node 1, node 2, node 3"
     )
 
 
@@ -82,7 +82,7 @@ def test_no_majority_had_it() -> None:
     result = committed_by_majority(make_run(traces=[leads(8), follows(2, 7), follows(3, 1)]))
     assert result.verdict is INVALID
     assert result.message == (
-        "node 1 called all below 8 committed in epoch 2, and of the voters no majority had that "
+        "node 1 committed all below 8 in epoch 2, but no majority of the voters had that "
         "durably in that epoch: node 1 as far as nobody "
         "knows, node 2 up to 7, node 3 up to 1 at best"
     )

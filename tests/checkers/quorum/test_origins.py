@@ -149,7 +149,7 @@ def test_a_candidate_that_asked_nobody(was: str) -> None:
     result = asked_before_standing(make_run(traces=[stood]))
     assert result.verdict is INVALID
     assert result.message == (
-        "node 2 raised the epoch from 3 to 4 to be elected, and had asked nobody for a pre-vote: "
+        "node 2 raised the epoch from 3 to 4 to be elected, but had asked no node for a pre-vote: "
         f"it was {was}"
     )
 

@@ -63,7 +63,7 @@ def test_a_log_that_starts_behind_its_oldest_snapshot() -> None:
     node.emit("q.snapshot", what="deleted", end=10, epoch=1, start=30)
     result = judged(snapshots.log_starts_at_a_snapshot, took(node, 40, start=30))
     assert result.verdict is INVALID
-    assert result.message == "the log of node 2 starts at 30, and its oldest snapshot ends at 20"
+    assert result.message == "the log of node 2 starts at 30, but its oldest snapshot ends at 20"
 
 
 def test_two_snapshots_that_go_together() -> None:
@@ -115,7 +115,7 @@ def test_images_that_differ() -> None:
     one = follower().emit("c.image", offset=9, digest=1)
     other = follower(3).emit("c.image", offset=9, digest=2)
     result = judged(snapshots.equal_images, one, other)
-    assert result.message == "of all below offset 9 node 2 and node 3 hold different images"
+    assert result.message == "for all below offset 9 node 2 and node 3 hold different images"
 
 
 def told(trace: NodeTrace, offset: int, *nodes: int, epoch: int = 0) -> NodeTrace:
@@ -142,7 +142,7 @@ def test_voters_of_one_record_that_differ() -> None:
     one, other = told(follower(), 4, 1, 2, epoch=1), told(follower(3), 4, 1, 3, epoch=1)
     result = judged(snapshots.equal_voters, one, other)
     assert result.message == (
-        "by the record at 4 of epoch 1 node 3 takes node 1, node 3 for voters, and node 2 node 1, "
+        "by the record at 4 of epoch 1 node 3 takes node 1, node 3 for voters, but node 2 node 1, "
         "node 2"
     )
 
@@ -154,7 +154,7 @@ def test_voters_of_a_snapshot_are_those_of_the_log_there(
     assert with_voters(told(follower(), offset, *voters)).verdict is VALID
     result = with_voters(told(follower(), offset, *{1, 2, 3} - {voters[-1]}))
     assert result.verdict is INVALID
-    assert "a snapshot told node 2 that" in result.message
+    assert "by a snapshot, node 2 has voters" in result.message
 
 
 def test_where_no_record_names_voters_there_are_none_to_compare() -> None:

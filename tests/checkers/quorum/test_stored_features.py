@@ -39,11 +39,11 @@ def run(*snapshots: list[Row], levels: dict[int, tuple[str, str]] | None = None)
     ("found", "said"),
     [
         (run(snapshot(9, MV)), ""),
-        (run(snapshot(9)), "ends at 9 names no level of metadata.version"),
+        (run(snapshot(9)), "ends at 9 has no level of metadata.version"),
         (run(snapshot(0), snapshot(9, MV)), ""),  # what a disk was formatted with
         (
             run(snapshot(9, MV, ELR), snapshot(12, MV, node=2)),
-            f"ends at 12 names no level of {ELR}",
+            f"ends at 12 has no level of {ELR}",
         ),
         (run(snapshot(9, MV), snapshot(12, MV, ELR, node=2)), ""),
         (run(snapshot(9, MV), levels={5: (ELR, "1")}), f"no level of {ELR}"),

@@ -83,7 +83,7 @@ def changed(trace: NodeTrace) -> Run:
 
 def test_a_process_tells_who_votes() -> None:
     silent = NodeTrace(1).start().state("follower", 1)
-    assert "had not told who votes" in voters_are_traced(make_run(traces=[silent])).message
+    assert "had traced no voters" in voters_are_traced(make_run(traces=[silent])).message
     late = told(NodeTrace(1).start().state("follower", 1))
     assert voters_are_traced(make_run(traces=[late])).verdict is INVALID
     good = told(NodeTrace(1).start()).state("follower", 1)

@@ -113,7 +113,7 @@ def test_a_change_before_the_last_one_is_committed() -> None:
     result = judged(voters_followed.one_change_uncommitted, trace)
     assert result.verdict is INVALID
     assert result.message == (
-        "node 1 changed the voters at 3 in epoch 1, and the change at 2 was not committed"
+        "node 1 changed the voters at 3 in epoch 1, but the change at 2 was not committed"
     )
     assert judged(voters_followed.epoch_committed_before_change, trace).verdict is VALID
 
@@ -123,7 +123,7 @@ def test_a_change_before_anything_of_the_epoch_is_committed() -> None:
     removed(trace.append(0, 0, 1), 1, 1, 2)
     result = judged(voters_followed.epoch_committed_before_change, trace)
     assert result.verdict is INVALID
-    assert "and nothing of that epoch was committed" in result.message
+    assert "but nothing of that epoch was committed" in result.message
 
 
 def test_a_change_that_outlives_its_record() -> None:
@@ -132,7 +132,7 @@ def test_a_change_that_outlives_its_record() -> None:
     result = judged(voters_followed.voters_of_the_log, trace)
     assert result.verdict is INVALID
     assert result.message == (
-        "node 1 cut the record off at 2 by which node 1, node 2 vote, and goes on by it"
+        "node 1 truncated the record at 2 by which node 1, node 2 vote, but goes on by it"
     )
 
 
@@ -148,7 +148,7 @@ def test_a_new_disk_that_is_counted_as_the_lost_one() -> None:
     disks = NodeTrace(3).start(), NodeTrace(3, NEW).start()
     result = judged(voters_followed.committed_by_voters, trace, *disks)
     assert result.verdict is INVALID
-    assert result.message.startswith("node 1 called all below 3 committed in epoch 1, and of ")
+    assert result.message.startswith("node 1 committed all below 3 in epoch 1, but of ")
 
 
 def test_a_leader_that_counts_itself_though_it_votes_no_more() -> None:
@@ -162,7 +162,7 @@ def test_a_removed_leader_that_leads_on() -> None:
     fetched(fetched(trace.append(3, 3, 1), 2, 4), 3, 4).hwm(4, 1)
     result = judged(voters_followed.removed_leader_resigns, trace)
     assert result.verdict is INVALID
-    assert result.message == "node 1 leads on in epoch 1, and its removal was committed"
+    assert result.message == "node 1 leads on in epoch 1, but its removal was committed"
 
 
 def test_a_removed_leader_that_writes_another_change() -> None:
@@ -276,7 +276,7 @@ def test_what_was_acknowledged_is_in_the_log_as_often() -> None:
 def test_an_acknowledged_change_that_is_not_in_the_log(f: str) -> None:
     result = acknowledged({**ADDED, "f": f, "key": "2:dir-2"})
     assert result.verdict is INVALID
-    assert result.message == f"{f} of 2:dir-2 was acknowledged, and is not in the committed log"
+    assert result.message == f"{f} of 2:dir-2 was acknowledged, but is not in the committed log"
 
 
 def test_an_acknowledged_change_that_no_majority_holds() -> None:
@@ -347,7 +347,7 @@ def test_a_change_that_nobody_asked_for(asked: dict[str, object]) -> None:
     result = changed({**ADDED, **asked})
     assert result.verdict is INVALID
     assert result.message == (
-        f"the committed log has 1 add-voter of 3:{NEW}, and operators asked for 0"
+        f"the committed log has 1 add-voter of 3:{NEW}, but operators asked for 0"
     )
 
 
@@ -388,7 +388,7 @@ def test_a_controller_does_not_remove_a_voter_that_has_its_disk() -> None:
     found = evidence(log(everywhere, (0, 9, 1)), records, settings=AUTO_JOIN)
     result = voter_sets.voters_as_asked_for(found)
     assert result.message == (
-        "the committed log has 1 remove-voter of 3:dir-3, and operators asked for 0"
+        "the committed log has 1 remove-voter of 3:dir-3, but operators asked for 0"
     )
 
 

@@ -191,7 +191,7 @@ def test_the_log_says_in_which_epoch_a_leader_removed_itself() -> None:
 def test_the_contradiction_is_shown() -> None:
     result = judged(*REMOVED, told(40, *ALL, node=2, epoch=2))
     assert result.message == (
-        "node 2 says that 3:c is a voter, and nobody had asked for that since node 1 said the "
+        "node 2 says that 3:c is a voter, but no client had asked for that since node 1 said the "
         "opposite"
     )
     assert [event["what"] for event in result.witness] == [
@@ -209,7 +209,10 @@ def test_controllers_that_join_by_themselves_ask_nobody() -> None:
 
 def test_without_answers_there_is_nothing_to_judge() -> None:
     result = judged()
-    assert (result.verdict, result.message) == (VALID, "nothing to judge: nobody asked who votes")
+    assert (result.verdict, result.message) == (
+        VALID,
+        "nothing to judge: no client asked for the voters",
+    )
 
 
 def test_clients_are_told_as_much_as_an_operator() -> None:
@@ -240,9 +243,9 @@ def test_clients_that_were_to_ask_have_to_be_told() -> None:
     final = described(30, *TWO_LEFT, phase="final")
     assert judged(*rows, final, **LOADED).verdict is VALID
     assert judged(*rows, **LOADED).message.endswith(
-        "no client was told who votes once all was healed"
+        "no client was answered about voters once all was healed"
     )
     assert judged(*rows, **LOADED).verdict is Verdict.UNKNOWN
     unread = {**final, "voters": None}
-    assert "1 answer to who votes named no voters" in judged(*rows, final, unread, **LOADED).message
+    assert "1 answer about voters named no voters" in judged(*rows, final, unread, **LOADED).message
     assert judged(**LOADED).verdict is Verdict.UNKNOWN

@@ -74,7 +74,7 @@ def test_what_fits_is_not_accused(rows: tuple[Row, ...]) -> None:
 def test_more_than_one_change_that_was_not_committed(rows: tuple[Row, ...]) -> None:
     result = judged(*rows)
     assert (result.verdict, result.count) == (Verdict.INVALID, 1)
-    assert "4:d and 5:e, and nobody had asked for that" in result.message
+    assert "4:d and 5:e, but no client had asked for that" in result.message
     assert [event["epoch"] for event in result.witness] == [1, 2]
 
 

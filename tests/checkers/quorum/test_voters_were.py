@@ -104,7 +104,9 @@ def test_epochs_of_one_node_never_go_back() -> None:
     later = [answer(1, ONE, TWO, epoch=2), answer(9, ONE, TWO, THREE)]
     result = judged(later)
     assert result.verdict is INVALID
-    assert result.message == ("node 1 tells that it leads epoch 1, and had told of epoch 2 before")
+    assert result.message == (
+        "node 1 answers that it leads epoch 1, but had answered epoch 2 before"
+    )
     assert (
         judged([answer(1, ONE, TWO, node=3, epoch=2), answer(9, ONE, TWO, THREE)]).verdict is VALID
     )

@@ -130,7 +130,7 @@ def test_a_log_that_is_cut_below_its_high_watermark() -> None:
     result = no_cut_below_high_watermark(make_run(traces=[node]))
     assert result is not None
     assert result.verdict is INVALID
-    assert result.message == "node 1 cut its log at 5, below its high watermark 6"
+    assert result.message == "node 1 truncated its log to 5, below its high watermark 6"
     assert [row["what"] for row in result.witness] == ["called committed", "cut off"]
 
 
@@ -150,7 +150,7 @@ def test_a_leader_that_cuts_its_log() -> None:
     node.emit("q.truncate", end=3, hwm=0, role="leader")
     result = leader_appends_only(make_run(traces=[node]))
     assert result.verdict is INVALID
-    assert result.message == "node 1 led epoch 2, and gave up its log from 3 on"
+    assert result.message == "node 1 led epoch 2, but gave up its log from 3 on"
 
 
 def test_a_leader_that_writes_an_offset_twice() -> None:

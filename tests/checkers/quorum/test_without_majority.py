@@ -160,7 +160,7 @@ def test_what_only_lost_disks_have_is_allowed_to_be_gone() -> None:
     gone = (lost(2, (3, 1)), lost(3, (3, 1)))
     found = acknowledged_writes_survive(scene([], gone=gone, ops=[EARLY]))
     assert (found.verdict, found.facts["gone_with_disks"]) == (VALID, 1)
-    assert "only disks have them that were lost" in found.message
+    assert "they are only on lost disks" in found.message
     nowhere = acknowledged_writes_survive(scene([], gone=(lost(2), lost(3)), ops=[EARLY]))
     assert nowhere.verdict is INVALID
 

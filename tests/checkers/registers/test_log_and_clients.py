@@ -161,9 +161,7 @@ def test_the_log_has_what_was_asked_for_in_the_order_of_real_time() -> None:
     assert judged(written_in_order, ops, ("r-0", 1), ("r-1", 2)).verdict is VALID
     result = judged(written_in_order, ops, ("r-1", 2), ("r-0", 1))
     assert (result.verdict, result.count) == (INVALID, 1)
-    assert (
-        "1 of r-0 stands at offset 1 of the committed log, behind 2 of r-1 at 0" in result.message
-    )
+    assert "1 of r-0 is at offset 1 of the committed log, behind 2 of r-1 at 0" in result.message
     assert [row["value"] for row in result.witness] == [1, 2]
 
 

@@ -95,7 +95,7 @@ def test_what_must_be_refused_is_no_part_of_a_request_and_must_not_be_there() ->
     assert wrong_requests_are_refused(without).verdict is Verdict.VALID
     result = wrong_requests_are_refused(there)
     assert result.verdict is Verdict.INVALID
-    assert "10 is in the committed log of r-0, and must not be: an illegal value" in result.message
+    assert "10 is in the committed log of r-0, but must not be: an illegal value" in result.message
 
 
 def test_what_a_snapshot_repeats_was_not_written_twice() -> None:

@@ -98,7 +98,7 @@ def test_a_write_sent_again_that_could_not_be_sent_is_not_blamed_for_the_first_a
 def test_absence_on_missing_disks_proves_nothing() -> None:
     result = judged([write(1, 0, 1)], on((1,), 1, 1), disks=(1, 2))
     assert result.verdict is UNKNOWN
-    assert "only 2 of 3 disks could be read whole" in result.message
+    assert "only 2 of 3 disks could be read completely" in result.message
     assert judged([write(1, 0, 1)], [], disks=(1, 2)).verdict is INVALID
     assert judged([write(1, 0, 1)], [], disks=()).verdict is UNKNOWN
 

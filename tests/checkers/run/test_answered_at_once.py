@@ -67,7 +67,8 @@ def test_what_times_out_though_it_is_committed(outcome: str) -> None:
     result = judged(sent(1_000, outcome=outcome))
     assert result.verdict is INVALID
     assert (
-        "was answered 0.95 s later, though node 1 had called all below 1 of t-0" in result.message
+        "was answered 0.95 s later, though node 1 had committed all below 1 of t-0"
+        in result.message
     )
 
 

@@ -34,7 +34,7 @@ def test_a_change_that_is_answered_and_the_quorum_goes_on() -> None:
 def test_a_change_that_nobody_answers(never: Row) -> None:
     result = judged(never, *writes(0, 50_000))
     assert result.verdict is INVALID
-    told = "node 2 led, and never answered who asked it for remove-voter of 2:dir-2"
+    told = "node 2 led, but never answered the request for remove-voter of 2:dir-2"
     assert result.message.startswith(told)
 
 
@@ -48,7 +48,7 @@ def test_nothing_is_acknowledged_any_more() -> None:
     result = judged(REMOVED, *writes(0, 10_000), *writes(10_100, 50_000, "info"))
     assert result.verdict is INVALID
     assert result.message == (
-        "remove-voter of 2:dir-2 was acknowledged, and nothing that was asked for in the 14 s "
+        "remove-voter of 2:dir-2 was acknowledged, but nothing that was asked for in the 14 s "
         "after it"
     )
 

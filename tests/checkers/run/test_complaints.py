@@ -179,10 +179,10 @@ def test_a_process_that_answered_and_logged_nothing_is_missing() -> None:
     """As where a log was cut, or the configuration of the logger has another level."""
     silent = mixed([])
     (lacking,) = (each for each in missing(silent) if each.kind is Kind.NODE_LOGS)
-    assert str(lacking) == "node 3: 1 of its processes answered, and 0 logged that they began"
+    assert str(lacking) == "node 3: 1 of its processes answered, but 0 logged that they started"
     result = no_complaint_in_logs(silent)
     assert result.verdict is Verdict.UNKNOWN
-    assert "not all that they logged is there" in result.message
+    assert "not all of their logs is there" in result.message
 
 
 def test_rows_that_are_not_there_any_more_are_missing() -> None:

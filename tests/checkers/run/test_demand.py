@@ -67,7 +67,7 @@ def test_each_kind_succeeded_before_and_after() -> None:
 def test_something_was_changed_after_the_last_cure() -> None:
     """As the harness waits for."""
     after = asked(0, 6_000) + asked(6_000, 10_000, "r") + asked(6_000, 6_100, "w", ok=False)
-    assert told(after) == "nothing that changes anything succeeded after the last cure"
+    assert told(after) == "no operation that changes anything succeeded after the last cure"
     assert told(after, finished=False) == ""
 
 

@@ -38,7 +38,7 @@ def test_who_failed_as_it_was_told_to_stop_is_accused_of_that() -> None:
     info = replace(run.info, unasked_ends=[{**end, "told_to_stop": True}])
     result = nodes_kept_running(replace(run, info=info))
     assert result.verdict is Verdict.INVALID
-    assert result.message.startswith("node 1 was told to stop, and failed after 1.1 s, with exit")
+    assert result.message.startswith("node 1 was asked to stop, but failed after 1.1 s, with exit")
 
 
 @pytest.mark.parametrize("kind", ["kill", "stop", "pause", "power-off", "partition", "disk-slow"])

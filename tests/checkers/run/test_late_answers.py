@@ -30,7 +30,7 @@ def test_what_was_over_just_now_may_be_told() -> None:
 def test_what_was_over_long_before() -> None:
     result = judged(says(moved(), 3, 23_000, 1, 0))
     assert result.verdict is INVALID
-    assert "another broker told of what came with offset 10" in result.message
+    assert "another broker had described offset 10" in result.message
 
 
 def test_behind_a_fault_there_is_no_calm() -> None:

@@ -70,7 +70,7 @@ def test_a_run_in_which_one_never_led_is_void(
 ) -> None:
     result = each_side_led(run_of(leaders))
     assert result.verdict is Verdict.VOID
-    assert result.message == f"no probe was told that {who} leads"
+    assert result.message == f"no answer to a probe says that {who} leads"
 
 
 @pytest.mark.parametrize(("at", "verdict"), [(3_000, Verdict.VALID), (6_000, Verdict.VOID)])

@@ -42,7 +42,7 @@ def test_what_the_scenario_is_about_has_to_come_about() -> None:
     assert about_loading(quiet, told).verdict is VALID
     for traces in ([quiet], []):
         never = about_loading(*traces)
-        assert (never.verdict, never.message) == (VOID, "no node tells of q.loaded")
+        assert (never.verdict, never.message) == (VOID, "no node traced q.loaded")
     assert came_about.applies(run_info(to_show=ABOUT))
     assert not came_about.applies(run_info())
 
@@ -135,7 +135,7 @@ def test_what_lasts_holds_for_some_time() -> None:
     result = faults_bit(make_run(faults=[row], fault_kinds=["pause"]))
     assert (result.verdict, result.message) == (
         VOID,
-        "fault 0, pause, left no evidence: it was healed as soon as it was there",
+        "fault 0, pause, left no evidence: it was healed as soon as it was in effect",
     )
     wiped = fault(0, "wipe", 1, 9)
     wiped["t_heal"] = wiped["t_bit"]
