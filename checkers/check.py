@@ -114,7 +114,7 @@ def of_logs(info: RunInfo) -> bool:
 
 
 def of_brokers(info: RunInfo) -> bool:
-    """Applies where there are brokers, whose metadata the controllers keep."""
+    """Applies where there are brokers, with their metadata in the controllers' log."""
     return any("broker" in role for role in info.roles.values())
 
 

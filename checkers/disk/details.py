@@ -231,7 +231,7 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def read_detail(name: str, fields: Fields, version: int) -> dict[str, FieldValue] | None:
-    """The fields of a record by name; None for a type whose fields are not needed.
+    """The fields of a record by name; None for a type that no check reads.
 
     Raises DamagedError if the bytes end early, go on, or are of an unknown version.
     """

@@ -98,7 +98,7 @@ def _begin_with_snapshot(directory: Path, start: int, found: MetadataLog) -> Non
 
 
 def compacted_topics(log: MetadataLog | None) -> frozenset[str]:
-    """Topics whose policy was ever compaction as far as a node knew: their logs have gaps.
+    """Topics that ever had a policy of compaction as far as a node knew: their logs have gaps.
 
     For a disk without a metadata log, those that always are.
     """

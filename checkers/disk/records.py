@@ -1,8 +1,8 @@
 """Control and metadata records, as far as checks need their fields.
 
 Configurations and features have columns of their own; records about brokers and partitions have
-their fields as JSON (`details`). Records whose fields are not needed are known by name, and unknown
-types by number.
+their fields as JSON (`details`). Records without needed fields are known by name, and unknown types
+by number.
 """
 
 import json

@@ -19,7 +19,7 @@ from checkers.history.tables import NO_DIRECTORY, REPLICA_BATCHES, REPLICA_SPANS
 
 # Deleted, future and stray ones have a suffix behind the number.
 _PARTITION = re.compile(r"[A-Za-z0-9._-]+-\d+")
-_INTERNAL = "__"  # the cluster's internal topics, whose values no client counts
+_INTERNAL = "__"  # the cluster's internal topics, with values that no client counts
 
 T = TypeVar("T")
 _Row = dict[str, int | str | None]

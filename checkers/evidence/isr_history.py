@@ -2,8 +2,8 @@
 
 The metadata log on the disks has every change and their order, and no times. Times are bounded by
 what the harness was answered, or nodes traced: an answer with a state, or with a quorum's high
-watermark above its record, came after the record was committed; an answer of a working leader whose
-high watermark does not reach the record came before. A topic that was created twice has no history.
+watermark above its record, came after the record was committed; an answer of a working leader with
+a high watermark at or below the record came before. A topic that was created twice has no history.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

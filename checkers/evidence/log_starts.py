@@ -119,7 +119,7 @@ class AskedStarts:
         if (sent := self._sent.get((key,))) is not None:
             t0 = self._evidence.tables["ops"]["t0"].to_numpy()[sent["op_id"].to_numpy()]
             found = int(columns(sent, "offset")[0][t0 > since].min(initial=found))
-        if (puts := self._puts.get((key,))) is not None:  # whose offsets are unknown
+        if (puts := self._puts.get((key,))) is not None:  # their offsets are unknown
             found = min(found, int((columns(puts, "t0")[0] <= since).sum()))
         return found
 

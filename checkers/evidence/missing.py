@@ -187,7 +187,7 @@ def _faults(run: Run) -> Iterator[Missing]:
 
 
 def _logs(run: Run) -> Iterator[Missing]:
-    """Processes that answered, but whose start is in no log, by either program's words."""
+    """Processes that answered, but without a start in any log, by either program's words."""
     own, kafka = run.tables["node_events"], run.tables["log_errors"]
     began = [
         rows_by_node(own.filter(pc.equal(own["event"], "n.start"))),
@@ -210,7 +210,7 @@ def _disks(run: Run) -> Iterator[Missing]:
 
 
 def _lost_disks(run: Run) -> Iterator[Missing]:
-    """Disks that nodes lost by a fault, and whose contents were not kept."""
+    """Disks that nodes lost by a fault, without a copy of their contents."""
     rows = run.tables["lost_disks"].select(["node", "directory"]).to_pylist()
     kept = {(row["node"], row["directory"]) for row in rows}
     for disk in lost_disks(faults_of(run)):

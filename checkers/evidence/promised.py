@@ -4,7 +4,7 @@ The settings and the load of `run.json` are what was asked for before anything r
 clients and operators (ops, faults) are what was asked for later, and when. The metadata log of the
 judged cluster is no source: nothing that a controller writes there on its own lessens a promise. A
 request may be in force from the moment it is sent; once it is acknowledged, no older one is. A
-request whose fate is unknown may be in force from then on, for ever.
+request of unknown fate may be in force from then on, for ever.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -25,7 +25,8 @@ class Restart:
 
 
 def restarts(evidence: Evidence) -> tuple[Restart, ...]:
-    """Of all nodes whose registrations can be matched; empty without a replayed metadata log."""
+    """Of all nodes with registrations that can be matched; empty without a replayed metadata
+    log."""
     registered: dict[int, list[tuple[MetadataBatch, Registration]]] = defaultdict(list)
     for batch in evidence.timeline.batches if evidence.timeline else ():
         for registration in batch.registrations:

@@ -15,7 +15,7 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class StoredSnapshot:
-    """By its name it covers all records below `end`, whose last record is of `epoch`."""
+    """By its name it covers all records below `end`, the last of which is of `epoch`."""
 
     node: int
     end: int

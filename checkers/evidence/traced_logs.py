@@ -62,7 +62,7 @@ class TracedLogs:
 
 
 def traced_logs(lives: Iterable[Life]) -> TracedLogs:
-    """Follow all lives of a run; those whose traces have gaps are left out."""
+    """Follow all lives of a run; those with gaps in their traces are left out."""
     logs = TracedLogs()
     for life in lives:
         if life.gap is None:

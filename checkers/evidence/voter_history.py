@@ -4,7 +4,7 @@ A voter is a replica: a node with its disk. A set is in force from its record on
 and no longer once the record is truncated. So it is asked for at an offset of one log: the newest
 one, which holds all that is committed, or the one on a certain disk. Sets are written in full
 (Voters, KIP-853) or change by one voter (AddVoter and RemoveVoter, KIP-856). If a log names none,
-as with a static quorum, it is the set that the run was planned with, whose directories are unknown.
+as with a static quorum, it is the set that the run was planned with, with unknown directories.
 LeaderChange records name voters as well; they are judged by these sets.
 """
 
@@ -111,7 +111,7 @@ class VoterHistory:
         """The sets that were in force in an epoch: the one that it began with, and its changes.
 
         For an epoch without a record in the log, the set with which the next one began. None for an
-        epoch whose beginning a snapshot hides, such as the first one in the log.
+        epoch with its beginning hidden by a snapshot, such as the first one in the log.
         """
         if self.known > 0 and epoch <= min(self.epochs, default=epoch):
             return ()
@@ -143,7 +143,8 @@ def voter_records(log_records: pa.Table) -> VoterRecords:
 
 
 def newest_log(planned: Sequence[int], logs: StoredLogs, records: VoterRecords) -> int | None:
-    """The node whose log holds all that is committed; None if no log of a voter can be read.
+    """The node with the log that holds all that is committed; None if no log of a voter can be
+    read.
 
     By the epoch of its last batch and then its length (Raft, Leader Completeness). Voters are the
     nodes that were planned to be, and those that any log names.

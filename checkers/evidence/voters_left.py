@@ -36,7 +36,7 @@ class LostMajority:
 
     voters: VoterSet
     lost: tuple[LostDisk, ...]  # those of them that were lost, in order
-    last: LostDisk  # the one whose loss left too few
+    last: LostDisk  # its loss left too few
     # From then on the voters with their disks were just a majority, so each of those that `last`
     # left had to have what was acknowledged: none of them may lack anything asked for later.
     each_needed_ns: int
@@ -53,7 +53,7 @@ class LostMajority:
 
     @property
     def left(self) -> frozenset[ReplicaKey]:
-        """The voters whose disks are there at the end."""
+        """The voters that have their disks at the end."""
         return self.voters.keys - {disk.replica for disk in self.lost}
 
     def __str__(self) -> str:

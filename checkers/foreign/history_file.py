@@ -53,7 +53,7 @@ class ForeignHistory:
 
 
 def read_history(path: Path, declared: Declared) -> ForeignHistory:
-    """Raises UnreadableHistoryError, whose message is one line: file, line, expected, found."""
+    """Raises UnreadableHistoryError with a message of one line: file, line, expected, found."""
     try:
         return _read(path, declared)
     except MalformedError as error:

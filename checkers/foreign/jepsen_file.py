@@ -4,10 +4,10 @@
 
 A block is its length, 8 bytes, a CRC-32, 4, its type, 2 in a field of 16, and data. The index (type
 1) has the number of the root block, and the number and offset of each. The root is the test as a
-map in Fressian (2), whose `:history` refers to a block by number: a big vector (5) that has a count
-and names chunks, which are streams of operations (4), or a vector in one piece (2). If a test broke
-off, the file has what was written up to the last index. The format is described, though the files
-differ in places, in https://jepsen-io.github.io/jepsen/jepsen.store.format.html
+map in Fressian (2), in which `:history` refers to a block by number: a big vector (5) that has a
+count and names chunks, which are streams of operations (4), or a vector in one piece (2). If a test
+broke off, the file has what was written up to the last index. The format is described, though the
+files differ in places, in https://jepsen-io.github.io/jepsen/jepsen.store.format.html
 """
 
 import zlib

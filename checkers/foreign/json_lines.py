@@ -4,7 +4,7 @@
     {"type":"invoke","i":7,"p":3,"f":"write","k":"r-1","v":42,"t":123}
 
 The first is Jepsen's, `key` only if there are several; the second is that of our own
-`events-*.jsonl.zst` (`checkers.history.events`), whose faults, notes and probes are skipped.
+`events-*.jsonl.zst` (`checkers.history.events`), of which faults, notes and probes are skipped.
 """
 
 import json

@@ -27,7 +27,7 @@ _OUTCOMES = {EventType.OK: Outcome.OK, EventType.FAIL: Outcome.FAIL, EventType.I
 
 
 def sent_twice(log: Log) -> LogRecord | None:
-    """A record whose value was sent before: a polled value then names no sender.
+    """A record with a value that was sent before: a polled value then names no sender.
 
     A record that surely failed may be sent again: that is no other record.
     """

@@ -32,7 +32,7 @@ _REGISTERS = ("read", "write", "delete")
 _LOGS = (SEND, POLL, TXN, ASSIGN, SUBSCRIBE, SEEK)
 _DELETE_TOPIC, _DELETE_RECORDS = "delete-topic", "delete-records"
 _ALL = -1  # the acks of a send that waits for the whole ISR
-_NOBODYS = -1  # the value of a record whose bytes were never sent
+_NOBODYS = -1  # the value of a record with bytes that were never sent
 
 
 def chosen(pairs: Sequence[Pair]) -> tuple[list[Pair], Mapping[str, int]]:

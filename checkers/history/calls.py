@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 NEVER = np.iinfo(np.int64).max  # completion of a call of which it is not known whether it happened
 NIL = -1  # the value code of an object that was never written, and of Jepsen's nil
-ANY = -2  # the value code of a read whose result is not known: it matches any value
+ANY = -2  # the value code of a read with an unknown result: it matches any value
 
 
 class Model(Enum):

@@ -70,7 +70,7 @@ class RunInfo:
     stuck: str = ""  # what did not come about although all was healed and all processes ran
     stuck_for_sure: bool = False  # a slow machine is no excuse for it
     # The load of the machine: during the time in which nothing came about, else during the whole
-    # run (`chaos.starvation`). Empty for a simulated run, whose time is virtual.
+    # run (`chaos.starvation`). Empty for a simulated run, in virtual time.
     pressure: Mapping[str, float] = field(default_factory=dict)
     last_words: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by node, where stuck
     planned_faults: int = 0

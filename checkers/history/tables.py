@@ -199,7 +199,7 @@ LOG_BATCHES = pa.schema(
 )
 
 # One row per record in those batches. For a ConfigRecord: resource_type, resource, name, and value
-# without trailing blanks. A log whose head is gone begins with the records of the snapshot that
+# without trailing blanks. A log without its head begins with the records of the snapshot that
 # replaces it, from SnapshotHeader to SnapshotFooter, at the last offset that the snapshot covers;
 # records of the log up to there may follow.
 LOG_RECORDS = pa.schema(

@@ -78,7 +78,7 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "p.truncate": ("topic", "index", "end", "hwm", "epoch", "cut_epoch"),
 }
 
-# Columns whose field has another name on the line.
+# Columns with another name than their field on the line.
 _RENAMED = {
     "role": "state",
     "voted_dir": "voted_directory",

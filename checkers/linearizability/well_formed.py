@@ -1,4 +1,5 @@
-"""Refuses a malformed history before a kernel follows its codes: kernels do no bounds checks."""
+"""What is no history of calls is refused before a kernel follows its codes: none looks where they
+point to."""
 
 from checkers.array_types import Codes, Kinds
 from checkers.history.calls import ANY, NIL, Calls, Model, Step
@@ -10,12 +11,12 @@ LENGTHS = "columns of different lengths"
 FAULTS = (
     "",
     LENGTHS,
-    "steps that belong to no call, or several in one",
-    "a kind of step that does not exist",
-    "an outcome that does not exist",
-    "a key that does not exist",
-    "a value that does not exist",
-    "an initial value that does not exist",
+    "steps that are of no call, or several of one",
+    "a kind of step that there is not",
+    "an outcome that there is not",
+    "a key that there is not",
+    "a value that there is not",
+    "an initial value that there is not",
 )
 
 
@@ -33,11 +34,11 @@ def fault(
     values: int,
     single: bool,
 ) -> int:
-    """Which of FAULTS the columns of a history have; 0: none. `single`: one step per call.
+    """Which of FAULTS the columns of a history have; 0: none. `single`: a step a call.
 
     `kinds`, `keys` and `values` are how many of each there are.
 
-    The loops have no branches, so that many rows are checked in one instruction.
+    Nothing is branched on inside of the loops, so that many rows are looked at in one instruction.
     """
     rows, steps = len(outcome), len(kind)
     if len(key) != steps or len(value) != steps or len(expected) != steps:
@@ -66,7 +67,7 @@ def fault(
     for step in range(steps):
         bad |= (value[step] < ANY) | (value[step] >= values)
         bad |= (expected[step] < NIL) | (expected[step] >= values)
-        # Only a read value may be unknown.
+        # Only what was read may be untold.
         bad |= (value[step] == ANY) & (kind[step] != _READ)
     return 6 if bad else 0
 

@@ -28,5 +28,5 @@ has the dependencies between them, `components` finds strongly connected compone
 `circles` the shortest cycle; `case_words` and `cycle_words` put it into words. `allowances` decides
 which of all this fails a test: what transactions are promised is an `Isolation`, by default
 Kafka's, under which sends of transactions interleave, as Jepsen's Kafka workload also allows.
-`subscriptions` finds the consumers whose polls have no binding order.
+`subscriptions` finds the consumers without a binding order of polls.
 """

@@ -53,7 +53,7 @@ class Anomaly(StrEnum):
 
 # Sends of several producers interleave, so the records of one transaction need not be adjacent.
 ALWAYS_ALLOWED = frozenset({Anomaly.INT_SEND_SKIP})
-# A consumer whose group moves partitions unrecorded has no known position.
+# A consumer has no known position if its group moves partitions unrecorded.
 UNBOUND_BY_SILENCE = frozenset({Anomaly.POLL_SKIP, Anomaly.NONMONOTONIC_POLL})
 # No loss of records explains these.
 WHATEVER_IS_LOST = frozenset(

@@ -16,7 +16,7 @@ import numpy as np
 from checkers.array_types import Codes, Flags, Ints, Kinds
 
 CORRUPT = -1  # the value code of a record that was damaged on its way
-NO_OFFSET = -1  # the offset of a record whose producer was given none
+NO_OFFSET = -1  # the offset of a record if its producer was given none
 EVERY_KEY = -1  # the key of a reset that gives up all keys
 NONE = -1  # an operation, key, offset or value that a case does not have
 
@@ -54,7 +54,7 @@ class SentRecords:
     op: Codes
     step: Codes  # which micro-operation of its operation, from 0
     key: Codes
-    value: Ints  # as recorded; for a file, whose values are texts, the code
+    value: Ints  # as recorded; for a file, where values are texts, the code
     offset: Ints  # NO_OFFSET if unknown
     acks: Kinds
 
@@ -91,7 +91,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resets:
-    """Consumers whose position changed: the next poll of `key` need not continue.
+    """Consumers with a changed position: the next poll of `key` need not continue.
 
     Nor need the polls of that operation itself: a rebalance comes during a poll. A reset of every
     key may except some, each named once: those continue.

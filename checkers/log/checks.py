@@ -55,7 +55,7 @@ def log_offsets(evidence: Evidence) -> CheckResult:
 
     inconsistent-offsets, duplicate. Needs: ops, spans. After an allowed loss offsets are given
     again, which is counted apart. A duplicate is never allowed: our clients send nothing twice,
-    except with an idempotent producer, whose broker must notice.
+    except with an idempotent producer, which the broker must notice.
     """
     findings = evidence.once(findings_of)
     places = len(findings.order.entries.slot)

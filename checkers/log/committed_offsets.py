@@ -39,8 +39,8 @@ def commits_offsets(info: RunInfo) -> bool:
 )
 def committed_offsets_are_kept(evidence: Evidence) -> CheckResult:
     """A request for a group's committed offset is answered with the newest acknowledged offset, or
-    with a later one whose commit was acknowledged or may have happened; never with one that was not
-    asked to be committed.
+    with a later one if its commit was acknowledged or may have happened; never with one that was
+    not asked to be committed.
 
     One client commits, a greater offset each time. A commit without an answer may be done late:
     until the links and processes that held it up have been well for a while. After a fault by which
@@ -111,7 +111,7 @@ def _newest_before(commits: Sequence[_Operation], row: _Operation) -> _Operation
 
 
 def _may_be_late(evidence: Evidence, commits: Sequence[_Operation], newest: _Operation) -> set[int]:
-    """Offsets whose commits may have taken effect after the newest acknowledged one."""
+    """Offsets of commits that may have taken effect after the newest acknowledged one."""
     return {
         int(one["value"])
         for one in commits

@@ -57,8 +57,8 @@ class Findings:
         return held & ~self._excused(found, self.budget.may_allow) & ~self._over_lost(found)
 
     def _over_lost(self, found: Cases) -> Flags:
-        """The polls that skipped only records whose loss is allowed: their offsets need not be
-        given again. The bytes of a segment may be lost while the name of the next one is kept."""
+        """The polls that skipped only records that may be lost: their offsets need not be given
+        again. The bytes of a segment may be lost while the name of the next one is kept."""
         if found.anomaly not in _SKIPS:
             return np.zeros(len(found), np.bool_)
         lost, key, offset = self.lost_beyond_budget(), self.log.sent.key, self.fates.offset

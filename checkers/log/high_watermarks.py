@@ -147,7 +147,8 @@ def _back(log: LogArrays) -> Cases:
 
 
 def _of_certain_epoch(log: LogArrays) -> Ints:
-    """Rows of answers, the last of each operation on a key, whose sender led in their epoch."""
+    """Rows of answers, the last of each operation on a key, with a sender that led in their
+    epoch."""
     answers, ops = log.answers, log.ops
     last = ends(log.polled.op[answers.row], log.polled.key[answers.row])
     row, epoch = answers.row[last], answers.epoch[last]

@@ -28,7 +28,7 @@ def looks_up(info: RunInfo) -> bool:
 @check(
     "look-ups-find-records",
     applies=looks_up,
-    source="KIP-79: the first offset whose timestamp is the one asked for or a later one",
+    source="KIP-79: the first offset with the timestamp that is asked for or a later one",
     rests_on=(Kind.FAULTS,),
 )
 def look_ups_find_records(evidence: Evidence) -> CheckResult:

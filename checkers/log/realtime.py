@@ -17,7 +17,8 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """Committed records, each with an operation whose completion showed that it is in the log."""
+    """Committed records, each with an operation that showed, when it completed, that it is in the
+    log."""
 
     op: Codes
     key: Codes

@@ -3,7 +3,7 @@
 `render_page` is a pure function of the sealed run and its judgement. The page needs no script and
 loads nothing: charts are inline SVG, drawn from bins and never from raw operations, so a run of any
 length gives a page of well under 1 MB. It is made for failing, void and broken-off runs as well:
-those are the ones whose page is needed.
+those are the ones that need a page.
 
 Strings from nodes, clients or files reach the page through `markup`, which escapes everything but
 our own markup.

@@ -118,7 +118,7 @@ def _on_target(side: ComparedSide) -> OnTarget:
 def render_comparison(
     name: str, description: str, sides: Sequence[ComparedSide], facts_of: str
 ) -> str:
-    """A self-contained page. `facts_of`: the check whose facts are shown for every run."""
+    """A self-contained page. `facts_of`: the facts of this check are shown for every run."""
     body = (
         tag(
             "header",

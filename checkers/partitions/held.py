@@ -243,7 +243,7 @@ def eligible_hold_all(evidence: Evidence) -> CheckResult:
 
 
 def _eligible(evidence: Evidence) -> frozenset[tuple[int, str]]:
-    """Nodes that run, with the partitions in whose ISR or ELR they are at the end."""
+    """Running nodes, with the partitions that have them in the ISR or ELR at the end."""
     found = evidence.timeline
     running = _running(evidence, found) if found else set()
     partitions = found.partitions.values() if found else ()

@@ -44,7 +44,7 @@ def replicas_are_intact(evidence: Evidence) -> CheckResult:
 
     A power cut leaves damage behind the synced part, which the next process truncates: it is
     allowed on the disk of a broker that did not come back, and so is half a batch at the end of a
-    log whose broker did not stop in good order. A compacted log may lack any offset. A disk is not
+    log if its broker did not stop in good order. A compacted log may lack any offset. A disk is not
     judged if a fault damages its synced bytes.
     """
     looked_at = 0

@@ -31,7 +31,7 @@ from checkers.verdict import CheckResult
     rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
 )
 def high_watermark_keeps_up(evidence: Evidence) -> CheckResult:
-    """P18: A high watermark is not behind the records that every replica holds that is in the ISR,
+    """P18: A high watermark is not below the lowest log end among the replicas that are in the ISR
     or active.
 
     By what its leader knew when it traced a move, or another ISR. It waits for replicas that may be

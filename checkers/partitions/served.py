@@ -97,7 +97,7 @@ def reads_are_stored(evidence: Evidence) -> CheckResult:
 
 
 class _Keepers(NamedTuple):
-    """The nodes whose disks are looked at: their name in messages, and their ids at the end."""
+    """The nodes with the disks to look at: their name in messages, and their ids at the end."""
 
     name: str
     nodes: Callable[[Timeline, str], Sequence[int]]

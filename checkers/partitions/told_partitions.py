@@ -252,7 +252,7 @@ class FollowedAnswers:
 
 
 def followed_answers(evidence: Evidence) -> FollowedAnswers:
-    """For a run whose metadata log can be read. By `evidence.once`."""
+    """For a run with a readable metadata log. By `evidence.once`."""
     assert evidence.timeline is not None, "there is a log to compare with"
     probes = _probes(evidence.tables["probes"])
     meanings = Meanings(probes, _log(evidence.timeline))

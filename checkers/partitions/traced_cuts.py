@@ -34,8 +34,8 @@ class CountedDeeds(NamedTuple):
 
 def untraced_cuts(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
     """A record that a node acknowledged, as the only leader meanwhile, was in its log. If another
-    record is there at the end, or none, it was truncated; a node whose process was ended in
-    disorder since may have lost it."""
+    record is there at the end, or none, it was truncated; a node may have lost it if its process
+    was ended in disorder since."""
     ids = ids_by_name(found)
     cuts: dict[tuple[int, PartitionId], list[tuple[int, int]]] = defaultdict(list)
     for cut in evidence.once(traced_partitions).cuts:

@@ -286,7 +286,7 @@ def _of_replicas(evidence: Evidence, whole: Collection[Life]) -> CountedDeeds:
 
 def _of_registrations(evidence: Evidence, found: Timeline, whole: Collection[Life]) -> CountedDeeds:
     """A broker is unfenced by heartbeats in the epoch of its registration, so it knew that epoch.
-    Nor does a broker trace that it is unfenced in an epoch whose registration is in the log, if it
+    Nor does a broker trace that it is unfenced in an epoch with a registration in the log, if it
     never was."""
     nodes = _whole_nodes(evidence, whole)
     told_epochs: dict[int, set[int]] = defaultdict(set)

@@ -160,7 +160,7 @@ def histories(found: Timeline) -> Mapping[PartitionId, list[Change]]:
 
 
 def ids_by_name(found: Timeline) -> Mapping[str, PartitionId]:
-    """Of the partitions whose names were never those of others."""
+    """Of the partitions with names that others never had."""
     by_key: dict[str, set[PartitionId]] = defaultdict(set)
     for at, changes in histories(found).items():
         by_key[changes[0].partition.key].add(at)

@@ -69,7 +69,7 @@ def _reigns(evidence: Evidence) -> dict[int, list[tuple[int, int, int]]]:
 
 def _epochs(records: pa.Table) -> dict[tuple[str, str], int]:
     """For the values of registers; not for a value in several epochs, nor for one that only a
-    snapshot has, whose epoch is another."""
+    snapshot has, with another epoch."""
     mine = pc.and_(pc.equal(records["type"], "Config"), records["value"].is_valid())
     begun, ended = (
         np.cumsum(pc.equal(records["type"], name).to_numpy(zero_copy_only=False))

@@ -89,8 +89,8 @@ def quorum_state_is_kept(evidence: Evidence) -> CheckResult:
 
 
 def _unlike_traced(evidence: Evidence) -> Iterator[Violation]:
-    """Disks whose epoch or vote differs from their node's last q.state, which was durable before it
-    was visible to others."""
+    """Disks with an epoch or vote that differs from their node's last q.state, which was durable
+    before it was visible to others."""
     last = {(life.node, life.directory): life for life in evidence.lives if life.gap is None}
     for row in _disks(evidence):
         life = last.get((row["node"], row["directory"]))
@@ -138,7 +138,8 @@ def metadata_disks_are_intact(evidence: Evidence) -> CheckResult:
 
     A power cut leaves damage behind the synced part, which the next process truncates: it is
     allowed on the disk of a node that did not come back, and so is half a batch at the end of a log
-    whose node did not stop in good order. A disk is not judged if a fault damages its synced bytes.
+    if its node did not stop in good order. A disk is not judged if a fault damages its synced
+    bytes.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -162,7 +163,7 @@ def metadata_disks_are_intact(evidence: Evidence) -> CheckResult:
 
 
 def _damaged_batches(evidence: Evidence) -> dict[int, list[Note]]:
-    """By node, the first batch of its log whose CRC is wrong."""
+    """By node, the first batch of its log with a wrong CRC."""
     batches = evidence.tables["log_batches"]
     wrong = batches.filter(pc.invert(batches["crc_ok"])).select(
         ["node", "segment", "position", "base_offset"]

@@ -33,7 +33,7 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
     c.read and q.voters: each voter that c.read names sent a Fetch of the epoch after an answer of
     the leader that left at `since`, so later than that. The leader counts itself. All times in a
     line are of the leader's own clock. A round that its leader traced while a read went on may have
-    answered that read; nodes are left out whose clock a fault makes wrong.
+    answered that read; nodes are left out if a fault makes their clock wrong.
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -62,7 +62,7 @@ def reads_are_confirmed(evidence: Evidence) -> CheckResult:
         violations=violations,
         needs=NEED,
         holds="a majority confirmed each after it had begun",
-        algorithm="voters whose Fetch followed an answer that left after the read, line by line",
+        algorithm="voters with a Fetch after an answer that left after the read, line by line",
         nothing="no read was answered" if evidence.lives else "",
     )
 

@@ -25,7 +25,7 @@ def epochs_begin_with_a_leader_change(evidence: Evidence) -> CheckResult:
     Needs: log_batches, log_records.
 
     Only the leader of an epoch writes in it, and begins with a LeaderChange: without one, the
-    records were written by a node that was not elected. The first epoch of a log whose head is gone
+    records were written by a node that was not elected. The first epoch of a log without its head
     is not judged, nor an epoch after a damaged batch.
     """
     told = {(row["node"], row["offset"], row["epoch"]) for row in evidence.once(leader_changes)}

@@ -29,9 +29,8 @@ def log_starts_at_a_snapshot(evidence: Evidence) -> CheckResult:
     """Q14: A log starts at 0 or at the end of one of its node's snapshots, and not behind the
     oldest one.
 
-    From q.snapshot of each process, whose lines have the log start offset. Also no traced snapshot
-    is found damaged later (n.damaged), unless a fault damages disks. (SIM SnapshotAtLogStart,
-    KIP-630)
+    From q.snapshot of each process, which has the log start offset. Also no traced snapshot is
+    found damaged later (n.damaged), unless a fault damages disks. (SIM SnapshotAtLogStart, KIP-630)
     """
     looked_at = 0
     violations: list[Violation] = []
@@ -215,7 +214,7 @@ def equal_images(evidence: Evidence) -> CheckResult:
 
 @check("M2-equal-voters", applies=traced, source="KIP-856; KIP-630", rests_on=(Kind.TRACES,))
 def equal_voters(evidence: Evidence) -> CheckResult:
-    """M2: Nodes whose logs have the same record at an offset have the same voters from there on,
+    """M2: Nodes with the same record at an offset in their logs have the same voters from there on,
     whether from the record or from a snapshot that covers it.
 
     From q.voters of all nodes, by offset and epoch of the record; a set from a snapshot (no epoch,

@@ -292,8 +292,8 @@ def claims_are_traced(evidence: Evidence) -> CheckResult:
     """A controller that serves a client is active at some moment meanwhile, by its own trace; and
     one that no longer leads traced that it resigned.
 
-    From operations that succeeded, c.active, c.resign and q.state. A node whose clock a fault makes
-    wrong is left out, as its times of service are unknown.
+    From operations that succeeded, c.active, c.resign and q.state. A node is left out if a fault
+    makes its clock wrong, as its times of service are unknown.
     """
     shifted = {n for fault in evidence.faults if fault.shifts_clock for n in fault.nodes}
     violations = [found for life in evidence.lives for found in _silent_resignations(life)]

@@ -94,7 +94,7 @@ class ToldQuorum:
 
     @cached_property
     def answers(self) -> Sequence[VoterAnswer]:
-        """Of leaders whose voters are known with their disks."""
+        """Of leaders with voters that are known with their disks."""
         return [
             each
             for each in self.all_answers
@@ -125,7 +125,7 @@ class ToldQuorum:
 
     @property
     def gaps(self) -> Sequence[str]:
-        """Questions that clients were to ask, and did not: for a run whose load includes them."""
+        """Questions that clients were to ask, and did not: for a run with such a load."""
         if not asks_who_votes(self.evidence.info):
             return ()
         told = self._ops.filter(pc.equal(self._ops["f"], DESCRIBE_QUORUM))
@@ -188,8 +188,7 @@ def _change(row: _Row, answers: Sequence[VoterAnswer], log: VoterHistory) -> Vot
 
 
 def _epochs_of(log: VoterHistory, replica: str, *, votes: bool) -> Iterator[int]:
-    """The epochs in which this replica was made a voter, or removed; for a log whose head is
-    there."""
+    """The epochs in which this replica was made a voter, or removed; for a log with its head."""
     if log.known > 0:
         return
     for offset, (before, after) in zip(log.offsets[1:], pairwise(log.sets), strict=True):

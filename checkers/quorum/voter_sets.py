@@ -219,7 +219,7 @@ def _lost(row: _Row) -> Violation:
 def one_node_a_directory(evidence: Evidence) -> CheckResult:
     """V7: No two nodes have the same directory id.
 
-    From traces, also of processes whose disk was lost since, and from the disks at the end.
+    From traces, also of processes that lost their disk since, and from the disks at the end.
     (KIP-856, "Log Directory Storage UUID")
     """
     owners: dict[str, int] = {}

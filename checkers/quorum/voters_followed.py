@@ -1,4 +1,4 @@
-"""Changes of voters, by the traces of nodes whose voters changed: V2 to V4, V6, V9, V10 and Q19.
+"""Changes of voters, by the traces of nodes that saw them: V2 to V4, V6, V9, V10 and Q19.
 
 A process is followed line by line. Its own set of voters (q.voters) changes with each record that
 it appends or truncates; the log ends of others are in the leader's lines about their Fetches
@@ -335,7 +335,7 @@ def voters_stand_for_election(evidence: Evidence) -> CheckResult:
     """Q19: A node that stands for election, or begins to lead, is a voter by its own log, with its
     current disk.
 
-    From q.state, q.voters and q.hwm; a leader may remove itself. A node may stand whose removal is
+    From q.state, q.voters and q.hwm; a leader may remove itself. A node may stand if its removal is
     not committed as far as its process knows: without it no node might be elected. (KR
     StatesMatchRoles, KIP-856, Raft thesis 4.2.2)
     """

@@ -5,7 +5,7 @@ answers about a replica. What it said in its epoch remains so, for it truncates 
 log. An acknowledged change is in the log of every leader of that epoch or a later one (Raft, Leader
 Completeness). So is everything that its leader had answered in that epoch before it was asked for
 that change: it is before it in the log. Each ends only by a change that was asked for meanwhile, or
-whose fate is unknown. A deposed leader that does not know it is held to its own knowledge.
+is of unknown fate. A deposed leader that does not know it is held to its own knowledge.
 
 No answer says in which epoch a change was acknowledged: not in a later one than that of its
 leader's next answer, nor than the last in which the log has such a change.

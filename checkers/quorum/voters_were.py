@@ -39,7 +39,7 @@ def told_voters_were(evidence: Evidence) -> CheckResult:
     By a log on any disk: in that epoch, or at its beginning, and later answers have later sets; or,
     after the last of them, they differ by one change that was asked for by then and did not stay.
     If nodes write traces, it had traced before that it leads, and a high watermark as high as in
-    its answer. A node whose disk was wiped may begin again. (KIP-853, KIP-856)
+    its answer. A node with a wiped disk may begin again. (KIP-853, KIP-856)
     """
     told = evidence.once(ToldQuorum)
     histories = [evidence.voters, *map(evidence.voters_on, sorted(evidence.metadata_logs))]

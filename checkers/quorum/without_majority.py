@@ -35,7 +35,7 @@ def stops_without_a_majority(evidence: Evidence) -> CheckResult:
 
     The losses are taken from the faults, which have the directory ids of the lost disks, and the
     voters from the newest log; a run in which a majority is left has nothing to judge. Elections
-    are those whose candidate stood for election later, by traces; reads count if the target
+    are those of candidates that stood for election later, by traces; reads count if the target
     promises linearizable ones. `durability` judges what the remaining disks have to hold. (KIP-856,
     Motivation)
     """

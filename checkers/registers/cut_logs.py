@@ -1,7 +1,7 @@
 """Logs that begin behind a snapshot: what may have been in the part that is cut?
 
 A write below the log's first offset that was overwritten there is nowhere, and not lost. So a disk
-whose log was cut counts as having a write that it does not hold, unless the write would have to be
+with a cut log counts as having a write that it does not hold, unless the write would have to be
 there. It would have to be
 
 * in the log, if it began after a write in the log had been acknowledged: a leader appends above all
@@ -9,7 +9,7 @@ there. It would have to be
   it, which this one continues: two logs that hold the same batch agree on all before it (Raft, Log
   Matching). So a cut log is read from where the longest of those begins.
 * in the snapshot, if nothing followed it below the snapshot's end: where the value that the
-  snapshot has had been acknowledged before the write began, or where it has none and nobody can
+  snapshot has had been acknowledged before the write began, or where it has none and no client can
   have deleted the register since.
 
 For concurrent writes it is unknown which came first: either is believed.
@@ -69,7 +69,7 @@ class CutLog:
 
 
 def cut_logs(evidence: Evidence) -> Mapping[ReplicaKey, CutLog]:
-    """Those of the completely read disks whose log begins with a snapshot."""
+    """Those of the completely read disks with logs that begin with a snapshot."""
     found: list[_Log] = []
     for log in sorted(_logs(evidence), key=lambda log: log.own_start):
         log.continue_one_of(found)

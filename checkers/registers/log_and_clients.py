@@ -95,10 +95,10 @@ def reads_match_the_log(evidence: Evidence) -> CheckResult:
     """A read returns the value that its register had in the committed log at a moment during the
     read; a final read, the value at the log's end.
 
-    The operations whose records are before and after a value bound when the register had it. A
-    target that does not promise linearizable reads may return an earlier value, in the final reads
-    one of a few seconds ago, but never a later one. Below a snapshot with which the log begins, and
-    if disks that may hold more cannot be read, values are unknown. From the committed log and the
+    The operations with records before and after a value bound when the register had it. A target
+    that does not promise linearizable reads may return an earlier value, in the final reads one of
+    a few seconds ago, but never a later one. Below a snapshot with which the log begins, and if
+    disks that may hold more cannot be read, values are unknown. From the committed log and the
     operations.
     """
     times = evidence.once(log_times)

@@ -1,8 +1,8 @@
 """The committed log of registers on the clients' time line: which state held when?
 
 It is known when the operation that asked for a record began, and when it was answered. Later
-records were appended later, so each record was written no earlier than any operation began whose
-record is before it, and no later than any was answered whose record is after it (`earliest` and
+records were appended later, so each record was written no earlier than the start of any operation
+with a record before it, and no later than the answer of any with a record after it (`earliest` and
 `latest`, events). Between two records of a register it had one state. A deletion has no value that
 identifies its operation, so only its neighbours bound its time.
 """

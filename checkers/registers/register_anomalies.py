@@ -165,7 +165,7 @@ class _History:
         return np.append(reads, writer)
 
     def first_completed(self, cluster: int) -> int | None:
-        """The row whose completion closes the cluster; none: before the history began."""
+        """The row that closes the cluster with its completion; none: before the history began."""
         from checkers.linearizability import zones
 
         if self.creator(cluster) is None:

@@ -159,8 +159,8 @@ def requests_are_whole(evidence: Evidence) -> CheckResult:
 
 
 def _undone(request: _Request, times: LogTimes, last: int) -> list[_Row]:
-    """The deletes of a request that wrote something, the last of it at this offset, whose registers
-    have a value after it. The records of a request follow each other."""
+    """The deletes of a request that wrote something, the last of it at this offset, if their
+    registers have a value after it. The records of a request follow each other."""
     behind = last + len(request.deletes)
     undone = []
     for row in request.deletes:

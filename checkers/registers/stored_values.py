@@ -108,7 +108,7 @@ def _stands(
 
 
 def _stood_at(evidence: Evidence, written: Written, offset: int) -> set[ReplicaKey]:
-    """The disks whose logs begin above this offset and had the value there."""
+    """The disks with logs that begin above this offset and had the value there."""
     cut = evidence.once(cut_logs).items()
     behind = [(disk, log) for disk, log in cut if offset < log.own_start]
     if not behind:

@@ -77,7 +77,7 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     acknowledged. A write that must have been above the cut is not excused, nor one that nothing can
     have overwritten (`checkers.registers.cut_logs`).
 
-    A voter whose disk was lost counts with that disk's contents. If the disks of a majority of the
+    A voter that lost its disk counts with that disk's contents. If the disks of a majority of the
     voters are lost, a write that only they have may be gone; but once the remaining voters were
     just a majority, each of them must have what clients asked for from then on, and all that had
     been acknowledged before (`checkers.evidence.voters_left`).

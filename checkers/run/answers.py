@@ -54,9 +54,9 @@ class _Sighting:
 def answers_are_well_formed(evidence: Evidence) -> CheckResult:
     """Every answer of a node can be read by clients, and was asked for.
 
-    Except of a node whose stored bytes a fault may have damaged before. A client library reports an
-    unreadable answer to a send, or unreadable records, without the node; other unreadable answers
-    it hides, and asks again. Needs: ops, malformed, faults.
+    Except of a node with stored bytes that a fault may have damaged before. A client library
+    reports an unreadable answer to a send, or unreadable records, without the node; other
+    unreadable answers it hides, and asks again. Needs: ops, malformed, faults.
     """
     damaging = [fault for fault in evidence.faults if fault.damages_bytes and fault.may_have_bitten]
     seen = sorted(_sightings(evidence), key=lambda each: each.t)
@@ -169,7 +169,7 @@ def wrong_requests_are_refused(evidence: Evidence) -> CheckResult:
 
 
 def _split(ops: pa.Table, begins: str, tolerated: tuple[str, ...]) -> tuple[list[_Row], list[_Row]]:
-    """The operations whose error begins so, and then those that may have happened."""
+    """The operations with an error that begins so, and then those that may have happened."""
     rows = ops.filter(pc.starts_with(ops["error"], begins)).to_pylist()
     fine = [str(row["error"]).startswith(tolerated) for row in rows]
     accused = [row for row, may_be in zip(rows, fine, strict=True) if not may_be]

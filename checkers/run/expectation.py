@@ -39,7 +39,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A verdict, given by `check`, whose message names `anomaly` and which counts `least`
+    """A verdict, given by `check`, which names `anomaly` in its message and counts `least`
     violations; and numbers within bounds.
 
     The checks of `also` may accuse beside it, as they see the same from another side, and no

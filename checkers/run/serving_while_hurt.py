@@ -2,8 +2,8 @@
 large enough.
 
 A cluster that stands still as long as one of its nodes is off promises nothing wrong, and is of no
-use. Other checks ask of a majority that it elects (Q21, by traces); this one goes by clients, whose
-times are known for any target.
+use. Other checks ask of a majority that it elects (Q21, by traces); this one goes by clients, as
+their times are known for any target.
 """
 
 from collections.abc import Iterator, Sequence
@@ -75,8 +75,8 @@ def serves_while_hurt(evidence: Evidence) -> CheckResult:
     partition's ISR; a fetch time-out, four election time-outs and 3 s if it hits the leader of the
     quorum, and until that resigns, if it is cut off; a session and 3 s if it hits a member of the
     ISR, and all of that if it may hit both. In real time, 7 to 9 s more. Faults are those that end
-    processes or cut links, alone, some seconds after the last one. Quorums whose voters change, or
-    lose disks, are not judged.
+    processes or cut links, alone, some seconds after the last one. Quorums with voters that change,
+    or lose disks, are not judged.
     """
     looked_at, violations = 0, list[Violation]()
     for duty in _duties(evidence):

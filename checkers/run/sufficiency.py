@@ -288,7 +288,7 @@ def _missing_evidence(toothless: Sequence[FaultFact]) -> str:
 
 
 def count(table: pa.Table, **equal: EventValue) -> int:
-    """Rows whose columns equal the given values."""
+    """Rows with these values in their columns."""
     return int(_where(table, **equal).num_rows)
 
 
