@@ -54,7 +54,8 @@ def test_a_good_run_of_logs_is_judged_by_what_was_sent_and_polled() -> None:
         f"VALID: {acknowledged} of {acknowledged} acknowledged records are there at the end, "
         "5 more checks hold, no faults"
     )
-    assert judgement.results[0].promise.startswith("Every record that all in-sync replicas acknowledged")
+    promise = judgement.results[0].promise
+    assert promise.startswith("Every record that all in-sync replicas acknowledged")
 
 
 def of_workloads() -> list[Check]:
