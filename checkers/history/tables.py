@@ -30,8 +30,8 @@ NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"  # a directory id: the zero uuid, for no
 # the number of that request in `request`; each key is judged by itself, and the column says which
 # were to happen together.
 #
-# For an operation of `ANSWERED`, `value` is what the answer said; for a poll, the offset that it asks
-# for, null if a library chooses that.
+# For an operation of `ANSWERED`, `value` is what the answer said; for a poll, the offset that it
+# asks for, null if a library chooses that.
 #
 # `error` says why an operation did not succeed: what happened to its connection, or the code of a
 # refusal as "error-40". Four beginnings have a meaning (`error_words`): an answer that cannot be

@@ -1,5 +1,5 @@
-"""What leaders of partitions refused clients, with the states of the partition that there may have
-been when they said so: by the metadata log, what brokers told, and times."""
+"""Refusals of partition leaders, with the possible states of the partition when they were sent: by
+the metadata log, brokers' answers, and times."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
@@ -23,8 +23,8 @@ _HISTORY = f"{NEED}, the metadata log, and what clients asked for"
 
 
 class LookedAmong(NamedTuple):
-    """What an error is looked for among: operations of one kind, and how many there were to look
-    at, which is more than were refused."""
+    """The operations among which an error is looked for: of one kind, and their number, which is
+    more than were refused."""
 
     f: str
     number: int
@@ -32,7 +32,7 @@ class LookedAmong(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """Refusals of one partition, where `node` was asked first."""
+    """Refusals on one partition, where `node` was asked first."""
 
     key: str
     node: int
@@ -48,8 +48,8 @@ Untrue = Callable[[Evidence, Timeline, Refused], NDArray[np.bool_]]
 def judged(
     evidence: Evidence, error: str, untrue: Untrue, *, asked: LookedAmong | None = None, holds: str
 ) -> CheckResult:
-    """Every answer of this error to sends, or to what was `asked`; `untrue` says which cannot have
-    been true. Without `asked`, these answers are all there is to look at."""
+    """Every answer of this error to sends, or to the operations `asked`; `untrue` says which cannot
+    have been true. Without `asked`, only these answers are looked at."""
     found = evidence.timeline
     if found is None:
         return unread("refusals", _HISTORY)
@@ -66,12 +66,12 @@ def judged(
         needs=_HISTORY,
         holds=holds if asked is None else f"{said:,} were answered {error}, {holds}",
         algorithm="states of a partition that a leader may have known, by metadata log and probes",
-        nothing=f"no node said {error} to a client" if asked is None else f"no {asked.unit}",
+        nothing=f"no node answered {error} to a client" if asked is None else f"no {asked.unit}",
     )
 
 
 def known_states(refused: Refused, nodes: Collection[int]) -> tuple[Ints, Ints]:
-    """The first and the last state that any of these may have gone by."""
+    """The first and the last state that any of these may have been based on."""
     history, before = refused.history, refused.t0 - LAG_NS
     known = [history.known_before(node, before) for node in nodes]
     low: Ints = np.min(known, axis=0) if known else np.zeros(len(before), np.int64)
@@ -79,7 +79,7 @@ def known_states(refused: Refused, nodes: Collection[int]) -> tuple[Ints, Ints]:
 
 
 def sums(these: NDArray[np.bool_]) -> Ints:
-    """How many of the first so many."""
+    """Prefix sums."""
     found: Ints = np.concatenate([[0], np.cumsum(these)])
     return found
 

@@ -1,11 +1,10 @@
-"""What brokers say of offsets and sequences that clients ask for: OFFSET_OUT_OF_RANGE and
-OUT_OF_ORDER_SEQUENCE_NUMBER are true when they are said.
+"""Brokers' refusals of offsets and sequences: OFFSET_OUT_OF_RANGE and OUT_OF_ORDER_SEQUENCE_NUMBER
+are true when they are sent.
 
-In virtual time the log is known at the step in which it is spoken of. From outside it is known by
-what clients were told before they asked: all that lies below a high watermark, or was acknowledged
-by the ISR, is in the log of each member of the ISR, and of whoever is elected from it. What a fault
-may have taken from a log, an election outside of the ISR and a deletion end that; then the answer
-is not judged.
+In virtual time the log is known at the step of the answer. From outside it is known by clients'
+earlier answers: every record below a high watermark, or acknowledged by the ISR, is in the log of
+each member of the ISR, and of any leader elected from it. A fault that may have taken bytes from a
+log, an election outside the ISR and a deletion end that; the answer is then not judged.
 """
 
 from collections.abc import Mapping
@@ -46,17 +45,16 @@ _Flags = NDArray[np.bool_]
     rests_on=_RESTS_ON,
 )
 def out_of_range_is_outside(evidence: Evidence) -> CheckResult:
-    """OFFSET_OUT_OF_RANGE is not said of an offset that the log of whoever says it begins below,
-    and up to which clients had been told that records are committed.
+    """A broker does not answer OFFSET_OUT_OF_RANGE for an offset at or above its log's start, and
+    below which clients had been answered that records are committed.
 
-    Told by a high watermark in an answer, or by an acknowledgement of all in-sync replicas, that
-    came before the question was sent. Of a broker that is in the ISR in each state that it may have
+    They were answered by a high watermark, or an acknowledgement of all in-sync replicas, that came
+    before the request was sent. For a broker that is in the ISR in each state that it may have
     known, by its own answers, and in each that may have been committed by the end of the operation:
-    it has what is committed, also where it does not lead. Not judged: after a fault that may have
-    taken bytes from any log; where unclean elections or a deletion up to there were asked for;
-    where the broker's own log, as its disk has it, begins behind the offset or ends before it; of
-    clients that do not tell where they poll. Needs: ops, spans, faults, log_records, probes,
-    replicas.
+    it has the committed records, also if it does not lead. Not judged: after a fault that may have
+    taken bytes from any log; if unclean elections or a deletion up to there were asked for; if the
+    broker's own log, on its disk, begins above the offset or ends before it; polls of clients that
+    do not report their offset. Needs: ops, spans, faults, log_records, probes, replicas.
     """
     ops = evidence.tables["ops"]
     polls = _answered(ops.filter(pc.and_(pc.equal(ops["f"], "poll"), pc.is_valid(ops["value"]))))
@@ -71,17 +69,18 @@ def out_of_range_is_outside(evidence: Evidence) -> CheckResult:
     rests_on=_RESTS_ON,
 )
 def out_of_order_does_not_follow(evidence: Evidence) -> CheckResult:
-    """OUT_OF_ORDER_SEQUENCE_NUMBER is not said of the batch that follows what was acknowledged.
+    """A broker does not answer OUT_OF_ORDER_SEQUENCE_NUMBER to a batch that follows the producer's
+    last acknowledged one.
 
     A producer has one batch in flight, and a new id after each that did not succeed: it sends the
     first of its id, or what follows its last acknowledged one, and its leader has that, for it was
-    on the ISR. Whoever knows nothing of a producer takes any sequence (KIP-360), so what it forgot
-    in time is no excuse. Where one broker leads in each state that any broker may have known, by
-    their own answers, and in each that may have been committed by the end: a leader that was
+    on the ISR. A leader that knows nothing of a producer takes any sequence (KIP-360), so an
+    expired producer is no excuse. If one broker leads in each state that any broker may have known,
+    by their own answers, and in each that may have been committed by the end: a leader that was
     deposed may lack what its successor acknowledged. Not judged: after a fault that may have taken
-    bytes from any log; where unclean elections were asked for, the log's beginning may have been
-    deleted, or producers are forgotten sooner than usual; where the leader's disk lacks what was
-    acknowledged before. Needs: ops, spans, faults, log_records, probes, replica_spans.
+    bytes from any log; if unclean elections were asked for, the log's beginning may have been
+    deleted, or producers are forgotten sooner than usual; if the leader's disk lacks the batch that
+    was acknowledged before. Needs: ops, spans, faults, log_records, probes, replica_spans.
     """
     idempotent = pa.array(sorted(_idempotent_sends(evidence)), pa.int64())
     ops = evidence.tables["ops"]
@@ -91,7 +90,7 @@ def out_of_order_does_not_follow(evidence: Evidence) -> CheckResult:
 
 
 def _answered(ops: pa.Table) -> pa.Table:
-    """By a broker that is known."""
+    """Operations with a known broker."""
     return ops.filter(pc.and_(ops["t1"].is_valid(), pc.greater_equal(ops["node"], 0)))
 
 
@@ -117,7 +116,7 @@ def _is_inside(evidence: Evidence, _: Timeline, refused: Refused) -> _Flags:
 
 
 class _ToldEnds:
-    """Of one log: up to where clients knew that all is committed, at any time."""
+    """For one log: the offset below which clients knew that all is committed, at any time."""
 
     def __init__(self, t1: Ints, end: Ints) -> None:
         order = np.argsort(t1, kind="stable")
@@ -125,7 +124,7 @@ class _ToldEnds:
         self._end = np.maximum.accumulate(end[order])
 
     def by(self, t0: Ints) -> Ints:
-        """What had been told before something began; -1 where nothing had."""
+        """The highest such offset in answers before something began; -1 if there was none."""
         before = np.searchsorted(self._t1, t0, side="left")
         found: Ints = np.concatenate([[_NOWHERE], self._end])[before]
         return found
@@ -152,7 +151,7 @@ def _ends(spans: pa.Table, ends: pa.ChunkedArray) -> pa.Table:
 
 
 def _on_disk(evidence: Evidence, refused: Refused) -> tuple[int, int]:
-    """Where the broker's log begins and ends; nowhere, where its disk does not tell."""
+    """The beginning and end of the broker's log; nowhere, if its disk does not have it."""
     replicas = evidence.tables["replicas"]
     mine = pc.and_(pc.equal(replicas["node"], refused.node), pc.equal(replicas["key"], refused.key))
     rows = replicas.filter(mine).to_pylist()
@@ -199,8 +198,8 @@ _Sent = tuple[int, int, int]  # offset, value and records of an acknowledged spa
 
 
 def _sends_before(evidence: Evidence) -> Mapping[int, _Sent]:
-    """By each refused send, the last that was acknowledged with the producer id that it has, in its
-    partition, if there is one. By `evidence.once`."""
+    """For each refused send, the last acknowledged one of its producer id, in its partition, if
+    there is one. By `evidence.once`."""
     ops = evidence.tables["ops"]
     sends = ops.filter(pc.equal(ops["f"], "send")).sort_by("invoke_index")
     sent = {row["op_id"]: row for row in evidence.acknowledged.to_pylist()}
@@ -218,7 +217,7 @@ def _sends_before(evidence: Evidence) -> Mapping[int, _Sent]:
 
 
 def _holds(evidence: Evidence, node: int, key: str, sent: _Sent) -> bool:
-    """Whether what was acknowledged is on that node's disk."""
+    """Whether the acknowledged batch is on that node's disk."""
     stored = evidence.partition_logs.get((node, key))
     if stored is None:
         return False
@@ -230,7 +229,7 @@ def _holds(evidence: Evidence, node: int, key: str, sent: _Sent) -> bool:
 
 
 def _is_not_promised(evidence: Evidence, key: str) -> bool:
-    """Whether a log may lose what was committed without any fault that takes it."""
+    """Whether a log may lose committed records without any fault that takes them."""
     return evidence.promised.unclean(topic_of(key))
 
 
