@@ -92,7 +92,7 @@ def _ballots(evidence: Evidence) -> Iterator[tuple[tuple[int, int, int], _Shown]
 
 def _ungranted(voter: int, epoch: int, leader: int, shown: _Shown) -> Violation:
     text = f"the LeaderChange of epoch {epoch} names the vote of node {voter} for node {leader}, "
-    what = "that it stood for election" if voter == leader else "of such a vote"
+    what = "that it stood for election" if voter == leader else "such a vote"
     return Violation(f"{text}but node {voter} did not trace {what}", [shown])
 
 

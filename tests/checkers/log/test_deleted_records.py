@@ -30,7 +30,7 @@ def test_records_that_are_back() -> None:
     found = judged(BACK, DELETED, KEPT, BACK)
     assert (found.verdict, found.count, found.looked_at) == (Verdict.INVALID, 1, 2)
     assert found.message == (
-        "deleted records are back in t-0: they were deleted before offset 10, and the log begins "
+        "deleted records are back in t-0: they were deleted before offset 10, but the log begins "
         "at 0"
     )
     assert [event["op_id"] for event in found.witness] == [1, 3]

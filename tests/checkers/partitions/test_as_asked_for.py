@@ -118,7 +118,7 @@ def test_what_may_have_been_asked_for(outcome: str) -> None:
     assert judged(topics_as_asked_for, cluster).verdict is VALID
     again = judged(topics_as_asked_for, cluster.commit(*one))
     assert again.verdict is INVALID
-    assert again.message.endswith("and clients asked for that 1 time")
+    assert again.message.endswith("but clients asked for that 1 time")
 
 
 def test_what_surely_failed_was_not_asked_for() -> None:

@@ -67,8 +67,8 @@ def test_a_log_that_is_cleaned_lacks_offsets() -> None:
         ([[0, 0], [2, 4], [3, 10]], ""),
         ([[0, 0], [2, 3]], "epoch 2 begins at 3 by its checkpoint, but at 4 in the log"),
         ([[0, 0], [1, 3], [2, 4]], "epoch 1 begins at 3 by its checkpoint, but the log has none"),
-        ([[0, 0]], "does not name epoch 2"),
-        ([], "does not name epoch 0"),
+        ([[0, 0]], "does not have epoch 2"),
+        ([], "does not have epoch 0"),
     ],
 )
 def test_epochs(epochs: list[list[int]], said: str) -> None:

@@ -74,7 +74,7 @@ def marked(*epochs: int | None, traced: bool = False) -> Run:
     ("epochs", "traced", "said"),
     [
         ((11, 12, 13), False, ""),
-        ((11, None, 13), False, "node 2 stopped in good order, in broker epoch 12, and its disk"),
+        ((11, None, 13), False, "node 2 stopped in good order, in broker epoch 12, but its disk"),
         ((11, 12, 13), True, ""),
         ((11, 7, 13), True, "one of broker epoch 7"),
     ],

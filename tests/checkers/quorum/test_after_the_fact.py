@@ -67,7 +67,7 @@ def test_the_epoch_that_a_leader_told() -> None:
     cluster = elected().add("disks", *(disk(node, epoch=3) for node in NODES))
     assert judged(epochs_on_disks, cluster.told(1, 2, 3, 5, high_watermark=9)).verdict is VALID
     result = judged(epochs_on_disks, cluster.told(1, 3, 4, 9, high_watermark=9))
-    assert result.message == "node 3 was in epoch 4, its disk holds 3"
+    assert result.message == "node 3 was in epoch 4, but its disk holds 3"
     assert judged(epochs_on_disks, cluster.ended("wipe", 3, at=20)).verdict is VALID
 
 
@@ -129,7 +129,7 @@ def test_a_leader_without_what_was_committed() -> None:
     result = judged(later_leaders_hold_committed, cluster)
     assert result.message == (
         "node 2 became leader of epoch 3 with a log that ended at 10, "
-        "and 11 was committed in epoch 1"
+        "but 11 was committed in epoch 1"
     )
 
 

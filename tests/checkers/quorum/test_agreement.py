@@ -18,7 +18,7 @@ def test_a_process_of_another_cluster() -> None:
     other.emit("n.start", version="test", cluster="d", **fields)
     result = one_cluster(make_run(traces=[NodeTrace(1).start(), other]))
     assert result.verdict is Verdict.INVALID
-    assert result.message == "node 2 is of cluster d, and node 1 of c"
+    assert result.message == "node 2 is of cluster d, but node 1 of c"
 
 
 def test_a_disk_of_another_cluster() -> None:

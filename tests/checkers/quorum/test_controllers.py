@@ -37,7 +37,7 @@ def test_a_value_that_a_majority_of_disks_has() -> None:
 def test_a_value_that_no_log_has() -> None:
     result = m1([])
     assert result.verdict is Verdict.INVALID
-    assert "node 1 showed 100 at r-0 to process 0, and no disk has a record of it" in result.message
+    assert "node 1 showed 100 at r-0 to process 0, but no disk has a record of it" in result.message
     wrote, showed = result.witness
     assert (wrote["f"], showed["f"], showed["value"]) == ("write", "read", 100)
     assert m1(records(3)).verdict is Verdict.INVALID

@@ -63,7 +63,7 @@ def test_a_new_disk_begins_anew() -> None:
 
 def test_a_disk_that_knows_less_than_its_node_said() -> None:
     run = make_run(traces=[trace().state("candidate", 5)], disks=[disk(1, epoch=4)])
-    assert monotonic_epochs(run).message == "node 1 reported epoch 5, its disk holds 4"
+    assert monotonic_epochs(run).message == "node 1 reported epoch 5, but its disk holds 4"
 
 
 def test_one_leader_an_epoch() -> None:
@@ -180,7 +180,7 @@ def test_a_vote_that_is_forgotten_over_a_restart() -> None:
     node.restart(log_end=0, epoch=3).state("follower", 3, leader=2)
     result = one_vote_per_epoch(make_run(traces=[node]))
     assert result.verdict is INVALID
-    assert "voted for node 2 in epoch 3, and knows nothing of it later" in result.message
+    assert "voted for node 2 in epoch 3, but its later state lacks the vote" in result.message
 
 
 def test_a_vote_that_is_remembered_until_the_epoch_is_over() -> None:

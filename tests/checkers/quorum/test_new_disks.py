@@ -83,8 +83,7 @@ def test_no_majority_had_it() -> None:
     assert result.verdict is INVALID
     assert result.message == (
         "node 1 committed all below 8 in epoch 2, but no majority of the voters had that "
-        "durably in that epoch: node 1 as far as nobody "
-        "knows, node 2 up to 7, node 3 up to 1 at best"
+        "durably in that epoch: node 1 to an unknown end, node 2 up to 7, node 3 up to 1 at best"
     )
 
 

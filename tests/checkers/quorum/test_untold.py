@@ -55,9 +55,9 @@ def elected(*traces: NodeTrace) -> CheckResult:
 def test_votes_that_a_leader_names() -> None:
     stands = NodeTrace(1).start().state("candidate", 3, voted=1)
     assert elected(stands, voter()).verdict is VALID
-    assert "told nobody of such a vote" in elected(stands, voter(granted=False)).message
-    assert "told nobody of such a vote" in elected(stands, voter(epoch=2)).message
-    assert "told nobody of such a vote" in elected(stands, voter(candidate=3)).message
+    assert "did not trace such a vote" in elected(stands, voter(granted=False)).message
+    assert "did not trace such a vote" in elected(stands, voter(epoch=2)).message
+    assert "did not trace such a vote" in elected(stands, voter(candidate=3)).message
     assert "that it stood for election" in elected(NodeTrace(1).start(), voter()).message
 
 
@@ -164,7 +164,7 @@ def test_who_serves_is_active(t0: int, t1: int, verdict: Verdict) -> None:
 
 def test_who_leads_no_more_resigned() -> None:
     run = make_run(traces=[active(resigns=False)], ops=[write(1, 12, 13)])
-    assert "did not tell that it resigned" in claims_are_traced(run).message
+    assert "did not trace that it resigned" in claims_are_traced(run).message
 
 
 @pytest.mark.parametrize(("t0", "verdict"), [(5, VALID), (11, INVALID)])

@@ -174,7 +174,7 @@ WRONG = {
 def test_what_does_not_fit_is_accused(rows: tuple[Row, ...]) -> None:
     result = judged(*rows)
     assert result.verdict is INVALID
-    assert "nobody had asked for that since" in result.message
+    assert "no client had asked for that since" in result.message
     assert len(result.witness) == 2
 
 
@@ -196,7 +196,7 @@ def test_the_contradiction_is_shown() -> None:
     )
     assert [event["what"] for event in result.witness] == [
         "it answers a change",
-        "it tells that it is a voter",
+        "it says that it is a voter",
     ]
 
 

@@ -68,7 +68,7 @@ def test_a_high_watermark_that_goes_down() -> None:
 
 def test_a_high_watermark_beyond_the_log() -> None:
     result = node_high_watermark(make_run(traces=[trace().append(0, 4, 1).hwm(6, 1)]))
-    assert result.message == "node 1 reported high watermark 6, its log ends at 5"
+    assert result.message == "node 1 reported high watermark 6, but its log ends at 5"
     truncated = trace().append(0, 4, 1).emit("q.truncate", end=3, hwm=0, role="follower").hwm(4, 1)
     assert node_high_watermark(make_run(traces=[truncated])).verdict is INVALID
 
@@ -85,7 +85,7 @@ def test_a_trace_with_lines_missing_is_not_followed() -> None:
     del node.lines[2]
     result = node_high_watermark(make_run(traces=[node]))
     assert result.verdict is UNKNOWN
-    assert "line 3 where 2 should be" in result.message
+    assert "line 3 in place of line 2" in result.message
 
 
 def test_published_above_the_leader_change_on_the_disk() -> None:

@@ -150,7 +150,7 @@ def test_who_is_left_holds_what_was_acknowledged_behind_the_first_loss() -> None
     found = acknowledged_writes_survive(scene([(3, 1)]))
     assert found.verdict is INVALID
     assert found.message.startswith("the write of 2 at r-0")
-    assert "the lost disks of node 3 has" in found.message
+    assert "the lost disks of node 3 have" in found.message
     earlier = acknowledged_writes_survive(scene([(4, 2)]))
     assert (earlier.verdict, earlier.count) == (INVALID, 1)
 

@@ -116,7 +116,7 @@ def test_a_wrong_request_that_is_told_to_have_happened_is_invalid() -> None:
     taken = write(101, 2, 3, outcome="info", error=f"{ACCEPTED}interval.ms is no number", node=2)
     result = wrong_requests_are_refused(make_run(ops=[refused, taken]))
     assert (result.verdict, result.count) == (Verdict.INVALID, 1)
-    assert result.message.startswith("node 2 told process 0 that a write of r-0 had happened")
+    assert result.message.startswith("node 2 answered process 0 that a write of r-0 had happened")
 
 
 @pytest.mark.parametrize("what", [SET_TO_NULL, TWICE_IN_RESOURCE])
