@@ -227,7 +227,7 @@ def test_what_was_acknowledged_is_at_the_last_leader() -> None:
     assert (result.verdict, result.looked_at) == (VALID, 8)
     result = judged(leaders_hold_acknowledged, cluster.commit(change("t-0", leader=3)))
     assert result.message == (
-        "t-0, offset 4: 0/200 was acknowledged and is not there "
+        "t-0, offset 4: 0/200 was acknowledged and is missing "
         "on the disk of node 3, the last leader"
     )
 
@@ -315,7 +315,7 @@ def test_what_was_read_stays() -> None:
     assert judged(reads_are_stored, replicated().polled("t-0", 0, 100, 4)).verdict is VALID
     changed = judged(reads_are_stored, replicated().polled("t-0", 0, 101, 1))
     assert changed.verdict is INVALID
-    assert "101 was read and is not there" in changed.message
+    assert "101 was read and is missing" in changed.message
     vanished = replicated(lagging=3).polled("t-0", 9, 205).commit(change("t-0", leader=3))
     assert judged(reads_are_stored, vanished).verdict is INVALID
     short = started().replica(1, "t-0", TEN[1:], log_start=4).polled("t-0", 0, 100, 4)
