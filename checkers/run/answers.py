@@ -75,7 +75,7 @@ def answers_are_well_formed(evidence: Evidence) -> CheckResult:
     nodes = ", ".join(_named(node) for node in sorted({each.node for each in blamed}))
     return CheckResult(
         verdict=Verdict.INVALID,
-        message=f"{counted(len(blamed), 'malformed answer')} from {nodes}: the first, from "
+        message=f"{counted(len(blamed), 'malformed answer')} of {nodes}: the first, of "
         f"{_named(first.node)}{to}: {first.what}",
         looked_at=answered,
         count=len(blamed),

@@ -98,7 +98,7 @@ def test_what_was_asked_for(check: Check) -> None:
             (*MADE[:3], partition("append-0-1", [1], 1, replicas=[1])),
             "append-0-1 was requested with 3 replicas, but has those on [1]",
         ),
-        ((*MADE, remove_topic("append-0")), "topic append-0 was deleted at offset 12, and no cl"),
+        ((*MADE, remove_topic("append-0")), "topic append-0 was deleted at offset 12, but no cl"),
     ],
 )
 def test_topics_that_nobody_asked_for(records: tuple[Record, ...], message: str) -> None:

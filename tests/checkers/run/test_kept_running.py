@@ -26,7 +26,7 @@ def test_it_is_accused_with_its_last_words_although_a_later_fault_started_it_aga
     result = nodes_kept_running(run_with(fault(1, "kill", 5000, 6000), at_ms=4000))
     assert result.verdict is Verdict.INVALID
     assert result.message == (
-        "node 1 ended by itself after 4.0 s, with exit code 1; the last that it said: "
+        "node 1 ended by itself after 4.0 s, with exit code 1; its last words: "
         "kraft-node 1: an invariant is broken: 3 < 2"
     )
     assert result.witness[-1] == {"what": "its process ended", "t_ns": 4000 * MS, "node": 1}
