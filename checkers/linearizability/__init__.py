@@ -1,16 +1,16 @@
 """Is a history linearizable? For registers with and without compare-and-set, maps, several at once,
 mutexes, which are a compare-and-set each, and counters.
 
-Real time is the order in which events were recorded, never a clock: operation a precedes b if
-a's completion was recorded before b's invocation. Each key is decided alone, and how depends on
-what is on it (`choose`): values written once are swept in O(n) (`zones`, `blocks`), all else is
-searched by a just-in-time frontier (`frontier`, and what it is made of: `split`, `deadlines`,
-`slots`, `configurations`, `moves`), maps over a table of their states (`state_tables`), counters
-too (`counters`), several registers over those that are met (`several_registers`, `states_met`),
-from cheap searches that prove one side to dear ones (`ladder`). What saw something that there
-cannot have been needs none (`unmade`). What could not be decided within the budget is `unknown`.
-What is not linearizable is brought down to a few calls that are not (`leaving_out`, `parts`, by
-what each call `looks` at) and put into words (`violation`). Codes that point nowhere are refused
+Real time is the order in which events were recorded, never a clock: operation a precedes b if a's
+completion was recorded before b's invocation. Each key is decided alone, and how depends on its
+operations (`choose`): values written once are swept in O(n) (`zones`, `blocks`), all else is
+searched by a just-in-time frontier (`frontier`, and its parts: `split`, `deadlines`, `slots`,
+`configurations`, `moves`), maps over a table of their states (`state_tables`), counters too
+(`counters`), several registers over the states that are met (`several_registers`, `states_met`),
+from cheap searches that prove one side to expensive ones (`ladder`). A read of an impossible value
+needs no search (`unmade`). What could not be decided within the budget is `unknown`. A history that
+is not linearizable is reduced to a few calls that are not (`leaving_out`, `parts`, by what each
+call `looks` at) and put into words (`violation`). Codes that point nowhere are refused
 (`well_formed`).
 
 Importing this package compiles nothing.
@@ -29,12 +29,11 @@ def decide(calls: Calls, *, budget: Budget = DEFAULT, explain: bool = True) -> D
 
     Finding those few calls costs more than the verdict; without `explain` there is no witness.
 
-    A call that failed is ignored: whether a failed compare-and-set tells anything, and what a nil
-    read means, was settled by the reader of the history, in the codes CAS_FAILED and ANY.
-    `unknown` once the budget's work is spent: ten seconds or so, in less than 100 MiB
-    beside the history and the tables that `Budget.cells` bounds. Raises ValueError for what is no
-    history: a call that ends before it begins, two events with one index, a kind of step that
-    the model does not have.
+    A call that failed is ignored: whether a failed compare-and-set proves anything, and what a nil
+    read means, was settled by the reader of the history, in the codes CAS_FAILED and ANY. `unknown`
+    once the budget's work is spent: ten seconds or so, in less than 100 MiB beside the history and
+    the tables that `Budget.cells` bounds. Raises ValueError for what is no history: a call that
+    ends before it begins, two events with one index, a kind of step that the model does not have.
     """
     from checkers.linearizability import choose
 
@@ -43,9 +42,9 @@ def decide(calls: Calls, *, budget: Budget = DEFAULT, explain: bool = True) -> D
 
 @cache
 def warm() -> None:
-    """Compile the kernels, or load them from numba's cache, before anybody waits for a verdict.
+    """Compile the kernels, or load them from numba's cache, before a caller waits for a verdict.
 
-    Once a process: the second time there is nothing to do.
+    Once per process: the second time there is nothing to do.
     """
     from checkers.linearizability import choose, zones
 

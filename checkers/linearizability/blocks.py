@@ -2,12 +2,12 @@
 
 A successful compare-and-set from a to b has nothing between itself and the operations on a, so
 clusters (a creator with the reads of its value, see `zones`) that are joined by them form blocks,
-inside which the order is forced. A block has a zone like a cluster, and the same sweep decides:
-an order exists iff the order inside each block respects real time, and no two blocks of a key
-must each stand before the other.
+inside which the order is forced. A block has a zone like a cluster, and the same sweep decides: an
+order exists iff the order inside each block respects real time, and no two blocks of a key must
+each come before the other.
 
-What is not decided here, by key: a value written twice (or written and initial), and observed
-failures of compare-and-set that do not fit into one simple order (`failures`).
+Not decided here, by key: a value written twice (or written and initial), and observed failures of
+compare-and-set that do not fit into one simple order (`failures`).
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from checkers.linearizability.split import (
 )
 from checkers.linearizability.zones import place
 
-# Of a key: linearizable; not decided here; or why it is not linearizable.
+# By key: linearizable; not decided here; or why it is not linearizable.
 FINE, REPEATED, PHANTOM, FUTURE, SPLIT, CYCLE, MISORDERED, CROSSED = range(8)
 
 
@@ -41,7 +41,7 @@ class Blocks(NamedTuple):
     one: Codes  # by key: cluster that shows why it is not linearizable, or -1
     other: Codes  # the second one; the row of a PHANTOM or FUTURE read
     cluster: Codes  # by row: the cluster it is in, or -1
-    head: Codes  # by cluster: the first one of its block, -1 where it was not reached from one
+    head: Codes  # by cluster: the first one of its block, -1 if it was not reached from one
 
 
 class Rows(NamedTuple):
@@ -55,12 +55,12 @@ class Rows(NamedTuple):
     invoke: Ints
     complete: Ints
     initial: int
-    values: int  # how many there are, where the table has a place for each on each key; else 0
+    values: int  # how many there are, if the table has a place for each on each key; else 0
 
 
 @inlined
 def _place(key: int, code: int, rows: Rows, mask: np.uint64) -> np.uint64:
-    """Where the search for a value begins: its own place, or one by hashing where it has none."""
+    """Where the search for a value begins: its own place, or one by hashing if it has none."""
     if rows.values:
         return np.uint64(key * rows.values + code) & mask
     return place(np.int32(key), np.int64(code), mask)
@@ -68,7 +68,7 @@ def _place(key: int, code: int, rows: Rows, mask: np.uint64) -> np.uint64:
 
 @compiled
 def _enter(rows: Rows, table: Codes, status: Kinds) -> None:
-    """Enter what may have created a value under its key and value."""
+    """Enter operations that may have created a value under its key and value."""
     kind, outcome, key, value, expected, _, _, initial, _ = rows
     mask = np.uint64(len(table) - 1)
     for row in range(len(kind)):
@@ -92,7 +92,7 @@ def _enter(rows: Rows, table: Codes, status: Kinds) -> None:
 
 @inlined
 def _creator(key: int, code: int, rows: Rows, table: Codes) -> int:
-    """The cluster of a value on a key; -1 if nobody wrote it."""
+    """The cluster of a value on a key; -1 if no operation wrote it."""
     if code == rows.initial:
         return len(rows.key) + key
     mask = np.uint64(len(table) - 1)
@@ -223,7 +223,7 @@ def _merge(
 def _sweep(kind: Kinds, key: Codes, first: Ints, last: Ints, begins: Codes, found: Blocks) -> None:
     """Accuse the first zone that contradicts the forward zone which is open on its key.
 
-    Leaves each block of what is fine so far in `begins`, at the event at which its zone begins.
+    Leaves each block that is fine so far in `begins`, at the event at which its zone begins.
     """
     rows = len(kind)
     for row in range(rows):
@@ -276,7 +276,7 @@ def sweep(
     )
     table = np.full(size, -1, np.int32)
     _enter(rows, table, found.status)
-    # Where no key can be decided here, the rest would be for nothing.
+    # If no key can be decided here, the rest would be in vain.
     if np.all(found.status == REPEATED):
         return found
     first, last = np.empty(calls + keys, np.int64), np.empty(calls + keys, np.int64)

@@ -1,10 +1,10 @@
-"""Choose the algorithm for each key by looking at the history, and decide.
+"""Chooses the algorithm for each key by looking at the history, and decides.
 
-Where the values of a key are unique, zones and blocks in one pass over all such keys; otherwise the
-just-in-time frontier, key by key, and what saw something that there cannot have been before it gets
-long. Maps are taken apart by keys as well, and searched by a table of the states somebody observed.
-Of transactions over several registers each register is judged by itself, and those that
-transactions join once more as one object.
+If the values of a key are unique, zones and blocks in one pass over all such keys; otherwise the
+just-in-time frontier, key by key; and a read of an impossible value before that gets long. Maps are
+split by keys as well, and searched by a table of the observed states. For transactions over several
+registers each register is judged by itself, and those that transactions join once more as one
+object.
 """
 
 import time
@@ -50,9 +50,9 @@ from checkers.verdict import Verdict
 ZONES = "zones"
 UNMADE = "values that can be there"
 _ITSELF = "it contradicts itself"
-LEAST = 10_000  # steps for each key, even where the budget is spent
+LEAST = 10_000  # steps for each key, even if the budget is spent
 FIRST_OF = 4  # the share of the budget for the first short search of all keys
-_AT_ONCE = 64  # registers whose values are compared in little time
+_AT_ONCE = 64  # the values of so many registers are compared in little time
 REGISTERS = (Model.REGISTER, Model.CAS_REGISTER, Model.MUTEX)
 
 
@@ -69,9 +69,9 @@ class _Search:
         self.witness_seconds = 0.0
 
     def settle(self, found: SearchedObject | TooLarge, left: int) -> None:
-        """Decide one of so many that are left: an equal share of what may be spent on them.
+        """Decide one of this many that are left: an equal share of what may be spent on them.
 
-        However much the others took, enough remains for what is easy.
+        However much the others took, enough remains for easy ones.
         """
         if isinstance(found, TooLarge):
             self.keys.append(_unknown(found.name, "none", len(found.rows), 0, found.why))
@@ -150,7 +150,7 @@ def decide(calls: Calls, budget: Budget, explain: bool) -> Decision:
 
 
 def _registers(judged: _Search, calls: Calls, order: Order, climb: Sequence[bool] = ()) -> None:
-    """The sweep and a short search for all keys; the ladder for what these leave, if it may climb.
+    """The sweep and a short search for all keys; the ladder for the rest, if it may climb.
 
     The decisions are in the order of the keys.
     """
@@ -192,7 +192,7 @@ def _registers(judged: _Search, calls: Calls, order: Order, climb: Sequence[bool
 
 
 def _transactions(judged: _Search, calls: Calls, order: Order) -> None:
-    """Each register by itself, which may prove that there is no order; then what is joined."""
+    """Each register by itself, which may prove that there is no order; then the joined ones."""
     require_sound(calls)
     told = transactions(calls)
     if told.impossible >= 0:
@@ -304,8 +304,8 @@ _NOTHING = KeyDecision(
 
 
 def warm() -> None:
-    """Decide one read of nothing, search it and look for less of it, with the types that every
-    history has."""
+    """Decide one read of nothing, search it and shrink it, with the types that every history
+    has."""
     none, zero = np.array([NIL], np.int32), np.zeros(1, np.int32)
     calls = Calls(
         model=Model.REGISTER,

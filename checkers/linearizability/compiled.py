@@ -1,15 +1,15 @@
 """How kernels are compiled: cached on disk, without the interpreter's lock.
 
-Numba counts references to every array that a kernel takes out of a tuple, atomically, each time:
-in a search that was a third of all time. So the loops are compiled without the runtime that
-counts (`_nrt`); they may use arrays and make none, and what calls them keeps the arrays alive.
+Numba counts references to every array that a kernel takes out of a tuple, atomically, each time: in
+a search that was a third of all time. So the loops are compiled without the runtime that counts
+(`_nrt`); they may use arrays and make none, and their callers keep the arrays alive.
 
-What is cached lies in a directory that is named by all sources of the package: numba itself looks
-only at the file of a function, and would go on using what was compiled of the functions that it
-calls, or of the classes that it takes, before they were changed.
+The cache is in a directory that is named by all sources of the package: numba itself looks only at
+the file of a function, and would go on using code that was compiled before the functions that it
+calls, or the classes that it takes, were changed.
 
 Compiling all takes a minute or more. The first kernel that is compiled, not loaded, is logged as a
-warning: that goes to stderr where nobody asks for anything else.
+warning, which goes to stderr by default.
 """
 
 import logging
@@ -29,18 +29,18 @@ _LOG = logging.getLogger(__name__)
 def _cache_directory() -> Path:
     sources = sorted(_HERE.glob("*.py"))
     digest = blake2s(b"".join(source.read_bytes() for source in sources), digest_size=6)
-    # NUMBA_BOUNDSCHECK makes other code of the same sources, which numba does not tell apart.
+    # NUMBA_BOUNDSCHECK makes other code of the same sources, which numba does not distinguish.
     checked = "-bounds" if vars(numba.config).get("BOUNDSCHECK") else ""
     return _HERE / "__pycache__" / f"kernels-{digest.hexdigest()}{checked}"
 
 
-# Where nothing can be written beside the sources, numba finds a place of its own.
+# If nothing can be written beside the sources, numba finds a place of its own.
 if os.access(_HERE, os.W_OK):
     vars(numba.config)["CACHE_DIR"] = str(_cache_directory())  # its stubs do not know it
 
 
 class _FirstCompilation(events.Listener):
-    """Says once a process why it takes so long."""
+    """Says once per process why it takes so long."""
 
     def __init__(self) -> None:
         self._said = False
@@ -69,7 +69,7 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def loop(function: Callable[P, R]) -> Callable[P, R]:
-    """For what uses arrays and makes none."""
+    """For functions that use arrays and make none."""
     return cast("Callable[P, R]", _njit(cache=True, nogil=True, _nrt=False)(function))
 
 

@@ -67,8 +67,8 @@ def insert(
 ) -> tuple[int, int]:
     """Add a configuration unless one covers it, and remove those that it covers.
 
-    `keep` marks what is removed as GONE instead of moving others into its place. Returns the new
-    size and how many were looked at; the size is -1 where there is no room.
+    `keep` marks removed ones as GONE instead of moving others into their place. Returns the new
+    size and how many were looked at; the size is -1 if there is no room.
     """
     index = 0
     looked = 1

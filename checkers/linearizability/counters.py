@@ -1,8 +1,8 @@
-"""Counters: states are all sums that there may be, and a read needs one of them.
+"""Counters: states are all possible sums, and a read needs one of them.
 
-Sums are counted in units of what all additions have in common, from the least that could ever be
-on. Whether an addition whose outcome is unknown took place, no read needs to tell: it may at any
-time, so all of them stay open to the end, and equal ones are tried once.
+Sums are counted in units of the additions' common divisor, from the least possible one. No read has
+to prove whether an addition with an unknown outcome took place: it may at any time, so all of them
+stay open to the end, and equal ones are tried once.
 """
 
 from math import gcd
@@ -20,7 +20,8 @@ from checkers.linearizability.state_tables import SearchedObject, TooLarge, even
 def counter(
     calls: Calls, key: int, rows: Codes, at: Codes, budget: Budget
 ) -> SearchedObject | TooLarge:
-    """One counter: what is added, and what it stood at. Raises ValueError for other steps."""
+    """One counter: its additions, and the sums it was read at. Raises ValueError for other
+    steps."""
     kinds = calls.kind[rows]
     if not np.isin(kinds, (Step.READ, Step.ADD)).all():
         raise ValueError("not a history of a counter: only add and read are known")
@@ -34,7 +35,7 @@ def counter(
     added = [number for number, is_add in zip(numbers, adds, strict=True) if is_add]
     unit = gcd(*added) or 1
     low = first + sum(number for number in added if number < 0)
-    states = (sum(map(abs, added)) // unit) + 2  # the last is what it never stands at
+    states = (sum(map(abs, added)) // unit) + 2  # the last is for impossible sums
     steps = list(dict.fromkeys(added))
     name = calls.keys[key]
     if states * len(steps) > budget.cells:
@@ -67,10 +68,10 @@ def counter(
         states=states,
         table=table,
     )
-    words = [*(str(low + unit * each) for each in range(nowhere)), "what it never stood at"]
+    words = [*(str(low + unit * each) for each in range(nowhere)), "an impossible sum"]
     return SearchedObject(name, rows, made, state(first), words)
 
 
 def number_of(calls: Calls, code: int) -> int:
-    """What a value of a counter stands for; nil is 0."""
+    """The number that a value of a counter is; nil is 0."""
     return 0 if code == NIL else int(calls.values[code])

@@ -1,14 +1,14 @@
-"""Until when somebody may still need what an operation does, and so until when it matters.
+"""Until when an operation's effect may still be needed, and so until when it matters.
 
-An operation whose outcome is unknown may take effect at any time; but when nobody who completes
+An operation of unknown outcome may take effect at any time; but if no operation that completes
 later looks at the value it makes, leaving it out of an order leaves the order valid. So it counts
-only until the last completion that needs its value, and not at all if there is none. Some
-bounds make the search cheap where that is not enough, each with an answer that is a proof:
+only until the last completion that needs its value, and not at all if there is none. Some bounds
+make the search cheap where that is not enough, each with an answer that is a proof:
 
 * `EXACT`: nothing is assumed.
 * a short life: operations of unknown outcome are used only within so many events after their
   invocation. Surviving proves linearizability; dying proves nothing.
-* `NONE`: what nobody answered did not happen. Surviving is a proof.
+* `NONE`: unanswered operations did not happen. Surviving is a proof.
 * `LATEST`: of each class of them only the few that began last may be used. Surviving is a proof.
 * `STICKY`: each class of them (same kind, same states) never runs out. Dying proves a violation;
   surviving proves nothing.
@@ -33,11 +33,11 @@ _ROUNDS = 64  # along chains of pending compare-and-sets; longer ones are needed
 
 
 class Lives(NamedTuple):
-    """Positions are places in `Problem.event`; of no end: the number of events."""
+    """Positions are indices into `Problem.event`; without an end: the number of events."""
 
     returns: Codes  # position of the completion
     until: Codes  # an operation may be applied up to and including this position; -1: never
-    needed: Codes  # last position at which somebody needs the state that the operation makes
+    needed: Codes  # last position at which the state that the operation makes is needed
     sticky: NDArray[np.bool_]
 
 
@@ -65,7 +65,7 @@ def _needs(
     returns: Codes,
     begins: Codes,
 ) -> Codes:
-    """By state, the last position at which a completion needs it; -1: nobody does."""
+    """By state, the last position at which a completion needs it; -1: there is none."""
     last = np.full(states, -1, np.int32)
     other = -1  # the last one of an observed difference, which any state may serve
     end = np.int32(returns.max() + 1 if len(returns) else 0)
@@ -87,7 +87,8 @@ def _needs(
         elif kind[op] == DIFFER:
             other = max(other, returns[op])
     if tabled:
-        # What can become observed by a step of the table is needed as well; else, to the end.
+        # States that a step of the table can turn into an observed one are needed as well; else, to
+        # the end.
         if dead < 0:
             last[:] = end
         else:

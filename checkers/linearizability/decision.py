@@ -1,4 +1,4 @@
-"""What is decided about a history, how, and at what cost."""
+"""The decision about a history, how it was made, and its cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ class Budget:
     """What may be spent on one history before the answer is `unknown`.
 
     `work` counts operations tried and configurations compared, over all keys: about 20 to 200 ns
-    each. `configurations` bounds those that are held at one moment, and with them the memory of
-    the search: three sets of 4 + 128 bytes each at most. `states` bounds what is enumerated of
-    maps, which are searched by a table of their states, and how many states of several registers
-    are known at one moment; `cells` bounds the table, and the values in all of those.
+    each. `configurations` bounds those that are held at one moment, and with them the memory of the
+    search: three sets of 4 + 128 bytes each at most. `states` bounds the enumerated states of maps,
+    which are searched by a table of their states, and the states of several registers known at one
+    moment; `cells` bounds the table, and the values in all of those.
     """
 
     work: int = 50_000_000
@@ -29,13 +29,13 @@ DEFAULT = Budget()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyDecision:
-    """One key, or the whole object where it cannot be taken apart by keys."""
+    """One key, or the whole object if it cannot be split by keys."""
 
     key: str
     verdict: Verdict
     algorithm: str
     operations: int
-    work: int  # in steps of the search; 0 where the sweep decided
+    work: int  # in steps of the search; 0 if the sweep decided
     why: str = ""  # of INVALID and UNKNOWN
 
 
@@ -43,9 +43,9 @@ class KeyDecision:
 class Witness:
     """A few calls of one key that cannot be explained, whatever else happened.
 
-    Its calls, as one history with `initial` as the first value, are not linearizable: whatever
-    was left out cannot help. Where more than MOST would be needed, `left_out` of them, the ones
-    furthest from the end, are not shown.
+    Its calls, as one history with `initial` as the first value, are not linearizable: whatever was
+    left out cannot help. If more than MOST would be needed, `left_out` of them, the ones furthest
+    from the end, are not shown.
     """
 
     key: str

@@ -17,7 +17,7 @@ from checkers.linearizability.split import DIFFER, OK
 
 @compiled
 def _note(cluster: int, moment: np.int64, newest: Codes, following: Codes, latest: Codes) -> None:
-    """Let a cluster begin right after an event, behind those that do so already."""
+    """Let a cluster begin right after an event, after those that do so already."""
     slot = moment + 1
     if latest[slot] >= 0:
         following[latest[slot]] = cluster

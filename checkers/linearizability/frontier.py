@@ -12,7 +12,7 @@ What keeps the frontier small, each rule keeping a configuration that covers wha
   applied, but still may be, and one that is hidden branches once more at its own return;
 * of equal operations only the one that returns first is tried, pending ones last;
 * a write is applied on the way only if some open operation wants its value;
-* a pending operation leaves when nobody can need its value any more (`deadlines`);
+* a pending operation leaves when its value can no longer be needed (`deadlines`);
 * covered configurations are dropped (`configurations`);
 * of several registers only what shares one with the operation that returns is applied (`slots`).
 """
@@ -121,7 +121,7 @@ def _return(
 
 @inlined
 def _cease(board: Board, ops: Operations, position: int, words: StateWords) -> None:
-    """Forget pending operations that count no longer: as if they returned, unforced."""
+    """Forget pending operations that no longer count: as if they returned, unforced."""
     slots, now, then, way, scratch, ceasing, next_ceasing, tally = board
     op = ceasing[position]
     while op >= 0:
@@ -219,7 +219,8 @@ def search(
 ) -> SearchEnd:
     """Search with at most 64 * `words` operations open, `room` configurations, `limit` work.
 
-    With `cut_allowed` what finds no room is dropped: surviving is then still a proof, dying not.
+    With `cut_allowed`, configurations without room are dropped: surviving is then still a proof,
+    dying not.
     """
     kind, start, to, pending, event, _, table, dead, met = problem
     operations = Operations(kind, start, to, pending, table, dead, met, *lives)

@@ -1,4 +1,4 @@
-"""From cheap to dear: searches of one key, each of which may prove something.
+"""From cheap to expensive: searches of one key, each of which may prove something.
 
 A search under an assumption that makes it cheap proves one side only (`deadlines`); the ladder
 goes on until something is proved or the budget is spent. It never guesses.
@@ -84,7 +84,7 @@ def settle(problem: Problem, budget: Budget, first_state: int = 0) -> Settled:
 
 
 def not_decided(problem: Problem, settled: Settled) -> str:
-    """Which of its bounds the last search came to."""
+    """Which of its bounds the last search reached."""
     match settled.end.status:
         case frontier.NO_SLOT:
             return f"more than {64 * settled.rung.words} operations were under way at one moment"

@@ -1,10 +1,10 @@
-"""From a history that is not linearizable to a few of its operations that are not.
+"""Reduces a history that is not linearizable to a few of its operations that are not.
 
 A part of a linearizable history may be impossible to explain (drop the write, keep the read), so
-what may be left out is chosen such that leaving it out never makes an explicable history
-inexplicable: whatever only looks; and whatever changes the object where nothing that is kept looks
-at what it made. The end of a history may always be cut off; what had not returned by then is
-pending. So if what is left has no order, the whole had none.
+operations are left out only if that never makes an explicable history inexplicable: any that only
+look; and any that change the object if no kept operation looks at what they made. The end of a
+history may always be cut off; operations that had not returned by then are pending. So if the rest
+has no order, the whole had none.
 
 All of it is compiled: a history of a hundred operations is searched some twenty times, and a
 crossing from Python into each search would cost more than the search.
@@ -37,7 +37,7 @@ CELLS = 8_000_000  # operations, states and letters looked at by all probes toge
 
 @compiled
 def _keep_what_is_seen(left: Left, looks: Looks, leaving: Flags, notes: Notes) -> int:
-    """Let nothing leave whose making is looked at by what stays; returns how many leave."""
+    """Keep every operation with a result that a kept one looks at; returns how many leave."""
     going = 0
     changed = True
     while changed:
@@ -140,7 +140,7 @@ def _one_by_one(
 def _shrink(
     whole: Left, looks: Looks, of: WholeObject, means: Means, words: StateWords, likely: Flags
 ) -> tuple[bool, Left, SearchEnd]:
-    """Whether the problem has no order; then as little of it as was found to have none."""
+    """Whether the problem has no order; then a small part of it that has none."""
     notes = Notes(
         np.zeros(len(whole.kind), np.bool_),
         np.zeros(looks.things, np.bool_),
@@ -161,7 +161,7 @@ def _shrink(
     left, end = _latest(left, end, looks, of, means, words, notes)
     left, end = _one_by_one(left, end, looks, of, means, words, notes)
     if is_used(of.met):
-        # Numbers of states are those of the last search, which may have been of less.
+        # Numbers of states are those of the last search, which may have been of a smaller part.
         end = search_part(left, of, means, words)
     return True, left, end
 
@@ -171,7 +171,7 @@ class Shrunk(NamedTuple):
 
     operations: Sequence[int]  # numbers in the whole problem, in the order of invocation
     returned: Sequence[bool]  # before the return that nothing explains, or it
-    dying: int  # the one whose return nothing explains
+    dying: int  # nothing explains its return
     end: SearchEnd
 
 
@@ -183,7 +183,7 @@ def shrink(
     words: int,
     likely: Sequence[int],
 ) -> Shrunk | None:
-    """The fewest operations found that have no order; None where none is found by these means.
+    """The fewest operations found that have no order; None if none is found by these means.
 
     `likely` are tried first: a part that is known to have no order.
     """

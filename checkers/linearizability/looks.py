@@ -1,7 +1,7 @@
-"""What each operation of an object makes, and what it looks at: codes of things.
+"""The things that each operation of an object makes, and those that it looks at, as codes.
 
-Of registers a thing is a value of a key, of maps it is a text: a read of a text looks at every text
-that was written and is a part of it. Of a counter there is one thing, which each addition makes.
+For registers a thing is a value of a key, for maps a text: a read of a text looks at every text
+that was written and is a part of it. For a counter there is one thing, which each addition makes.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class Looks(NamedTuple):
 
 @compiled
 def contains(looks: Looks, seen: NDArray[np.bool_], made: int, cells: Ints) -> bool:
-    """Whether a text is part of one that is seen."""
+    """Whether a text is part of an observed one."""
     if len(looks.letters_from) == 0:
         return False
     begin, end = looks.letters_from[made], looks.letters_from[made + 1]
@@ -55,7 +55,7 @@ def contains(looks: Looks, seen: NDArray[np.bool_], made: int, cells: Ints) -> b
 
 @compiled
 def _of_register(kind: Kinds, start: Codes, to: Codes, states: int) -> Looks:
-    """Of one register things are its states, and each operation makes or looks at one."""
+    """For one register things are its states, and each operation makes or looks at one."""
     ops = len(kind)
     made_from, looked_from = np.zeros(ops + 1, np.int32), np.zeros(ops + 1, np.int32)
     made, looked = np.empty(ops, np.int32), np.empty(ops, np.int32)
@@ -75,7 +75,7 @@ def _of_register(kind: Kinds, start: Codes, to: Codes, states: int) -> Looks:
 
 
 def looks_of(calls: Calls, rows: Codes, problem: Problem) -> Looks:
-    """Of the operations of a problem, which are these calls."""
+    """For the operations of a problem, which are these calls."""
     if calls.model in (Model.REGISTER, Model.CAS_REGISTER, Model.MUTEX):
         return _of_register(problem.kind, problem.start, problem.to, problem.states)
     return _of_calls(calls, rows)
@@ -87,7 +87,7 @@ def _of_calls(calls: Calls, rows: Codes) -> Looks:
     step = np.arange(len(op)) + np.repeat(begin - (np.cumsum(count) - count), count)
     kind, value = calls.kind[step], calls.value[step]
     if calls.model is Model.COUNTER:
-        value = np.zeros_like(value)  # every read looks at whatever was added
+        value = np.zeros_like(value)  # every read looks at every addition
     makes = kind != Step.READ
     looks = ~makes & (calls.outcome[rows] == Outcome.OK)[op] & (value != ANY)
     # A key and a value as one number; NIL is -1.

@@ -1,4 +1,4 @@
-"""What an event does to the configurations: operations begin, are applied, are forgotten."""
+"""The effects of an event on configurations: operations begin, are applied, are forgotten."""
 
 import numpy as np
 
@@ -94,7 +94,8 @@ def sort_out(
     scratch: tuple[Bits, Bits],
     words: StateWords,
 ) -> tuple[int, int, int]:
-    """At the end of an operation: who survives as it is, and who is on the way to apply it.
+    """At the end of an operation: which configurations survive unchanged, and which are on the way
+    to apply it.
 
     `branch`: one in which it was hidden may also apply it now. Returns both sizes and the work.
     """

@@ -29,7 +29,7 @@ class Left(NamedTuple):
 
 
 class Means(NamedTuple):
-    """By which search a part is known to have no order."""
+    """The search by which a part is known to have no order."""
 
     bound: int  # how long pending operations live; see `deadlines`
     room: int  # configurations
@@ -37,7 +37,7 @@ class Means(NamedTuple):
 
 
 class WholeObject(NamedTuple):
-    """What all parts of a problem have in common."""
+    """The common data of all parts of a problem."""
 
     states: int
     table: Codes
@@ -47,17 +47,18 @@ class WholeObject(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """What is written down on the way; the costs so far are arrays of one number."""
+    """Notes of the search so far; costs are arrays of one number."""
 
     late: Flags  # by number in the whole problem: began after the object was last at rest
-    seen: Flags  # by thing: what stays looks at it
+    seen: Flags  # by thing: a kept operation looks at it
     probes: NDArray[np.int64]
     cells: NDArray[np.int64]
 
 
 @compiled
 def part_of(left: Left, leaving: Flags, cut: int) -> Left:
-    """Without some operations, up to an event; what only looks and had not returned is nothing."""
+    """Without some operations, up to an event; those that only look and had not returned are
+    dropped."""
     ops = len(left.kind)
     ended, number = np.zeros(ops, np.bool_), np.full(ops, -1, np.int32)
     for position in range(cut):

@@ -1,8 +1,8 @@
-"""The easy registers in one compiled call: the sweep, then a short search of what it left.
+"""The easy registers in one compiled call: the sweep, then a short search of the rest.
 
 Most histories are small. For them crossing from Python into a kernel costs more than the search,
-and each array that comes back as much as a call: so here it is done once, for all keys, and what
-comes back is one array. What this does not decide climbs the `ladder`.
+and each returned array as much as a call: so here it is done once, for all keys, and one array is
+returned. The undecided keys climb the `ladder`.
 """
 
 from typing import NamedTuple
@@ -25,13 +25,13 @@ ROOM = 256  # configurations
 
 
 class Quick(NamedTuple):
-    """What became of one key."""
+    """The result of one key."""
 
     status: int  # of the sweep, see `blocks`
-    ended: int  # how its search ended, see `frontier`; where the sweep did not decide
+    ended: int  # how its search ended, see `frontier`; if the sweep did not decide
     work: int
     operations: int
-    strange: int  # of those that are searched, the one that reads what nobody wrote, or -1
+    strange: int  # if searched: the operation that reads a value that was never written, or -1
 
 
 STATUS, ENDED, WORK, OPERATIONS, STRANGE = range(5)  # columns, as in `Quick`
@@ -53,7 +53,7 @@ def _quick(
     step_from: Codes,
     limit: int,
 ) -> tuple[int, Ints]:
-    """What is wrong with the columns, see `well_formed`; a row a key."""
+    """What is wrong with the columns, see `well_formed`; a row per key."""
     wrong = fault(
         kind, outcome, key, value, expected, step_from, initial, DIFFER + 1, keys, values, True
     )
@@ -100,14 +100,14 @@ def quick(calls: Calls, order: Order, limit: int) -> list[Quick]:
 
 
 def swept(calls: Calls, order: Order) -> Blocks:
-    """The sweep alone, with all that shows why it accused a key."""
+    """The sweep alone, with everything that shows why it accused a key."""
     return sweep(*_columns(calls, order))
 
 
 def _columns(
     calls: Calls, order: Order
 ) -> tuple[Kinds, Kinds, Codes, Codes, Codes, Ints, Ints, int, Codes, int, int]:
-    """What the sweep takes."""
+    """The columns that the sweep takes."""
     return (
         calls.kind,
         calls.outcome,

@@ -1,9 +1,9 @@
-"""Transactions over several registers, taken apart as far as they can be.
+"""Transactions over several registers, split as far as possible.
 
-Of each register a transaction matters by what it read there before it wrote, and by what it wrote
-last. So one register by itself sees reads, writes and compare-and-sets: where these have no order,
-the transactions have none (`projected`). Registers that no transaction joins, not even over others,
-are objects of their own; what is joined is searched as one, over the states that it meets
+On each register a transaction matters by what it read there before it wrote, and by what it wrote
+last. So one register by itself sees reads, writes and compare-and-sets: if these have no order, the
+transactions have none (`projected`). Registers that no transaction joins, not even over others, are
+objects of their own; joined ones are searched as one object, over the states that it meets
 (`joined`). A transaction that contradicts itself needs no search.
 """
 
@@ -24,7 +24,7 @@ _NAMED = 2  # registers in the name of an object
 
 
 class Touch(NamedTuple):
-    """What a transaction did to one register; ANY where it did not read, or did not write."""
+    """The effect of a transaction on one register; ANY if it did not read, or did not write."""
 
     register: int
     read: int
@@ -36,7 +36,8 @@ class Transactions(NamedTuple):
 
     rows: Sequence[int]
     touches: Sequence[tuple[Touch, ...]]
-    impossible: int  # the row of one that read other than it had written or read itself, or -1
+    # the row of one with a read that differs from its own write or earlier read, or -1
+    impossible: int
 
 
 def transactions(calls: Calls) -> Transactions:
@@ -94,7 +95,8 @@ class Projected(NamedTuple):
 
 
 def projected(calls: Calls, order: Order, told: Transactions) -> Projected:
-    """What each transaction did to each register, as calls of registers with compare-and-set."""
+    """The effect of each transaction on each register, as calls of registers with
+    compare-and-set."""
     spread = max(map(len, told.touches), default=1)
     columns = [
         (row, place, *_as_step(touch))
@@ -208,7 +210,7 @@ def _met(
 
 
 class StatesInWords(Sequence[str]):
-    """States that a search met, made when they are asked for."""
+    """States that a search met, put into words on request."""
 
     def __init__(
         self,
@@ -224,7 +226,7 @@ class StatesInWords(Sequence[str]):
         self._shown: Sequence[int] = range(len(registers))
 
     def among(self, operations: Iterable[int]) -> "StatesInWords":
-        """Of the registers alone that these operations touch."""
+        """For the registers alone that these operations touch."""
         met, to = self._problem.met, self._problem.to
         narrow = StatesInWords(self._calls, self._registers, self._values, self._problem)
         narrow._shown = sorted(

@@ -39,7 +39,8 @@ class Slots(NamedTuple):
     of: Codes  # by operation: its slot
     earlier: Bits  # by slot, bits of equal operations that return earlier
     hideable: Bits  # operations that an overwriting one may hide
-    clashing: Bits  # by slot, bits of those whose order to it matters; of several registers only
+    # by slot, bits of those that it must be ordered with; for several registers only
+    clashing: Bits
     acting: Codes  # slots of what changes the state
     looking: Codes  # slots of what only looks
     number: NDArray[np.int64]  # how many are FREE, ACTING, LOOKING
@@ -47,7 +48,7 @@ class Slots(NamedTuple):
 
 @inlined
 def step(ops: Operations, op: int, state: int) -> int:
-    """The state after an operation, or -1 where it is not possible."""
+    """The state after an operation, or -1 if it is not possible."""
     kind = ops.kind[op]
     if kind == EQUAL:
         return state if state == ops.to[op] else -1
@@ -70,7 +71,7 @@ def only_looks(ops: Operations, op: int) -> bool:
 
 @compiled
 def no_slots(operations: int, several: bool, words: StateWords) -> Slots:
-    """All free. `several`: of several registers."""
+    """All free. `several`: for several registers."""
     slots = 64 * len(words)
     word, bit, free = (
         np.empty(slots, np.int64),
@@ -142,7 +143,7 @@ def _compare(slots: Slots, ops: Operations, slot: int, among: Codes, count: int)
 
 @loop
 def _relate(slots: Slots, among: Codes, count: int, related: Bits, words: StateWords) -> bool:
-    """Add what clashes with something that is related already; whether that is more."""
+    """Add operations that clash with a related one; whether there are any."""
     more = np.uint64(0)
     for index in range(count):
         slot = among[index]
@@ -155,10 +156,11 @@ def _relate(slots: Slots, among: Codes, count: int, related: Bits, words: StateW
 
 @loop
 def of_use(slots: Slots, op: int, related: Bits, words: StateWords) -> int:
-    """Put in front what may have to be applied before an operation returns; how many those are.
+    """Put the operations in front that may have to be applied before an operation returns; how many
+    those are.
 
-    Whatever else is applied before it may as well be applied after it: between the two nothing
-    shares a register with it, not even over others. `related` is written on.
+    Any other that is applied before it may as well be applied after it: no chain of shared
+    registers connects the two. `related` is overwritten.
     """
     slot = slots.of[op]
     for w in range(len(words)):
@@ -212,7 +214,7 @@ def is_first_of_its_kind(
 ) -> bool:
     """Whether no equal operation that returns earlier may be applied instead.
 
-    Of steps of a table, those that must be applied are not compared with those that only may:
+    For steps of a table, those that must be applied are not compared with those that only may:
     applying either leaves something that the other does not.
     """
     edge = ops.kind[slots.operation[slot]] == EDGE
@@ -230,7 +232,7 @@ def is_first_of_its_kind(
 
 @inlined
 def satisfy(slots: Slots, ops: Operations, state: int, must: Bits) -> bool:
-    """Take out of `must` what only looks and is content with the state; whether there was any."""
+    """Remove operations from `must` that only look and fit the state; whether there was any."""
     any_was = False
     for index in range(slots.number[LOOKING]):
         slot = slots.looking[index]
@@ -243,7 +245,8 @@ def satisfy(slots: Slots, ops: Operations, state: int, must: Bits) -> bool:
 
 @inlined
 def leads_on(slots: Slots, ops: Operations, state: int, may: Bits) -> bool:
-    """Whether something that may be applied, and does not overwrite, is possible in this state."""
+    """Whether an operation that may be applied, and does not overwrite, is possible in this
+    state."""
     for index in range(slots.number[ACTING]):
         slot = slots.acting[index]
         op = slots.operation[slot]

@@ -1,10 +1,10 @@
-"""From the calls of a whole history to one small problem a key.
+"""Splits the calls of a whole history into one small problem per key.
 
-Keys are independent (linearizability is local, Herlihy and Wing 1990), so each is decided alone.
-A problem holds the operations of one key that can matter, in the order of invocation, and its
-events in the recorded order; values become states numbered from 0, which is the initial one.
-Dropped here: what failed, reads that told nothing or never returned, and compare-and-sets of
-unknown outcome that would change nothing.
+Keys are independent (linearizability is local, Herlihy and Wing 1990), so each is decided alone. A
+problem holds the operations of one key that can matter, in the order of invocation, and its events
+in the recorded order; values become states numbered from 0, which is the initial one. Dropped here:
+failed calls, reads without a result or that never returned, and compare-and-sets of unknown outcome
+that would change nothing.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from checkers.linearizability.compiled import compiled, inlined
 from checkers.linearizability.states_met import NO_STATES, StatesMet
 from checkers.linearizability.well_formed import LENGTHS
 
-# What an operation is to the frontier. The first four are numbered as `calls.Step`.
+# The kinds of operations of the frontier. The first four are numbered as `calls.Step`.
 EQUAL, RESET, SWAP, DIFFER, EDGE, TEST = range(6)
 OK, FAIL, INFO = range(3)
 ANY = -2
@@ -56,8 +56,8 @@ class Problem(NamedTuple):
     event: Codes
     states: int  # of several registers: things, see `states_met`
     table: NDArray[np.int32] = NO_TABLE  # of EDGE and TEST: state reached from a state, or -1
-    dead: int = -1  # the state of whatever nobody will ever observe; -1: there is none
-    met: StatesMet = NO_STATES  # of EDGE and TEST where there is no table: `to` is a transaction
+    dead: int = -1  # the state that stands for all that will never be observed; -1: there is none
+    met: StatesMet = NO_STATES  # of EDGE and TEST if there is no table: `to` is a transaction
 
 
 @inlined
@@ -148,9 +148,9 @@ def _fill(
 
 @compiled
 def _order(outcome: Kinds, invoke: Ints, complete: Ints) -> tuple[int, Codes]:
-    """Put invocations and completions in their places.
+    """Put invocations and completions at their indices.
 
-    Returns a row that has none, FINE, SPARSE or UNSOUND, and the places.
+    Returns a row that has none, FINE, SPARSE or UNSOUND, and the indices.
     """
     if len(outcome) != len(invoke) or len(complete) != len(invoke):
         return UNSOUND, np.empty(0, np.int32)
@@ -176,7 +176,7 @@ def _order(outcome: Kinds, invoke: Ints, complete: Ints) -> tuple[int, Codes]:
 
 
 class Order(NamedTuple):
-    """The recorded order: indices from 0 on, and what is at each of them.
+    """The recorded order: indices from 0 on, and the event at each of them.
 
     `at` is 2 * call for its invocation, + 1 for its completion, -1 for neither.
     """
@@ -187,7 +187,7 @@ class Order(NamedTuple):
 
 
 def recorded_order(calls: Calls) -> Order:
-    """The order of events. Raises ValueError where two share an index, or a call ends too early."""
+    """The order of events. Raises ValueError if two share an index, or a call ends too early."""
     invoke, complete = calls.invoke, calls.complete
     row, at = _order(calls.outcome, invoke, complete)
     if row == SPARSE:

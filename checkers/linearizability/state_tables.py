@@ -1,8 +1,8 @@
 """Objects that are searched by a table of their states: maps with appends.
 
-Of a map's cell only those states matter that somebody observed, or could have on the way to
-what was observed: the prefixes of the strings that reads returned. All else is one state, dead,
-which only an overwriting put leaves.
+Of a map's cell only the observed states matter, and those possible on the way to them: the prefixes
+of the strings that reads returned. All else is one state, dead, which only an overwriting put
+leaves.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,14 @@ from checkers.linearizability.split import EDGE, EQUAL, RESET, Problem
 
 
 class SearchedObject(NamedTuple):
-    """Something to be decided alone: the rows of its calls, and what they are to the frontier."""
+    """An object to be decided alone: the rows of its calls, and its problem for the frontier."""
 
     name: str
     rows: Codes
     problem: Problem
     first_state: int
     states: Sequence[str]  # in words
-    strange: int = -1  # an operation that saw what there cannot have been; -1: none is known
+    strange: int = -1  # an operation that saw an impossible state; -1: none is known
 
 
 class TooLarge(NamedTuple):
@@ -84,7 +84,7 @@ def cell(
         table=table,
         dead=dead,
     )
-    words = [*map(repr, states), "what was never observed"]
+    words = [*map(repr, states), "a state that was never observed"]
     unmade = observed - known
     strange = next(
         (op for op, text in enumerate(texts) if kinds[op] is Step.READ and text in unmade), -1
@@ -93,7 +93,7 @@ def cell(
 
 
 def _characters(observed: Iterable[str], tokens: Iterable[str]) -> int:
-    """An upper bound of the characters in all states on the way to what was observed, roughly."""
+    """A rough upper bound of the characters in all states on the way to the observed ones."""
     shortest = min(map(len, tokens), default=1)
     ordered = sorted(observed)
     pairs = zip(ordered, [*ordered[1:], ""], strict=False)
@@ -109,21 +109,21 @@ def _relevant(calls: Calls, rows: Codes) -> Codes:
 
 
 def _text(calls: Calls, code: int) -> str:
-    """Nothing and the empty string are one thing to a map."""
+    """Nothing and the empty string are the same to a map."""
     return "" if code == NIL else calls.values[code]
 
 
 def _prefixes(
     observed: Iterable[str], starts: set[str], tokens: set[str]
 ) -> tuple[set[str], set[tuple[str, str]]]:
-    """States on the way from a start to something observed, and the appends between them."""
+    """States on the way from a start to an observed one, and the appends between them."""
     lengths = sorted({len(token) for token in tokens})
     known: set[str] = set()
     edges: set[tuple[str, str]] = set()
     ordered = sorted(observed)
     for number, text in enumerate(ordered):
         if any(longer.startswith(text) for longer in ordered[number + 1 : number + 2]):
-            continue  # everything on the way to it lies on the way to the longer one
+            continue  # every state on the way to it is on the way to the longer one
         reached = {len(start) for start in starts if text.startswith(start)}
         for place in range(len(text) + 1):
             if place not in reached:

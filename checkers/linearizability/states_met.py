@@ -1,9 +1,9 @@
 """States of several registers at once, numbered as a search meets them.
 
-What transactions over many registers can leave is a product of values that no table holds; what
-they did leave is one state after another. A state is a row of values, one for each register, and is
-found by hashing. Where there is no room for another one, those that no configuration is in are
-forgotten first.
+The states that transactions over many registers can leave are a product of values that no table
+holds; those that they did leave come one after another. A state is a row of values, one per
+register, and is found by hashing. If there is no room for another one, those that no configuration
+is in are forgotten first.
 
 Values of a register are numbered from 0, which is the initial one. A *thing* is a value of a
 register, numbered through all of them.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from checkers.array_types import Codes, Ints
 from checkers.linearizability.compiled import compiled, inlined, loop
 
-NOT = -1  # the value of what a step does not read, or does not write
+NOT = -1  # the value if a step does not read, or does not write
 MET, FULL, CROWDED = range(3)  # places in `StatesMet.tally`
 
 
@@ -48,7 +48,7 @@ def _none() -> StatesMet:
     )
 
 
-# Of objects that are searched otherwise; the second makes the same inside a kernel.
+# For objects that are searched otherwise; the second makes the same inside a kernel.
 NO_STATES = _none()
 no_states = compiled(_none)
 
@@ -69,7 +69,7 @@ def _mix(register: int, value: int) -> np.uint64:
 
 @loop
 def _enter(met: StatesMet, state: int) -> None:
-    """Put a state that is not there yet where it will be found."""
+    """Put a new state where it will be found."""
     mask = np.uint64(len(met.places) - 1)
     place = met.mixed[state] & mask
     while met.places[place] >= 0:
@@ -79,7 +79,7 @@ def _enter(met: StatesMet, state: int) -> None:
 
 @loop
 def start_over(met: StatesMet) -> None:
-    """Know the initial state only, which is 0."""
+    """Keep the initial state only, which is 0."""
     met.places[:] = -1
     met.values[0, :] = 0
     met.mixed[0] = np.uint64(0)
@@ -90,7 +90,7 @@ def start_over(met: StatesMet) -> None:
 
 @loop
 def state_after(met: StatesMet, transaction: int, state: int) -> int:
-    """The state after a transaction; -1 where it cannot be, or where there is no room (FULL)."""
+    """The state after a transaction; -1 if it is impossible, or if there is no room (FULL)."""
     begin, end = met.step_from[transaction], met.step_from[transaction + 1]
     mixed = met.mixed[state]
     changes = False

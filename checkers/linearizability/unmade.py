@@ -1,8 +1,8 @@
-"""Reads of what nobody can have made by then, found in one pass: no order explains those.
+"""Reads of values that cannot have been made by then, found in one pass: no order explains those.
 
-A value is there from the moment on at which somebody began to write it, or began a compare-and-set
-from a value that was there. Whatever needs another one by its end is looked at by itself, before
-any but a short search: a search meets it only once it has got there.
+A value may be there from the moment at which an operation began to write it, or began a
+compare-and-set from a value that was there. Operations that need another value by their end are
+looked for first, before any but a short search: a search finds one only once it reaches it.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def _make(
 def unmade(kind: Kinds, start: Codes, to: Codes, event: Codes, states: int) -> int:
     """The first operation that returned before the state that it needs can have been there, or -1.
 
-    Of one register; the columns are those of `split.Problem`.
+    For one register; the columns are those of `split.Problem`.
     """
     made = np.zeros(states, np.bool_)
     waits = np.full(states, -1, np.int32)  # by state: a compare-and-set from it that has begun

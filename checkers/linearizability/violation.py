@@ -27,7 +27,7 @@ from checkers.linearizability.state_tables import SearchedObject
 from checkers.verdict import WITNESS_LIMIT
 
 _SHOWN = 4  # configurations in words
-_LEAST = 200_000  # work for each search, even where the violation was found by less
+_LEAST = 200_000  # work for each search, even if the violation was found by less
 
 
 def witness(
@@ -35,7 +35,7 @@ def witness(
 ) -> Witness | None:
     """Why an object is not linearizable; `settled` if a search found that out.
 
-    `likely` are numbers of operations that are known to have no order, and all if there are none.
+    `likely` are numbers of operations that are known to have no order, or all if none are.
     """
     shrunk = _shrunk(calls, found, settled, likely or range(len(found.rows)))
     if shrunk is None:
@@ -114,7 +114,8 @@ def _why(calls: Calls, found: SearchedObject, shrunk: Shrunk) -> str:
 
 
 def _refused_writer(calls: Calls, row: int) -> str:
-    """Of a read of what nobody wrote successfully on its key: so, or whose write had failed."""
+    """For a read of a value that no successful write on its key has: that, or the write that had
+    failed."""
     step = int(calls.step_from[row])
     single = calls.step_from[row + 1] - step == 1
     if not single or calls.kind[step] != Step.READ or calls.value[step] == calls.initial:

@@ -1,5 +1,4 @@
-"""What is no history of calls is refused before a kernel follows its codes: none looks where they
-point to."""
+"""Refuses a malformed history before a kernel follows its codes: kernels do no bounds checks."""
 
 from checkers.array_types import Codes, Kinds
 from checkers.history.calls import ANY, NIL, Calls, Model, Step
@@ -11,12 +10,12 @@ LENGTHS = "columns of different lengths"
 FAULTS = (
     "",
     LENGTHS,
-    "steps that are of no call, or several of one",
-    "a kind of step that there is not",
-    "an outcome that there is not",
-    "a key that there is not",
-    "a value that there is not",
-    "an initial value that there is not",
+    "steps that belong to no call, or several in one",
+    "a kind of step that does not exist",
+    "an outcome that does not exist",
+    "a key that does not exist",
+    "a value that does not exist",
+    "an initial value that does not exist",
 )
 
 
@@ -34,11 +33,11 @@ def fault(
     values: int,
     single: bool,
 ) -> int:
-    """Which of FAULTS the columns of a history have; 0: none. `single`: a step a call.
+    """Which of FAULTS the columns of a history have; 0: none. `single`: one step per call.
 
     `kinds`, `keys` and `values` are how many of each there are.
 
-    Nothing is branched on inside of the loops, so that many rows are looked at in one instruction.
+    The loops have no branches, so that many rows are checked in one instruction.
     """
     rows, steps = len(outcome), len(kind)
     if len(key) != steps or len(value) != steps or len(expected) != steps:
@@ -67,7 +66,7 @@ def fault(
     for step in range(steps):
         bad |= (value[step] < ANY) | (value[step] >= values)
         bad |= (expected[step] < NIL) | (expected[step] >= values)
-        # Only what was read may be untold.
+        # Only a read value may be unknown.
         bad |= (value[step] == ANY) & (kind[step] != _READ)
     return 6 if bad else 0
 

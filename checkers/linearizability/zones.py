@@ -2,15 +2,15 @@
 
 A cluster is a write with the reads that returned its value. Of a cluster let f be its first
 completion and s its last invocation, as event indices. In any linearization the operations of a
-cluster stand together, and A must stand before B iff f_A < s_B. An order exists iff no two
-clusters must each stand before the other (Gibbons and Korach 1997; zones as in Golab et al.
-2011). With f < s the zone [f, s] is forward, else [s, f] is backward; then two clusters
-contradict each other iff both are forward and overlap, or a backward one lies inside a forward
-one. Event indices are distinct, so zones are put into a table by event and swept once, with one
-open forward zone a key: nothing is grouped and nothing is sorted.
+cluster are adjacent, and A must come before B iff f_A < s_B. An order exists iff no two clusters
+must each come before the other (Gibbons and Korach 1997; zones as in Golab et al. 2011). With f < s
+the zone [f, s] is forward, else [s, f] is backward; then two clusters contradict each other iff
+both are forward and overlap, or a backward one lies inside a forward one. Event indices are
+distinct, so zones are put into a table by event and swept once, with one open forward zone per key:
+no grouping and no sorting.
 
-The sweep knows zones only, so blocks of several writes (chains of compare-and-set) can be swept
-by it as well; forming them is the caller's part, before `_bucket`.
+The sweep knows zones only, so blocks of several writes (chains of compare-and-set) can be swept by
+it as well; the caller forms them, before `_bucket`.
 """
 
 from typing import NamedTuple, TypeVar
@@ -23,8 +23,7 @@ from checkers.linearizability.compiled import compiled
 
 _Number = TypeVar("_Number", bound=np.generic)
 
-# What an operation is to the sweep.
-# Reads come last.
+# The kinds of operations of the sweep. Reads come last.
 (
     IGNORED,
     WRITE,
@@ -35,21 +34,21 @@ _Number = TypeVar("_Number", bound=np.generic)
     READ,
     READ_NOTHING,
 ) = range(8)
-# What is wrong with a read by itself: nobody wrote its value, or only after it had returned.
+# What is wrong with a read by itself: its value was never written, or only after it had returned.
 PHANTOM, FUTURE = 1, 2
 NEVER = np.iinfo(np.int64).max
 
 
 class Zones(NamedTuple):
-    """What the sweep hands back. A cluster is the row of its write, rows + key the initial value's.
+    """The result of the sweep. A cluster is the row of its write, rows + key for the initial value.
 
-    `repeated` flags the keys of which only `stray` is known: those on which something was deleted,
-    or a value written twice. There the cluster of a value is its write that was invoked first.
+    `repeated` flags the keys of which only `stray` is known: those on which a value was deleted, or
+    written twice. There the cluster of a value is its write that was invoked first.
     """
 
     stray: Kinds  # by row: 0, or why it is wrong by itself
-    cluster: Codes  # by row: of a read, the cluster of its value; -1 where nobody wrote it
-    against: Codes  # by cluster: the one of its key that must stand before and after it, or -1
+    cluster: Codes  # by row: of a read, the cluster of its value; -1 if it was never written
+    against: Codes  # by cluster: the one of its key that must come before and after it, or -1
     first: Ints  # by cluster: its zone
     last: Ints
     repeated: NDArray[np.bool_]
@@ -57,7 +56,8 @@ class Zones(NamedTuple):
 
 @compiled
 def place(key: np.int32, value: np.int64, mask: np.uint64) -> np.uint64:
-    """Where the search for (key, value) starts. Everything unsigned: a mix turns into floats."""
+    """Where the search for (key, value) starts. Everything is unsigned: mixed types turn into
+    floats."""
     mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= np.uint64(key) * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed ^= mixed >> np.uint64(32)
@@ -163,9 +163,9 @@ def _bucket(
     seen: NDArray[np.bool_],
     begins: Codes,
 ) -> int:
-    """Enter zones by the event at which they begin; returns a row whose event is taken, or -1.
+    """Enter zones by the event at which they begin; returns a row with a taken event, or -1.
 
-    A pending write whose value nobody saw need not have happened, and is left out.
+    A pending write of a value that was not seen need not have happened, and is left out.
     """
     for row in range(len(kind)):
         happened = kind[row] == WRITE or (kind[row] == PENDING_WRITE and seen[row])
@@ -232,7 +232,7 @@ def _read_only(array: NDArray[_Number]) -> NDArray[_Number]:
 
 
 def _require_within(codes: Codes | Ints, end: int, what: str) -> None:
-    """The kernels do not look where they point to."""
+    """The kernels do no bounds checks."""
     if len(codes) and (codes.min() < 0 or codes.max() >= end):
         raise ValueError(f"not a history: a {what} that is not among the {end:,}")
 
