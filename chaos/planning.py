@@ -156,10 +156,14 @@ def _settings(scenario: Scenario, choices: Choices) -> Mapping[str, str]:
     return {**brokers, **scenario.settings, **usual, **choices.settings}
 
 
+def _uses_transactions(load: AppendOptions) -> bool:
+    return load.transactional or "transforming" in load.chores
+
+
 def _require_of_own_brokers(scenario: Scenario, choices: Choices) -> None:
     """Our own brokers serve logs; no library can reach simulated ones."""
     load, of_kafka = scenario.load, f"\n  try: --target {KAFKA}"
-    if isinstance(load, AppendOptions) and load.transactional:
+    if isinstance(load, AppendOptions) and _uses_transactions(load):
         raise UsageError(
             f"{scenario.name} uses transactions, which our own brokers refuse{of_kafka}"
         )

@@ -16,6 +16,7 @@ _MODULES = (
     "log.looked_up",
     "log.committed_offsets",
     "log.deleted_records",
+    "log.processed_once",
     "registers.records_explained",
     "registers.requests",
     "registers.log_and_clients",

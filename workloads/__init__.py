@@ -38,6 +38,9 @@ Clients of logs, by whichever library:
     joining_groups.py       members of a group: one stays, one comes and goes, one is careless
     group_coordinator.py    which broker coordinates a group
     reshaping_topics.py     adds partitions, and moves them between brokers
+    transforming.py         members of a group transform records in transactions
+    transforming_member.py  one such member
+    transformed.py          what they wrote to the output log
     syncing_coordinators.py makes transaction coordinators sync their log
     ending_transactions.py  ends the transactions that producers left open
     committing.py           commits open transactions

@@ -13,6 +13,7 @@ from workloads.joining_groups import JoiningGroups
 from workloads.looking_up import LookingUp
 from workloads.reshaping_topics import ReshapingTopics
 from workloads.syncing_coordinators import SyncingCoordinators
+from workloads.transforming import Transforming
 from workloads.wire.client_metrics import Action
 
 CHORES: Mapping[str, Callable[[Tools], Chore]] = {
@@ -25,5 +26,6 @@ CHORES: Mapping[str, Callable[[Tools], Chore]] = {
     "looking-up": LookingUp,
     "reshaping-topics": ReshapingTopics,
     "syncing-coordinators": SyncingCoordinators,
+    "transforming": Transforming,
     "unknown-operations": partial(AlteringConfigs, action=NO_ACTION),
 }

@@ -33,6 +33,12 @@ COMMIT_OFFSET = "commit-offset"  # the value, of a group
 COMMITTED_OFFSET = "committed-offset"  # the committed one, from the coordinator
 GROUP_HEARTBEAT = "group-heartbeat"  # of a member of the group, in the generation that is the value
 EPOCH_END = "epoch-end"  # where an epoch of a log ends, by its leader; -1: of one yet to come
+# A record of a log, by its offset, is processed in the transaction that is the request: what comes
+# of it, and how far the group has come, stand or fall together.
+TRANSFORM = "transform"
+PROCESSED = "processed"  # so says the committed output, as it is read at the end
+PROCESSED_END = "processed-end"  # of the output, up to which that was read: all of it
+PROCESSED_UP_TO = "processed-up-to"  # in a log: what the group has committed at the end
 SET_MIN_ISR = "set-min-isr"  # the cluster's min.insync.replicas
 ADD_VOTER = "add-voter"  # makes a replica, "node:directory id", a voter
 REMOVE_VOTER = "remove-voter"  # or no longer

@@ -57,7 +57,7 @@ class OwnLog:
         body = produce(
             topic,
             index,
-            keyed_batch(key, value),
+            keyed_batch((key, value)),
             acks=ALL,
             timeout_ms=int(self.tools.timeout_s * 1000),
         )

@@ -1,5 +1,5 @@
-"""Where a producer gets its id: any broker, or the coordinator of its transactions, which also
-commits and describes them.
+"""Where a producer has its id from: any broker, or the coordinator of its transactions; which also
+ends them, and tells of them.
 
 An error in either answer is part of the result. All functions raise NotSentError or LostError.
 """
@@ -13,8 +13,9 @@ from workloads.wire.header import Api
 from workloads.wire.produce import ProducerId, init_producer_id, read_producer_id
 from workloads.wire.transactions import (
     DescribedTransaction,
-    commit_transaction,
+    Ended,
     describe_transaction,
+    end_transaction,
     read_described_transaction,
     read_ended,
 )
@@ -33,12 +34,15 @@ async def initialize(brokers: Brokers, node: int, transactional_id: str | None) 
     return found
 
 
-async def commit(brokers: Brokers, node: int, transactional_id: str, producer: ProducerId) -> int:
-    """The error code from the coordinator that `node` names, or from `node`."""
-    body = commit_transaction(transactional_id, producer.producer_id, producer.epoch)
-    return await _send_to_coordinator(
+async def end(
+    brokers: Brokers, node: int, transactional_id: str, producer: ProducerId, *, commits: bool
+) -> Ended:
+    """By the coordinator that `node` names; it commits, or aborts."""
+    body = end_transaction(transactional_id, producer.producer_id, producer.epoch, commits=commits)
+    found = await _send_to_coordinator(
         brokers, node, transactional_id, Api.END_TXN, body, read_ended
     )
+    return Ended(error=found, producer_id=-1, epoch=-1) if isinstance(found, int) else found
 
 
 async def describe(brokers: Brokers, node: int, transactional_id: str) -> DescribedTransaction:

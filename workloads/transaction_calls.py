@@ -7,7 +7,7 @@ from checkers.history.events import EventType
 from workloads.broker_connections import Brokers
 from workloads.connection import Driver, LostError, NotSentError
 from workloads.operation_history import COMMIT, INIT_TRANSACTIONS, IS_COMMITTED, LogHistory
-from workloads.producer_ids import commit, describe, initialize
+from workloads.producer_ids import describe, end, initialize
 from workloads.tally import Tally
 from workloads.wire.error_codes import error_name
 from workloads.wire.produce import ProducerId
@@ -51,7 +51,8 @@ class TransactionCalls:
         """Whether the coordinator confirmed that it commits what `producer` has open."""
 
         async def call(node: int) -> _Told:
-            return _Told(error=await commit(self._brokers, node, owner, producer))
+            ended = await end(self._brokers, node, owner, producer, commits=True)
+            return _Told(error=ended.error)
 
         return await self._call(COMMIT, owner, call) is not None
 

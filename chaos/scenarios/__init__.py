@@ -63,6 +63,7 @@ from chaos.scenarios.stranded_coordinator import STRANDED_COORDINATOR
 from chaos.scenarios.stranded_leader import STRANDED_LEADER
 from chaos.scenarios.swarm import SWARM
 from chaos.scenarios.swarm_brokers import SWARM_BROKERS
+from chaos.scenarios.transform_exactly_once import TRANSFORM_EXACTLY_ONCE
 from chaos.scenarios.unclean_leader import UNCLEAN_LEADER
 from chaos.scenarios.unclean_leader_registered import UNCLEAN_LEADER_REGISTERED
 from chaos.scenarios.undeleted_records import UNDELETED_RECORDS
@@ -123,6 +124,7 @@ BROKER_SCENARIOS: dict[str, Scenario] = {
         ELR_WIPED,
         HANGING_TRANSACTION,
         REMEMBERED_COMMIT,
+        TRANSFORM_EXACTLY_ONCE,
         LOST_TIMESTAMPS,
         GHOST_TOPIC,
         UNDELETED_RECORDS,

@@ -29,6 +29,7 @@ OWN_LOGS: Mapping[str, Mapping[str, str]] = {
     "shortened": {},
     "looked-up": _LOOKED_UP,
     "reshaped": {},
+    "transformed": {},
 }
 # The operation that adds partitions to a topic; its value is the new number of partitions.
 ADD_PARTITIONS = "add-partitions"

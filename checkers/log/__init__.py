@@ -21,7 +21,8 @@ do not promise what acks=all does: such records count once a consumer polled the
 
 `ended_transactions` judges log ends as answered to read-committed consumers, `looked_up` answers to
 look-ups by time, `deleted_records` log starts after DeleteRecords, `committed_offsets` the
-committed offsets of a group.
+committed offsets of a group, `processed_once` the output of a group that transforms a log in
+transactions.
 
 Cycles are looked for where operations are transactions, rows of micro-operations: `dependencies`
 has the dependencies between them, `components` finds strongly connected components (scipy's),

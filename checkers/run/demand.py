@@ -23,6 +23,7 @@ _CHORES: Mapping[str, Sequence[str]] = {
     "known-operations": ("quorum-epoch",),
     "looking-up": ("look-up",),
     "reshaping-topics": ("reassign",),
+    "transforming": ("transform", "processed", "processed-up-to"),
     "unknown-operations": ("quorum-epoch",),
 }
 _CHANGES = {HistoryKind.REGISTERS: ("write", "delete"), HistoryKind.LOG: ("send",)}

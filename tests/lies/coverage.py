@@ -19,6 +19,7 @@ _CHORES = (
     "committing-offsets",
     "looking-up",
     "altering-configs",
+    "transforming",
 )
 
 

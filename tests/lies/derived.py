@@ -73,6 +73,27 @@ def _transactions(run: Altered) -> None:
         operation(run, "committed-end", key, read, at, phase="final")
 
 
+def _transformed(run: Altered) -> None:
+    """A group transforms what stands in a log, as long as the load lasts: a transaction for each
+    three records, of which some are aborted, and of one of which nobody knows; at the end all is
+    read."""
+    with_chore(run, "transforming")
+    sends = run.ops(f="send")
+    began, end = sends[0]["t0"], max(row["t1"] or row["t0"] for row in sends) + 1000
+    key, came, count = run.rows("spans")[0]["key"], 0, 60
+    for number in range(count):
+        aborted, in_doubt = number % 4 == 1, number == 6
+        outcome = "fail" if aborted else "info" if in_doubt else "ok"
+        for offset in range(came, came + 3):
+            at = began + (end - began) * number // count + offset
+            operation(run, "transform", key, offset, at, request=number, outcome=outcome)
+            if not aborted:
+                operation(run, "processed", key, offset, end, request=number, phase="final")
+        came += 0 if aborted else 3
+    operation(run, "processed-end", "transformed-0", 3 * count, end + 10, phase="final")
+    operation(run, "processed-up-to", key, came, end + 20, phase="final")
+
+
 def _two_programs(run: Altered) -> None:
     """One of three voters is Apache Kafka's; it and one of ours lead in turn, and each creates a
     topic."""
@@ -98,5 +119,6 @@ DERIVED: Mapping[str, Derived] = {
     "looked-up": Derived("last-replica-standing", _looked_up),
     "asked-operations": Derived("last-replica-standing", _asked_operations),
     "transactions": Derived("last-replica-standing", _transactions),
+    "transformed": Derived("isr-shrink-storm", _transformed),
     "two-programs": Derived("partition-leader", _two_programs),
 }

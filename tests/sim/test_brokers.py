@@ -140,6 +140,7 @@ def directory_ids(files: Mapping[str, bytes]) -> list[str]:
     [
         (Choices(scenario="hanging-transaction", runtime="docker"), "uses transactions"),
         (Choices(scenario="hanging-transaction", runtime="sim"), "uses transactions"),
+        (Choices(scenario="transform-exactly-once", runtime="sim"), "uses transactions"),
         (
             Choices(scenario="lost-timestamps", runtime="sim"),
             "log.cleaner.backoff.ms=200: our own node has no such setting",

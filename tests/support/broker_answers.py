@@ -33,11 +33,10 @@ from kio.schema.offset_for_leader_epoch.v4 import request as epoch_request
 from kio.schema.offset_for_leader_epoch.v4 import response as epoch_response
 from kio.schema.produce.v12 import request as produce_request
 from kio.schema.produce.v12 import response as produce_response
-from kio.schema.types import BrokerId, TopicName
+from kio.schema.types import BrokerId, ProducerId, TopicName
 from kio.static.primitive import Records, i32, i64
 
 from tests.support.fake_log import FINE, Ending, FakeLog, Fate
-from tests.support.group_offsets import GroupOffsets
 from tests.support.joining_members import JoiningMembers
 from tests.support.transaction_answers import ZERO, TransactionAnswers, read
 
@@ -58,7 +57,6 @@ class BrokerAnswers(TransactionAnswers):
         self.altered: list[tuple[str, str, str | None]] = []
         self.ghosts: dict[int, set[str]] = {}  # topics that a broker knows although they are gone
         self.deaf: set[int] = set()  # brokers that know of no topic any more
-        self.groups = GroupOffsets()
         self.members = JoiningMembers()
         self.still_moving = 0  # questions until a move has come to its end
         self.moves: list[tuple[str, tuple[int, ...]]] = []  # of which partition, and where to
@@ -106,7 +104,7 @@ class BrokerAnswers(TransactionAnswers):
                 )
             case 46:
                 return self._moving(read(ongoing_request.ListPartitionReassignmentsRequest, body))
-            case 10 | 22 | 26 | 65:
+            case 10 | 22 | 26 | 28 | 65:
                 return self.answer_of_transactions(node, api, body)
             case 21:
                 return self._delete_records(read(records_request.DeleteRecordsRequest, body))
@@ -129,7 +127,8 @@ class BrokerAnswers(TransactionAnswers):
         offset = log.append(partition.records) if fate.appends else -1
         if fate.appends and request.transactional_id is not None:
             assert partition.records[22] & 0x10, "a batch of a transaction"
-            self.open_transactions.setdefault(request.transactional_id, offset)
+            producer = int.from_bytes(partition.records[43:51], "big")
+            self.begin_transaction(request.transactional_id, log, producer, offset)
         if int(request.acks) == 0:
             return Ending.SILENCE
         if fate.ending is not Ending.ANSWER:
@@ -169,7 +168,7 @@ class BrokerAnswers(TransactionAnswers):
             high_watermark=i64(-1 if error else log.end),
             last_stable_offset=i64(-1 if error else log.end),
             log_start_offset=i64(log.start),
-            aborted_transactions=(),
+            aborted_transactions=self._aborted(log) if int(request.isolation_level) else (),
             preferred_read_replica=BrokerId(-1),
             records=Records(b"" if error else log.read(offset, most)),
         )
@@ -180,6 +179,15 @@ class BrokerAnswers(TransactionAnswers):
             responses=(
                 fetch_response.FetchableTopicResponse(topic=topic.topic, partitions=(result,)),
             ),
+        )
+
+    def _aborted(self, log: FakeLog) -> tuple[fetch_response.AbortedTransaction, ...]:
+        return tuple(
+            fetch_response.AbortedTransaction(
+                producer_id=ProducerId(producer), first_offset=i64(first)
+            )
+            for of, producer, first in self.aborted
+            if of is log
         )
 
     def _list(self, request: list_request.ListOffsetsRequest) -> Any:

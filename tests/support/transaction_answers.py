@@ -1,4 +1,8 @@
-"""What fake brokers answer of transactions, as values of kio: one of them coordinates all."""
+"""What fake brokers answer of transactions, as values of kio: one of them coordinates all.
+
+What a group commits within one is committed with it. An aborted one stays in its log, up to a
+marker; of one that is committed there is none.
+"""
 
 import datetime
 from typing import Any
@@ -12,11 +16,15 @@ from kio.schema.find_coordinator.v4 import request as coordinator_request
 from kio.schema.find_coordinator.v4 import response as coordinator_response
 from kio.schema.init_producer_id.v4 import request as init_request
 from kio.schema.init_producer_id.v4 import response as init_response
+from kio.schema.txn_offset_commit.v5 import request as offset_request
+from kio.schema.txn_offset_commit.v5 import response as offset_response
 from kio.schema.types import BrokerId, ProducerId, TransactionalId
 from kio.serial import entity_reader
 from kio.static.primitive import TZAware, i16, i32, i32Timedelta
 
-from tests.support.fake_log import Ending
+from tests.support.fake_log import Ending, FakeLog
+from tests.support.group_offsets import GroupOffsets
+from tests.support.markers import ABORT, marker
 
 ZERO = i32Timedelta.parse(datetime.timedelta(0))
 _COORDINATOR = 2
@@ -32,6 +40,11 @@ class TransactionAnswers:
         self.forgets_transactions = False  # so that nobody ends them
         self.telling = 0  # questions until all partitions were told of a commit
         self.on_commit = ErrorCode.none
+        self.on_group_commit = ErrorCode.none
+        self.groups = GroupOffsets()
+        self.aborted: list[tuple[FakeLog, int, int]] = []  # of whom, from which offset on
+        self._sent_to: dict[str, tuple[FakeLog, int]] = {}  # and as whom, by its owner
+        self._pending: dict[str, tuple[str, int]] = {}  # of which group, by its owner
         self.describes = True
         self._producers = 0
 
@@ -41,6 +54,8 @@ class TransactionAnswers:
                 return _coordinate(read(coordinator_request.FindCoordinatorRequest, body))
             case 22:
                 return self._initialize(node, read(init_request.InitProducerIdRequest, body))
+            case 28:
+                return self._commit_offset(read(offset_request.TxnOffsetCommitRequest, body))
             case 26:
                 return self._end(node, read(end_request.EndTxnRequest, body))
             case 65:
@@ -51,7 +66,7 @@ class TransactionAnswers:
         owner = request.transactional_id
         wrong = owner is not None and node != _COORDINATOR
         if owner is not None and not wrong and not self.forgets_transactions:
-            self.open_transactions.pop(owner, None)
+            self._abort(owner)
         self._producers += 1
         return init_response.InitProducerIdResponse(
             throttle_time=ZERO,
@@ -61,16 +76,48 @@ class TransactionAnswers:
         )
 
     def _end(self, node: int, request: end_request.EndTxnRequest) -> Any:
-        assert (node, request.committed) == (_COORDINATOR, True)
-        if self.on_commit is ErrorCode.none:
-            del self.open_transactions[request.transactional_id]
-            self.states[request.transactional_id] = "PrepareCommit"
+        assert node == _COORDINATOR
+        owner = request.transactional_id
+        if not request.committed:
+            self._abort(owner)
+        elif self.on_commit is ErrorCode.none:
+            del self.open_transactions[owner]
+            self.states[owner] = "PrepareCommit"
+            if owner in self._pending:
+                group, offset = self._pending.pop(owner)
+                self.groups.committed.setdefault(group, []).append(offset)
+        self._producers += 1
         return end_response.EndTxnResponse(
             throttle_time=ZERO,
-            error_code=self.on_commit,
-            producer_id=request.producer_id,
-            producer_epoch=request.producer_epoch,
+            error_code=self.on_commit if request.committed else ErrorCode.none,
+            producer_id=ProducerId(self._producers),
+            producer_epoch=i16(0),
         )
+
+    def begin_transaction(self, owner: str, log: FakeLog, producer: int, offset: int) -> None:
+        """Or go on with it."""
+        self.open_transactions.setdefault(owner, offset)
+        self._sent_to[owner] = log, producer
+
+    def _abort(self, owner: str) -> None:
+        first = self.open_transactions.pop(owner, None)
+        self._pending.pop(owner, None)
+        if first is not None:
+            log, producer = self._sent_to[owner]
+            self.aborted.append((log, producer, first))
+            log.batches.append(marker(log.end, producer, ABORT))
+
+    def _commit_offset(self, request: offset_request.TxnOffsetCommitRequest) -> Any:
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        if self.on_group_commit is ErrorCode.none:
+            offset = int(partition.committed_offset)
+            self._pending[request.transactional_id] = str(request.group_id), offset
+        result = offset_response.TxnOffsetCommitResponsePartition(
+            partition_index=partition.partition_index, error_code=self.on_group_commit
+        )
+        told = offset_response.TxnOffsetCommitResponseTopic(name=topic.name, partitions=(result,))
+        return offset_response.TxnOffsetCommitResponse(throttle_time=ZERO, topics=(told,))
 
     def _describe(self, request: describe_request.DescribeTransactionsRequest) -> Any:
         if not self.describes:

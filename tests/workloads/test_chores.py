@@ -203,3 +203,48 @@ def test_a_broker_that_never_hears_of_the_last_topic_is_named(
     history, _, short = load(act, doing("deleting-topics"))
     assert short == ("node 3 does not know of append-last",)
     assert {one.key for one in history.of("describe-topic") if one.node == 3} == {"append-last"}
+
+
+def test_what_is_transformed_is_told_at_the_end_by_the_transactions_that_are_committed() -> None:
+    history, brokers, short = load(until("transform", 60), doing("transforming"))
+    assert short == ()
+    done = {(one.key, one.value, one.request) for one in history.of("transform", OK)}
+    not_done = {
+        (one.key, one.value, one.request) for one in history.of("transform", EventType.FAIL)
+    }
+    told = {(one.key, one.value, one.request) for one in history.of("processed")}
+    assert done <= told
+    assert not not_done & told
+    assert not_done, "some are aborted"
+    assert {one.phase for one in history.of("processed")} == {"final"}
+    (end,) = history.of("processed-end", OK)
+    assert end.value == brokers.logs["append-transformed", 0].end
+    (up_to,) = history.of("processed-up-to", OK)
+    assert (up_to.key, up_to.value) == (
+        "append-0-0",
+        brokers.groups.committed["append-transforming"][-1],
+    )
+    assert brokers.open_transactions == {}
+
+
+def test_a_member_that_the_group_refuses_commits_nothing() -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        brokers.on_group_commit = ErrorCode.illegal_generation
+        await enough(history, "transform", EventType.FAIL, 20)
+
+    history, brokers, short = load(act, doing("transforming"))
+    assert short == ()
+    assert history.of("transform", OK) == history.of("processed") == []
+    assert {one.error for one in history.of("transform", EventType.FAIL)} >= {"ILLEGAL_GENERATION"}
+    assert brokers.groups.committed == {}
+
+
+def test_a_commit_of_which_nobody_told_is_in_doubt() -> None:
+    async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
+        brokers.on_commit = ErrorCode.coordinator_not_available
+        await enough(history, "transform", EventType.INFO, 20)
+
+    history, _, short = load(act, doing("transforming"))
+    assert short == ()
+    assert history.of("transform", OK) == history.of("processed") == []
+    assert {one.error for one in history.of("transform", EventType.INFO)} >= {"error-15"}

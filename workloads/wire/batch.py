@@ -7,6 +7,7 @@ timestamp (-1): so no clock is needed, and a broker uses the age of its files.
 """
 
 import struct
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +26,7 @@ _CHECKED = struct.Struct(">hiqqqhii")
 _LAST_DELTA, _LAST_DELTA_AT = struct.Struct(">i"), 23
 _HIGHEST = (1 << 63) - 2  # offset of a record
 _CODEC_BITS, _TRANSACTIONAL_BIT, _CONTROL_BIT = 0x07, 0x10, 0x20
+_CONTROL_KEY, _ABORTED = struct.Struct(">hh"), 0  # version and type
 _NO_TIMESTAMP = -1
 _NO_KEY = b"\x01"
 _NO_HEADERS = b"\x00"
@@ -39,6 +41,15 @@ class Identity:
     epoch: int
     sequence: int
     transactional: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedRecord:
+    """Empty, where key or value are null."""
+
+    offset: int
+    key: bytes
+    value: bytes
 
 
 ANONYMOUS = Identity(producer_id=-1, epoch=-1, sequence=-1)
@@ -76,10 +87,13 @@ def _batch(block: bytes, records: int, identity: Identity) -> bytes:
     return b"".join((_UNCHECKED.pack(0, length, -1, _MAGIC, crc), checked, block))
 
 
-def keyed_batch(key: bytes, value: bytes) -> bytes:
-    """A batch of one record with a key, which compaction needs; it is never read here."""
-    record = b"".join((b"\x00", b"\x00", b"\x00", _sized(key), _sized(value), _NO_HEADERS))
-    return _batch(_sized(record), 1, ANONYMOUS)
+def keyed_batch(*records: tuple[bytes, bytes], identity: Identity = ANONYMOUS) -> bytes:
+    """A batch of records with keys, which is what compaction goes by; each a key and a value."""
+    block = b"".join(
+        _sized(b"".join((b"\x00\x00", varint(2 * delta), _sized(key), _sized(value), _NO_HEADERS)))
+        for delta, (key, value) in enumerate(records)
+    )
+    return _batch(block, len(records), identity)
 
 
 def _sized(data: bytes) -> bytes:
@@ -123,6 +137,60 @@ def read_batches(data: bytes, start: int) -> Iterator[Values]:
             elif values.offset + values.records > start:
                 yield _from(values, start)
         at += size
+
+
+def read_committed(
+    data: bytes, start: int, aborted: Iterable[tuple[int, int]]
+) -> Iterator[KeyedRecord]:
+    """The records from offset `start` on, of a Fetch that reads committed ones, without those of
+    `aborted` transactions: producer ids, and where each begins.
+
+    As a consumer leaves them out (KIP-98): what a producer sent from there on, up to the marker
+    that ends it. Raises MalformedResponseError.
+    """
+    waiting = deque(sorted(aborted, key=lambda one: one[1]))
+    left_out: set[int] = set()
+    at = 0
+    while len(data) - at >= _HEADER.size:
+        header = _HEADER.unpack_from(data, at)
+        base, length, _, magic, crc, attributes, last_delta = header[:7]
+        end, producer = at + _LENGTH.size + length, header[9]
+        if magic != _MAGIC or length < _HEADER.size - _LENGTH.size:
+            raise MalformedResponseError(f"no record batch at byte {at} of what was fetched")
+        if end > len(data):
+            return
+        checked = data[at + _UNCHECKED.size : end]
+        if crc32c(checked) != crc or attributes & _CODEC_BITS:
+            raise MalformedResponseError(f"a damaged or compressed batch at offset {base}")
+        while waiting and waiting[0][1] <= base + last_delta:
+            left_out.add(waiting.popleft()[0])
+        records = _keyed(checked[_CHECKED.size :], base, header[-1])
+        if attributes & _CONTROL_BIT:
+            if any(_CONTROL_KEY.unpack(each.key)[1] == _ABORTED for each in records):
+                left_out.discard(producer)
+        elif not (attributes & _TRANSACTIONAL_BIT and producer in left_out):
+            yield from (each for each in records if each.offset >= start)
+        at = end
+
+
+def _keyed(block: bytes, base: int, records: int) -> Iterator[KeyedRecord]:
+    """Raises MalformedResponseError."""
+    end = 0
+    try:
+        for _ in range(records):
+            length, at = _signed(block, end)
+            end = at + length
+            _, at = _signed(block, at + 1)  # behind the attributes: timestamp delta
+            delta, at = _signed(block, at)
+            size, at = _signed(block, at)
+            key, at = block[at : at + max(size, 0)], at + max(size, 0)
+            size, at = _signed(block, at)
+            if not at + max(size, 0) < end <= len(block):
+                raise MalformedResponseError(f"a record ends behind its {length} bytes")
+            value = block[at : at + max(size, 0)]
+            yield KeyedRecord(offset=base + delta, key=key, value=value)
+    except IndexError:
+        raise MalformedResponseError("a batch ends within a record") from None
 
 
 def next_offset(data: bytes, start: int) -> int:

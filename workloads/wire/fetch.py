@@ -18,12 +18,15 @@ _UNKNOWN_EPOCH = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """The answer of a leader. `data` are record batches, the last of them perhaps cut."""
+    """What a leader had. `data` are record batches, the last of them perhaps cut; `aborted` are
+    transactions that have records in it, by producer id and first offset, where who reads
+    committed ones asked."""
 
     error: int
     high_watermark: int
     log_start: int
     data: bytes
+    aborted: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +35,21 @@ class ListedOffset:
     offset: int
 
 
-def fetch(topic: str, partition: int, offset: int, *, most_bytes: int, wait_ms: int) -> bytes:
-    """Body of a Fetch that reads uncommitted, and waits `wait_ms` for the first byte."""
+def fetch(
+    topic: str,
+    partition: int,
+    offset: int,
+    *,
+    most_bytes: int,
+    wait_ms: int,
+    committed: bool = False,
+) -> bytes:
+    """Body of a Fetch that waits `wait_ms` for the first byte. `committed`: it is given nothing
+    that stands behind an open transaction, and told which ones were aborted (KIP-98)."""
+    isolation = _READ_COMMITTED if committed else _READ_UNCOMMITTED
     return b"".join(
         (
-            _LIMITS.pack(_CONSUMER, wait_ms, 1, most_bytes, _READ_UNCOMMITTED),
+            _LIMITS.pack(_CONSUMER, wait_ms, 1, most_bytes, isolation),
             _NO_SESSION,
             b"\x02",
             string(topic),
@@ -59,15 +72,22 @@ def read_fetch(body: bytes, topic: str, partition: int) -> Fetched:
     error, high_watermark = reader.int16(), reader.int64()
     reader.skip(8)  # last stable offset
     log_start = reader.int64()
+    aborted = []
     for _ in range(reader.count()):
-        reader.skip(16)
+        aborted.append((reader.int64(), reader.int64()))
         reader.tags()
     reader.skip(4)  # preferred read replica
     data = reader.data_block()
     reader.tags()
     reader.tags()
     reader.end()
-    return Fetched(error=error, high_watermark=high_watermark, log_start=log_start, data=data)
+    return Fetched(
+        error=error,
+        high_watermark=high_watermark,
+        log_start=log_start,
+        data=data,
+        aborted=tuple(aborted),
+    )
 
 
 def list_offset(topic: str, partition: int, timestamp: int, *, committed: bool = False) -> bytes:

@@ -1,6 +1,7 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup of one member, and what it commits (KIP-62)."""
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workloads.wire.flexible import (
@@ -77,8 +78,13 @@ def read_joined(body: bytes) -> Joined:
 
 
 def sync_group(group: str, generation: int, member: str, members: tuple[str, ...]) -> bytes:
-    """Body of a SyncGroup (v5); the leader has `members`, and assigns each its own name."""
-    shares = [string(each) + _data(each.encode()) + _NO_TAGS for each in members]
+    """Body of a SyncGroup (v5); the leader has `members`, and gives each its own name."""
+    return share_out(group, generation, member, {each: each.encode() for each in members})
+
+
+def share_out(group: str, generation: int, member: str, given: Mapping[str, bytes]) -> bytes:
+    """The same, with what each member is given; the leader alone gives anything."""
+    shares = [string(each) + _data(share) + _NO_TAGS for each, share in given.items()]
     protocol = nullable_string(_PROTOCOL_TYPE) + nullable_string(_PROTOCOL)
     return _of_member(group, generation, member) + protocol + array(shares) + _NO_TAGS
 

@@ -30,7 +30,7 @@ def commit_offset(group: str, topic: str, partition: int, offset: int) -> bytes:
 
 
 def committing(member: bytes, topic: str, partition: int, offset: int) -> bytes:
-    """The same; `member`: group, generation, member and instance."""
+    """The same, or of a TxnOffsetCommit; `member`: who it is, all that stands before offsets."""
     requested = _OFFSET.pack(partition, offset) + _NO_EPOCH + nullable_string(None) + _NO_TAGS
     return member + array([string(topic) + array([requested]) + _NO_TAGS]) + _NO_TAGS
 
@@ -48,11 +48,11 @@ def read_commit(body: bytes, topic: str, partition: int) -> int:
     return error
 
 
-def fetch_offset(group: str, topic: str, partition: int) -> bytes:
-    """Body of an OffsetFetch (v8)."""
+def fetch_offset(group: str, topic: str, partition: int, *, stable: bool = False) -> bytes:
+    """Body of an OffsetFetch (v8). `stable`: refused while an open transaction commits another
+    one (KIP-447)."""
     topics = array([string(topic) + array([_INDEX.pack(partition)]) + _NO_TAGS])
-    unstable = b"\x00"
-    return array([string(group) + topics + _NO_TAGS]) + unstable + _NO_TAGS
+    return array([string(group) + topics + _NO_TAGS]) + bytes((stable,)) + _NO_TAGS
 
 
 def read_group_offset(body: bytes, group: str, topic: str, partition: int) -> GroupOffset:

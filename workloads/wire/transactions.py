@@ -1,15 +1,36 @@
-"""EndTxn and DescribeTransactions: commit a transaction, and see how far that is."""
+"""EndTxn, TxnOffsetCommit and DescribeTransactions: a transaction is committed or aborted, what of
+a group is committed with it, and how far that is."""
 
 import struct
 from dataclasses import dataclass
 
-from workloads.wire.flexible import MessageReader, array, string
+from workloads.wire.flexible import MessageReader, array, nullable_string, string
+from workloads.wire.group_offsets import committing
 
 COMPLETE_COMMIT = "CompleteCommit"  # the last transaction is committed in every partition
 
 _PRODUCER = struct.Struct(">qh")
-_COMMIT = b"\x01"
+_GENERATION = struct.Struct(">i")
+_COMMIT, _ABORT = b"\x01", b"\x00"
 _NO_TAGS = b"\x00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The answer to an EndTxn: as whom the owner goes on (KIP-890); -1, where it is not told."""
+
+    error: int
+    producer_id: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMember:
+    """Of a group, in a generation."""
+
+    group: str
+    generation: int
+    member: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,20 +41,44 @@ class DescribedTransaction:
     state: str
 
 
-def commit_transaction(transactional_id: str, producer_id: int, epoch: int) -> bytes:
-    """Body of an EndTxn that commits (KIP-98), in a version for transactions to which the brokers
-    added the partitions (KIP-890)."""
-    return string(transactional_id) + _PRODUCER.pack(producer_id, epoch) + _COMMIT + _NO_TAGS
+def end_transaction(transactional_id: str, producer_id: int, epoch: int, *, commits: bool) -> bytes:
+    """Body of an EndTxn that commits or aborts (KIP-98); of a version in which it ends a
+    transaction whose partitions the brokers added (KIP-890)."""
+    how = _COMMIT if commits else _ABORT
+    return string(transactional_id) + _PRODUCER.pack(producer_id, epoch) + how + _NO_TAGS
 
 
-def read_ended(body: bytes) -> int:
-    """The error code. Raises MalformedAnswerError."""
+def read_ended(body: bytes) -> Ended:
+    """Raises MalformedAnswerError."""
     reader = MessageReader(body)
     reader.skip(4)  # throttle time
-    error = reader.int16()
-    reader.skip(_PRODUCER.size)  # of the next transaction
+    error, producer_id, epoch = reader.int16(), reader.int64(), reader.int16()
     reader.end()
-    return error
+    return Ended(error=error, producer_id=producer_id, epoch=epoch)
+
+
+def commit_in_transaction(
+    transactional_id: str,
+    producer: tuple[int, int],
+    member: GroupMember,
+    topic: str,
+    partition: int,
+    offset: int,
+) -> bytes:
+    """Body of a TxnOffsetCommit of one partition (KIP-447); of a version in which the coordinator
+    of the group adds it to the transaction (KIP-890). `producer`: its id and epoch. The answer has
+    the form of that to an OffsetCommit."""
+    who = b"".join(
+        (
+            string(transactional_id),
+            string(member.group),
+            _PRODUCER.pack(*producer),
+            _GENERATION.pack(member.generation),
+            string(member.member),
+            nullable_string(None),
+        )
+    )
+    return committing(who, topic, partition, offset)
 
 
 def describe_transaction(transactional_id: str) -> bytes:
