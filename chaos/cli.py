@@ -36,8 +36,7 @@ from chaos.commands import (
     up_command,
 )
 from chaos.commands.arguments import Formatter, Parser
-from chaos.operator_errors import UNREADABLE, OperatorError, UsageError
-from chaos.os_errors import explained
+from chaos.errors import UNREADABLE, OperatorError, UsageError, explained
 
 OWN_FAILURE = 255
 _NOBODY_READS = 128 + signal.SIGPIPE  # as a shell reports a process that dies of SIGPIPE
@@ -129,8 +128,8 @@ def _expected() -> tuple[type[Exception], ...]:
     """Errors with messages for operators."""
     from chaos.cluster.cluster_errors import ClusterError
     from chaos.recorder import RecordingError
-    from chaos.seal import UnsealableError
-    from chaos.setup.needs import SetupError
+    from chaos.run.seal import UnsealableError
+    from chaos.setup.shell import SetupError
     from checkers.history.store import UnreadableRunError
 
     return (

@@ -7,19 +7,80 @@ they happen, the rest at the end. The order of a run's history is made here, by 
 """
 
 import os
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import orjson
 import zstandard
 
-from chaos.clock import Clock
+from chaos.progress import Progress
 from checkers.history.events import EventType, FaultStage
 from workloads.connection import MalformedResponse
 from workloads.operation_history import SEND, HistoryError, Span
+
+# Time as a run knows it: nanoseconds since it started, on one monotonic clock.
+
+
+class Clock(Protocol):
+    """The time source of the harness. Waiting is left to asyncio."""
+
+    @property
+    def started_mono_ns(self) -> int:
+        """The machine's monotonic clock when the run started; nodes' traces are shifted by it."""
+
+    def now_ns(self) -> int:
+        """Since the run's start."""
+
+    def wall_ns(self) -> int:
+        """Since 1970, UTC."""
+
+
+class MachineClock:
+    """The machine's clocks; a container's monotonic clock is the same one."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic_ns()
+
+    @property
+    def started_mono_ns(self) -> int:
+        return self._started
+
+    def now_ns(self) -> int:
+        return time.monotonic_ns() - self._started
+
+    def wall_ns(self) -> int:
+        return time.time_ns()
+
+
+# The progress of a run: its current phase, the duration of each, lines for the operator.
+
+
+class Phases:
+    """Times are those of the run's own clock."""
+
+    def __init__(self, clock: Clock, progress: Progress) -> None:
+        self.clock = clock
+        self.progress = progress
+        self.current = "starting"
+        self.timings_s: dict[str, float] = {}  # of completed phases
+
+    @contextmanager
+    def timed(self, name: str, phase: str) -> Iterator[None]:
+        self.current = phase
+        self.progress.status(phase)
+        began = self.clock.now_ns()
+        yield
+        self.timings_s[name] = round((self.clock.now_ns() - began) / 1e9, 3)
+
+    def tell(self, text: str) -> None:
+        """Print a lasting line, with the time."""
+        self.progress.tell(f"t={self.clock.now_ns() / 1e9:5.1f}s  {text}")
+
 
 EVENTS_A_FRAME = 5_000
 FRAME_NS = 1_000_000_000

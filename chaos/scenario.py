@@ -25,18 +25,30 @@ from chaos.nemesis.kinds.additions import AddBroker
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.removals import KillRemoved, RestartRemoved
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SetElrLevel
-from chaos.nemesis.schedule import Schedule
-from chaos.nemesis.script import Script
+from chaos.nemesis.script import Schedule, Script
 from chaos.nemesis.victims import FollowerThatVoted
-from chaos.trial import Trial
-from checkers.counted import counted
 from checkers.run.expectation import Expectation
-from workloads.append_options import AppendOptions
+from checkers.verdict import counted
+from workloads.append import AppendOptions
+from workloads.clients.log_driver import LogClients
 from workloads.connection import Driver
-from workloads.log_driver import LogClients
 from workloads.register_options import RegisterOptions
 from workloads.workload import Load, Servers
 from workloads.workload_kinds import kind_of
+
+# A trial: everything about a run but its runtime, as one value.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A trial from a seed, or from a recorded run."""
+
+    nodes: int
+    schedule: Schedule
+    load: Load
+    conditions: Conditions
+    settings: Mapping[str, str]  # defaults of the trial
+
 
 SIM = "sim"  # the runtime of virtual time
 # After the last heal. A fetch time-out is 2 s, an election time-out at most as long: recovery that

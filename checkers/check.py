@@ -13,7 +13,7 @@ from functools import cache
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import planned_voters
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.verdict import CheckResult
 

@@ -11,12 +11,10 @@ from dataclasses import replace
 
 from checkers.all_checks import CHECKS
 from checkers.check import Check
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run, RunInfo
-from checkers.run.machinery import why_machinery
-from checkers.run.statistics import Number, statistics
-from checkers.verdict import CheckResult, Judgement, Verdict, worst
+from checkers.run.statistics import Number, statistics, why_machinery
+from checkers.verdict import CheckResult, Judgement, Verdict, counted, worst
 from checkers.verdict_file import read_verdict, write_verdict
 
 __all__ = ["CHECKS", "judge", "read_verdict", "write_verdict"]

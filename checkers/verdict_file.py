@@ -13,8 +13,7 @@ from typing import Any
 
 from crc32c import crc32c
 
-from checkers.history.laid_out import laid_out
-from checkers.history.sealed_run import checked, read_run_info, with_checksum
+from checkers.history.sealed_run import checked, laid_out, read_run_info, with_checksum
 from checkers.history.store import MANIFEST, VERDICT, replace_file
 from checkers.verdict import CheckResult, Judgement, Verdict
 

@@ -9,27 +9,73 @@ Its end is the broker's and then the controller's, as Kafka's is: while the brok
 go, and flushes its logs, this node votes and leads on, for it may be the one that lets go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from node import wire
 from node.broker.broker import Broker
+from node.broker.image_follower import ImageFollower, MetadataFollower
 from node.broker.replica_logs import ReplicaLogs
-from node.broker_node import brokers
 from node.config import BrokerRole, NodeConfig
 from node.controller.controller import Controller
 from node.controller.registration import REGISTRY_CHANNEL
 from node.controller_node import ControllerRole
 from node.core import Core, Life, ProcessRole
-from node.ids import ChannelId, ConnectionId, LogId, Now, Offset
+from node.ids import ChannelId, ConnectionId, Endpoint, LogId, Now, Offset
 from node.node import Framing, Node
-from node.outbox import Outbox
-from node.parking import Parking
-from node.raft.quorum_gauges import Gauge
+from node.outbox import Outbox, Parking
+from node.raft.client import RaftClient
+from node.raft.descriptions import Gauge
 from node.raft.raft import Raft
 from node.records.metadata import MetadataRecord
 from node.wire import broker_frames
 from node.wire.api import ApiRange
 from node.wire.apis import Request, Response
+
+# A node that is a broker: it observes the quorum, whose log it replays (`node.broker`).
+
+
+BrokerNode = Node[Broker]
+MakeBroker = Callable[[MetadataFollower, Outbox, Parking], Broker]
+
+
+def broker_node(
+    config: NodeConfig,
+    role: BrokerRole,
+    life: Life,
+    *,
+    replicas: ReplicaLogs,
+    framing: Framing = broker_frames,
+) -> BrokerNode:
+    """`replicas`: the logs on its disks."""
+    make = brokers(config, role, life, replicas)
+
+    def broker(raft: Raft, outbox: Outbox, parking: Parking) -> Broker:
+        follower = ImageFollower(RaftClient(raft), config.snapshots, outbox)
+        return make(follower, outbox, parking)
+
+    own = role.advertised[0]
+    # It goes by the name of the controllers' listener; who observes is asked nothing there.
+    observer = Endpoint(name=role.controller_listener, host=own.host, port=own.port)
+    core = Core(config, life, (observer,), broker)
+    return Node(core, framing, f"broker-{life.key.id}")
+
+
+def brokers(config: NodeConfig, role: BrokerRole, life: Life, replicas: ReplicaLogs) -> MakeBroker:
+    """Of this life, whoever follows the metadata log for it."""
+
+    def make(follower: MetadataFollower, outbox: Outbox, parking: Parking) -> Broker:
+        return Broker(
+            follower,
+            config,
+            role,
+            cluster_id=life.cluster_id,
+            incarnation=life.incarnation,
+            logs=replicas,
+            outbox=outbox,
+            parking=parking,
+        )
+
+    return make
 
 
 class CombinedRole:
@@ -121,8 +167,8 @@ class CombinedRole:
     ) -> Response | None:
         return self._that_serves(listener).handle(connection, listener, request, now)
 
-    def why_silent(self, listener: str) -> str:
-        return self._that_serves(listener).why_silent(listener)
+    def refusal_reason(self, listener: str) -> str:
+        return self._that_serves(listener).refusal_reason(listener)
 
     def apis(self, listener: str) -> tuple[ApiRange, ...]:
         return self._that_serves(listener).apis(listener)
@@ -147,7 +193,8 @@ def combined_node(
     framing: Framing = wire,
     broker_framing: Framing = broker_frames,
 ) -> CombinedNode:
-    """As `node.controller_node` and `node.broker_node` have each; `framing` is the controllers'."""
+    """As `node.controller_node` and `node.combined_node` have each; `framing` is the
+    controllers'."""
     of_broker = frozenset(at.name for at in role.advertised)
     make = brokers(config, role, life, replicas)
 

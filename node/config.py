@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import field
 
-from node.endpoint import Endpoint
-from node.ids import NO_NODE, NodeId
+from node.ids import NO_NODE, Endpoint, NodeId
 from node.lazy_dataclass import dataclass
 
 

@@ -20,42 +20,41 @@ from node.controller.registration import (
     own_registration,
 )
 from node.core import Core, Life
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, LogId, NodeId, Now, Offset
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Endpoint, LogId, NodeId, Now, Offset
 from node.node import Framing, Node
-from node.outbox import Outbox
-from node.parking import Parking
+from node.outbox import Outbox, Parking
 from node.raft.client import RaftClient
-from node.raft.quorum_gauges import Gauge
+from node.raft.descriptions import Gauge
 from node.raft.raft import QuorumRequest, Raft
-from node.records.metadata import MetadataRecord
-from node.records.metadata_versions import CONTROLLER_REGISTRATIONS
+from node.records.metadata import CONTROLLER_REGISTRATIONS, MetadataRecord
 from node.wire import API_RANGES
-from node.wire.alter_partition import AlterPartitionRequest
+from node.wire.alter_partition import AlterPartitionRequest, AssignDirectoriesRequest
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import Request, Response
-from node.wire.assign_directories import AssignDirectoriesRequest
-from node.wire.broker_lifecycle import (
+from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest, ReplaceConfigsRequest
+from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
+from node.wire.produce import AllocateProducerIdsRequest
+from node.wire.reassignments import (
+    AlterReassignmentsRequest,
+    ElectLeadersRequest,
+    ListReassignmentsRequest,
+)
+from node.wire.refusals import refused
+from node.wire.registration import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
-    UnregisterBrokerRequest,
-)
-from node.wire.configs import AlterConfigsRequest, DescribeConfigsRequest, ReplaceConfigsRequest
-from node.wire.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
+    UnregisterBrokerRequest,
 )
-from node.wire.create_partitions import CreatePartitionsRequest
-from node.wire.create_topics import CreateTopicsRequest
-from node.wire.delete_topics import DeleteTopicsRequest
-from node.wire.describe_cluster import DescribeClusterRequest
-from node.wire.elect_leaders import ElectLeadersRequest
-from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
-from node.wire.producer_ids import AllocateProducerIdsRequest
-from node.wire.reassignments import AlterReassignmentsRequest, ListReassignmentsRequest
-from node.wire.refusals import refused
+from node.wire.topic_changes import (
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+)
+from node.wire.topic_metadata import DescribeClusterRequest
 from node.wire.update_features import UpdateFeaturesRequest
 
 _SHUTDOWN_MS = 1000  # to tell the voters of a resignation
@@ -233,7 +232,7 @@ class ControllerRole:
             case _:
                 raise AssertionError(f"only brokers serve {request}")
 
-    def why_silent(self, listener: str) -> str:  # noqa: ARG002 - they are all alike
+    def refusal_reason(self, listener: str) -> str:  # noqa: ARG002 - they are all alike
         return ""
 
     def apis(self, listener: str) -> tuple[ApiRange, ...]:  # noqa: ARG002 - they are all alike

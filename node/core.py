@@ -5,7 +5,7 @@ event comes to the quorum, or to the role on top of it; then both do what is due
 What is a controller's own, or a broker's, its role decides (`ProcessRole`).
 
 Each incoming connection is served as Kafka serves it: one request at a time. The shell hands over
-the next one when the last is answered (`node.parking`).
+the next one when the last is answered (`node.outbox`).
 """
 
 import random
@@ -15,13 +15,11 @@ from uuid import UUID
 
 from node.config import NodeConfig
 from node.effects import CloseConnection, DisconnectPeer, ElectionState, Stop
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import METADATA_LOG, ChannelId, ConnectionId, LogId, Now, Offset, ReplicaKey
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, Endpoint, LogId, Now, Offset, ReplicaKey
 from node.lazy_dataclass import dataclass
-from node.outbox import Outbox, Output, ResponseTo
-from node.parking import Parking
-from node.raft.quorum_gauges import Gauge
+from node.outbox import Outbox, Output, Parking, ResponseTo
+from node.raft.descriptions import Gauge
 from node.raft.raft import Raft
 from node.raft.voter_history import VoterHistory
 from node.storage.view import LogView
@@ -68,7 +66,7 @@ class ProcessRole(Protocol):
     ) -> Response | None:
         """None: it waits, and is answered later."""
 
-    def why_silent(self, listener: str) -> str:
+    def refusal_reason(self, listener: str) -> str:
         """Why it hangs up on everybody there, whatever they send; "": it does not."""
 
     def on_response(
@@ -159,7 +157,7 @@ class Core(Generic[R]):
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> list[Output]:
         self.raft.log.begin_step()
-        silent = self.role.why_silent(listener)
+        silent = self.role.refusal_reason(listener)
         if silent:
             self._outbox.emit(CloseConnection(connection=connection, reason=silent))
             return self._finish(now)

@@ -12,14 +12,15 @@ Durable before visible, by construction:
 * `Trace` lines leave before any frame that follows them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 from uuid import UUID
 
-from node.endpoint import Endpoint
 from node.ids import (
     NO_NODE,
     ChannelId,
     ConnectionId,
+    Endpoint,
     Epoch,
     LogId,
     LogPosition,
@@ -28,7 +29,127 @@ from node.ids import (
     ReplicaKey,
 )
 from node.lazy_dataclass import dataclass
-from node.slices import Piece
+
+# Parts of files that stand for their bytes in an answer, until it is sent.
+
+
+class Slice(Protocol):
+    """See `node.storage.partition_segment`."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, position: int, length: int) -> bytes | None:
+        """So many bytes of it; None: they are not what they were any more."""
+
+
+Piece = bytes | Slice
+
+
+class Spliced(bytearray):
+    """What is written of a message; a slice that is added leaves its place, and nothing else."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        super().__init__(data)
+        self._slices: list[tuple[int, Slice]] = []  # and behind how many bytes each is
+
+    def __iadd__(self, value: "bytes | bytearray | Slice") -> "Spliced":  # type: ignore[override, misc]  # a bytearray takes no slices
+        if isinstance(value, bytes | bytearray):
+            self.extend(value)
+        else:
+            self._slices.append((len(self), value))
+        return self
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """All of it, in order."""
+        found: list[Piece] = []
+        at = 0
+        for position, each in self._slices:
+            found += [bytes(self[at:position]), each]
+            at = position
+        return (*found, bytes(self[at:]))
+
+
+def whole(pieces: Iterable[Piece]) -> bytes | None:
+    """Read at once; None: something is not what it was any more."""
+    read = [p if isinstance(p, bytes) else p.read(0, len(p)) for p in pieces]
+    known = [each for each in read if each is not None]
+    return b"".join(known) if len(known) == len(read) else None
+
+
+def read_all(piece: Slice) -> bytes:
+    """In the step that took it."""
+    data = piece.read(0, len(piece))
+    assert data is not None, "it was cut off since it was taken"
+    return data
+
+
+# What can happen to a node. The shell (or the simulator) feeds these to `Node.step` one by one.
+#
+# Frames are a request or a response without its 4-byte size: cutting the stream into frames is the
+# shell's work, as is refusing one whose size is absurd.
+
+
+@dataclass(frozen=True, slots=True)
+class FrameReceived:
+    """A request arrived on a connection that somebody opened to us.
+
+    `listener` is the name of the listener it came in by: addresses in answers depend on it.
+    """
+
+    connection: ConnectionId
+    listener: str
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionClosed:
+    """An incoming connection is gone; requests parked on it will never be answered."""
+
+    connection: ConnectionId
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFrameReceived:
+    """A response arrived over a channel."""
+
+    channel: ChannelId
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerDisconnected:
+    """A channel's connection failed or could not be made: outstanding requests are lost."""
+
+    channel: ChannelId
+
+
+@dataclass(frozen=True, slots=True)
+class LogFlushed:
+    """Everything below `end` is durable. The answer to `FlushLog`; one flush may serve many."""
+
+    log: LogId
+    end: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeoutElapsed:
+    """`now` has reached `Node.next_deadline_ns()`. Fed only after all input that was ready."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownRequested:
+    """Stop in good order: a leader resigns and tells its voters first (EndQuorumEpoch)."""
+
+
+Event = (
+    FrameReceived
+    | ConnectionClosed
+    | PeerFrameReceived
+    | PeerDisconnected
+    | LogFlushed
+    | TimeoutElapsed
+    | ShutdownRequested
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +352,8 @@ TraceValue = int | str | bool | None | list[dict[str, int | str]]
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One line of the node's own account (`node.trace` says which, and with which fields)."""
+    """One line of the node's own account (`node.server.output` says which, and with which
+    fields)."""
 
     event: str
     fields: Mapping[str, TraceValue]

@@ -5,10 +5,13 @@ id and the id of its disk (KIP-856: a node that comes back with another disk is 
 """
 
 import base64
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NewType
 from uuid import UUID
 
+from node import limits
 from node.lazy_dataclass import dataclass
 
 NodeId = NewType("NodeId", int)
@@ -95,3 +98,39 @@ def parse_uuid(text: str) -> UUID:
     if len(raw) != 16:
         raise ValueError(f"not a Kafka uuid: {text!r} holds {len(raw)} bytes, not 16")
     return UUID(bytes=raw)
+
+
+# Where a node can be reached.
+
+
+_LABEL = "[0-9A-Za-z_:%-]{1,63}"  # of a name; an IPv6 address is one, with its zone
+_HOST = re.compile(rf"({_LABEL}\.)*{_LABEL}\.?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """An address, by the name of its listener."""
+
+    name: str
+    host: str
+    port: int
+
+
+def why_not_taken(endpoints: Sequence[Endpoint]) -> str | None:
+    """What is wrong with addresses that somebody told us, in words; None if nothing is.
+
+    They are kept in the log, and dialled by every node.
+    """
+    names = [at.name for at in endpoints]
+    if len(names) > limits.MAX_ENDPOINTS:
+        return f"{len(names)} endpoints; a node has {limits.MAX_ENDPOINTS} at most"
+    if len(set(names)) < len(names):
+        return "two endpoints of one listener"
+    for at in endpoints:
+        if len(at.name) > limits.MAX_HOST_CHARACTERS:
+            return f"a listener's name of {len(at.name)} characters"
+        if len(at.host) > limits.MAX_HOST_CHARACTERS or not _HOST.fullmatch(at.host):
+            return f"{at.host[:64]!r} is neither a host name nor an address"
+        if at.port == 0:
+            return f"no port on {at.host}"
+    return None

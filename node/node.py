@@ -10,29 +10,27 @@ from typing import Generic, Protocol, assert_never
 from node.core import Core, R
 from node.effects import (
     CloseConnection,
+    ConnectionClosed,
     DisconnectPeer,
     Effect,
-    NoResponse,
-    SendPieces,
-    SendResponse,
-    SendToPeer,
-    Trace,
-    TraceValue,
-)
-from node.events import (
-    ConnectionClosed,
     Event,
     FrameReceived,
     LogFlushed,
+    NoResponse,
     PeerDisconnected,
     PeerFrameReceived,
+    Piece,
+    SendPieces,
+    SendResponse,
+    SendToPeer,
     ShutdownRequested,
     TimeoutElapsed,
+    Trace,
+    TraceValue,
 )
 from node.ids import ChannelId, ConnectionId, Now
 from node.lazy_dataclass import dataclass
 from node.outbox import Output, RequestTo, ResponseTo
-from node.slices import Piece
 from node.wire import MalformedFrame, UnencodableMessage
 from node.wire.apis import ForwardedRequest, OutgoingRequest, Request, Response
 from node.wire.envelope import EnvelopeRequest, enveloped

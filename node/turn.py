@@ -28,26 +28,30 @@ from node.effects import (
     DeleteBeforeSnapshot,
     DisconnectPeer,
     Effect,
+    Event,
     FinishSnapshot,
     FlushLog,
+    LogFlushed,
     NoResponse,
     OnReplicas,
     OpenListeners,
+    PeerDisconnected,
+    PeerFrameReceived,
     PersistElectionState,
     ReplaceLog,
     SendPieces,
     SendResponse,
     SendToPeer,
     Stop,
+    TimeoutElapsed,
     Trace,
     TruncateLog,
     WriteSnapshot,
 )
-from node.events import Event, LogFlushed, PeerDisconnected, PeerFrameReceived, TimeoutElapsed
 from node.ids import ChannelId, LogId, Now, Offset
 
 
-class Beat(Enum):
+class Marker(Enum):
     """A deed that no step asked for."""
 
     LISTEN = "listen"  # take in all input that came by now
@@ -55,10 +59,13 @@ class Beat(Enum):
     TRACES_LEAVE = "traces leave"  # nobody learns of what the account does not tell yet
 
 
-_STEPPED, _TRACES_LEAVE = Beat.STEPPED, Beat.TRACES_LEAVE  # looked up once: they are often wanted
+_STEPPED, _TRACES_LEAVE = (
+    Marker.STEPPED,
+    Marker.TRACES_LEAVE,
+)  # looked up once: they are often wanted
 
-Deed = Effect | Beat
-Turn = Iterator[Sequence[Deed]]
+Action = Effect | Marker
+Turn = Iterator[Sequence[Action]]
 
 
 class SteppedNode(Protocol):
@@ -102,7 +109,7 @@ class Turns:
     def drain(self) -> Turn:
         """All that is ready, and all that comes of it."""
         while not self._is_stopped:
-            deeds: list[Deed] = []
+            deeds: list[Action] = []
             if self._ready:
                 deeds = self._step(self._ready.popleft(), self._read_clocks())
             if self._ready or self._is_stopped:
@@ -123,13 +130,13 @@ class Turns:
         slow fsync the fetch that would have calmed an election timer is already there. What is due
         then is what was due when the listening began."""
         heard = self._read_clocks()
-        yield [Beat.LISTEN]
+        yield [Marker.LISTEN]
         yield from self.drain()
         if not self._is_stopped and heard.mono_ns >= self._node.next_deadline_ns():
             yield self._step(TimeoutElapsed(), heard)
             yield from self.drain()
 
-    def _step(self, event: Event, now: Now) -> list[Deed]:
+    def _step(self, event: Event, now: Now) -> list[Action]:
         if isinstance(event, LogFlushed):
             event = self._flushed(event)
         return self._deeds(self._node.step(event, now))
@@ -155,11 +162,11 @@ class Turns:
         self._ready.clear()
         self._ready.extend(kept)
 
-    def _deeds(self, effects: list[Effect]) -> list[Deed]:
+    def _deeds(self, effects: list[Effect]) -> list[Action]:
         """What is done before the next step; the rest is kept until there is none."""
         if not effects:
             return [_STEPPED]
-        deeds: list[Deed] = []
+        deeds: list[Action] = []
         stop = None
         for effect in effects:
             match effect:
@@ -197,11 +204,11 @@ class Turns:
             deeds += [*self._leaving(), stop]  # its last answers
         return deeds
 
-    def _leaving(self) -> list[Deed]:
+    def _leaving(self) -> list[Action]:
         outgoing, self._outgoing = self._outgoing, []
         return [_TRACES_LEAVE, *outgoing]
 
-    def _flushes(self) -> list[Deed]:
+    def _flushes(self) -> list[Action]:
         logs = [log for log in self._wanted if log not in self._flushing]
         for log in logs:
             del self._wanted[log]

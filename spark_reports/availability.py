@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
-from spark_reports.fault_phases import with_phase
 from spark_reports.ingest import Tables
+from spark_reports.phases import with_phase
 
 # A shorter wait between two successes is latency, not unavailability.
 UNAVAILABLE_FROM_NS = 500_000_000

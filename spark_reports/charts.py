@@ -12,7 +12,7 @@ from typing import NewType
 import altair as alt
 
 from checkers.page.svg import round_step
-from spark_reports.phase_words import PHASES
+from spark_reports.phases import PHASES
 from spark_reports.report_summary import (
     UNJUDGED,
     VERDICT_WORDS,

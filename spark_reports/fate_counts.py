@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from checkers.array_types import Flags
 from checkers.evidence.evidence import Evidence
 from checkers.history.calls import Outcome
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.log.anomalies import Anomaly
 from checkers.log.findings import Findings, findings_of
 from checkers.registers.survival import Fate, fates_of_writes
-from spark_reports.phase_words import phases_of
+from spark_reports.phases import phases_of
 
 _Phases = NDArray[np.str_]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from checkers.counted import counted
+from checkers.verdict import counted
 from spark_reports.sealed_archive import Archive, examine
 from spark_reports.session import SessionSettings, open_session
 

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import vl_convert
 
-from checkers.counted import counted
 from checkers.page import units
-from checkers.page.markup import Child, Markup, tag
+from checkers.page.document import STYLE, Child, Markup, tag
 from checkers.page.page_tables import fact_list
-from checkers.page.style import STYLE
-from checkers.verdict import Verdict, worst
+from checkers.verdict import Verdict, counted, worst
 from spark_reports.charts import Spec, charts_of
 from spark_reports.fate_counts import RECORDS, WRITES
 from spark_reports.report_summary import GroupCounts, ReportSummary, share_of, total, verdict_word

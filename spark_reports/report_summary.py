@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.interval import wilson
-from checkers.verdict import Verdict
+from checkers.verdict import Verdict, wilson
 from spark_reports.fate_counts import Culprit, FateCounts
-from spark_reports.phase_words import PHASES
+from spark_reports.phases import PHASES
 from spark_reports.sealed_archive import Archive, SealedRun
 
 _MILLION = 1_000_000

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from checkers.interval import in_words
 from checkers.page import units
-from checkers.page.markup import Child, Markup, joined, tag
+from checkers.page.document import Child, Markup, joined, tag
 from checkers.page.page_tables import Heading, table
-from checkers.verdict import Verdict
+from checkers.verdict import Verdict, in_words
 from spark_reports.fate_counts import CULPRITS_A_RUN, RECORDS, WRITES
-from spark_reports.phase_words import PHASES
+from spark_reports.phases import PHASES
 from spark_reports.report_summary import (
     CULPRITS_LIMIT,
     GroupCounts,
@@ -325,7 +324,7 @@ def run_table(summary: ReportSummary, out: Path) -> Markup:
 def _expectation(run: SealedRun) -> str:
     if run.expected is None:
         return ""
-    return f"no: {run.unlike}" if run.unlike else "yes"
+    return f"no: {run.mismatch}" if run.mismatch else "yes"
 
 
 def _link(run: SealedRun, out: Path) -> Child:

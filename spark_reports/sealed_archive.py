@@ -56,7 +56,7 @@ class SealedRun:
     sentence: str
     undecided: tuple[str, ...] = ()
     expected: Expectation | None = None
-    unlike: str = ""  # what is not as expected
+    mismatch: str = ""  # what is not as expected
     told_lost: int | None = None
 
     @property
@@ -72,7 +72,7 @@ class SealedRun:
     @property
     def is_surprise(self) -> bool:
         """Whether it is a surprise: invalid without an expectation, or not as expected."""
-        return bool(self.unlike) if self.expected else self.verdict is Verdict.INVALID
+        return bool(self.mismatch) if self.expected else self.verdict is Verdict.INVALID
 
     @property
     def is_expected_invalid(self) -> bool:
@@ -128,7 +128,7 @@ def _sealed_run(directory: Path) -> SealedRun:
     judgement, why = _judgement(directory)
     return SealedRun(
         expected=expected,
-        unlike=expected.unlike(judgement) if expected and judgement else "",
+        mismatch=expected.mismatch(judgement) if expected and judgement else "",
         directory=directory,
         info=info,
         operations=operations,

@@ -21,8 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from checkers.history.tables import NO_DIRECTORY
 from checkers.registers.survival import Fate
-from spark_reports.fault_phases import with_phase
 from spark_reports.ingest import Tables
+from spark_reports.phases import with_phase
 
 _VALUE = ["run_id", "key", "value"]
 _DISK = ["run_id", "node", "lost"]

@@ -6,46 +6,147 @@ switch to other partitions. Now and then a topic is created or deleted. After th
 fresh clients read every partition from its start to the highest offset that any client ever saw:
 acknowledged records must be there.
 
-    producing.py, consuming.py,             the processes, which record what they do
+    consuming.py, consuming.py,             the processes, which record what they do
     administering.py
-    chores.py                               side tasks, one module each
-    log_driver.py, topic_driver.py          the interface of a client library
-    ending_transactions.py                  the end of a run with transactions
+    all_chores.py                               side tasks, one module each
+    log_driver.py, library.py          the interface of a client library
+    transactions.py                  the end of a run with transactions
     raw_clients.py, raw_topics.py           our own client: workloads.wire on plain connections
-    librdkafka.py, librdkafka_topics.py,    foreign clients
+    librdkafka.py, librdkafka.py,    foreign clients
     kafka_python.py
 """
 
 import asyncio
 import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Self
 
-from checkers.history.asked_topics import TopicShape
-from checkers.history.history_kinds import HistoryKind
-from workloads.administering import Topics, have_topics, keep_administering
-from workloads.append_options import AppendOptions
-from workloads.chore import Chore, Tools
-from workloads.chores import CHORES
-from workloads.committing import commit_whole
-from workloads.connection import Driver
-from workloads.consuming import Consuming, read_all
-from workloads.ending_transactions import EndingTransactions
-from workloads.library_clients import (
+from checkers.history.asked import TopicShape, loads_topics
+from checkers.history.events import WORD, HistoryKind
+from workloads.chores.all_chores import CHORES
+from workloads.chores.chore import Chore, Tools
+from workloads.clients.administering import Topics, have_topics, keep_administering
+from workloads.clients.consuming import Consuming, Pace, Producing, Seen, read_all
+from workloads.clients.library import TopicClient
+from workloads.clients.library_clients import (
     LIBRARIES,
     TOPIC_CLIENTS,
     library_clients,
     library_topic_client,
 )
-from workloads.log_driver import LogClients, LogProducer, Sending
-from workloads.operation_history import MAIN, LogHistory
+from workloads.clients.log_driver import LogClients, LogProducer, Sending
+from workloads.clients.raw_clients import Patience, RawClients
+from workloads.clients.raw_topics import RawTopicClient
+from workloads.clients.transactions import EndingTransactions, TransactionCalls, commit_whole
+from workloads.connection import Driver
+from workloads.operation_history import MAIN, LogHistory, Tally
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
-from workloads.producing import Pace, Producing, Seen
-from workloads.raw_clients import RawClients
-from workloads.raw_topics import RawTopicClient
-from workloads.tally import Tally
-from workloads.topic_driver import TopicClient
-from workloads.transaction_calls import TransactionCalls
+from workloads.wire.produce import ALL
 from workloads.workload import Access, Servers, WorkloadKind, client
+
+# How clients append to logs: how many of them, how they send, and to which topics.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendOptions:
+    """What clients do. Raises ValueError if that cannot be done.
+
+    `rate` limits all producers together, in sends a second; 0 lets them run. A request waits
+    `timeout_s` for its answer; an idempotent producer goes on for `delivery_s`.
+    """
+
+    topics: int = 2
+    partitions: int = 3
+    replication: int = 3
+    configs: Mapping[str, str] = field(default_factory=lambda: {"min.insync.replicas": "2"})
+    prefix: str = "append"
+    producers: int = 20
+    consumers: int = 3
+    acks_none_share: float = 0.1  # of producers
+    acks_leader_share: float = 0.2
+    idempotent_share: float = 0.5  # of those with acks=all
+    # Idempotent producers send within a transaction, and leave it open; after the final reads
+    # producers with their ids end all of them. Our own clients only.
+    transactional: bool = False
+    # Acknowledged sends after which a producer commits and stops; 0: never. With several
+    # partitions, the first is for such transactions only.
+    commit_after: int = 0
+    chores: tuple[str, ...] = ()  # side tasks, by their names in `workloads.chores.all_chores`
+    record_bytes: int = 1024
+    batch_records: int = 1  # in one send
+    rate: float = 0.0
+    admin_rate: float = 0.5  # topics created or deleted a second
+    timeout_s: float = 1.0
+    delivery_s: float = 5.0
+    # Sends to each partition but the first, which then gets none; 0: no limit.
+    most_each: int = 0
+    most_operations: int = 0  # sends before the final reads; 0: until told to stop
+
+    def __post_init__(self) -> None:
+        if self.record_bytes < WORD or self.record_bytes % WORD:
+            raise ValueError(
+                f"records of {self.record_bytes} bytes cannot be told apart from damaged ones; "
+                f"take a multiple of {WORD}"
+            )
+
+    @property
+    def patience(self) -> Patience:
+        return Patience(request_s=self.timeout_s, delivery_s=self.delivery_s)
+
+    @property
+    def concurrency(self) -> int:
+        """Processes that send."""
+        return self.producers
+
+    def adjusted(
+        self, *, concurrency: int | None, rate: float, settings: Mapping[str, str]
+    ) -> Self:
+        """With the user's overrides; topics have the target's `min_isr`, and as many replicas as
+        its `replication`, at most its `brokers`."""
+        wanted = _count(settings, "replication", self.replication)
+        promised = {"min.insync.replicas": settings["min_isr"]} if "min_isr" in settings else {}
+        return replace(
+            self,
+            producers=concurrency or self.producers,
+            rate=rate or self.rate,
+            replication=min(wanted, _count(settings, "brokers", wanted)),
+            configs={**self.configs, **promised},
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return loads_topics(self.prefix, self.topics)
+
+    def all_partitions(self) -> tuple[TopicPartition, ...]:
+        numbers = range(self.partitions)
+        return tuple(TopicPartition(name, number) for name in self.names for number in numbers)
+
+    def sendings(self) -> tuple[Sending, ...]:
+        """How each producer sends."""
+        none = round(self.producers * self.acks_none_share)
+        leader = round(self.producers * self.acks_leader_share)
+        rest = self.producers - none - leader
+        idempotent = round(rest * self.idempotent_share)
+        ways = [(0, False)] * none + [(1, False)] * leader
+        ways += [(ALL, True)] * idempotent + [(ALL, False)] * (rest - idempotent)
+        return tuple(
+            Sending(
+                acks=acks,
+                idempotent=repeats,
+                record_bytes=self.record_bytes,
+                transactional_id=f"{self.prefix}-{n}" if repeats and self.transactional else None,
+            )
+            for n, (acks, repeats) in enumerate(ways[: self.producers])
+        )
+
+
+def _count(settings: Mapping[str, str], name: str, usual: int) -> int:
+    """The target refuses what is not a number."""
+    word = settings.get(name, "")
+    return int(word) if word.isdecimal() else usual
+
 
 _TOPICS_WITHIN_S = 60.0
 ADMIN_TIMEOUT_S = 5.0

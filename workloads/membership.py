@@ -16,13 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from checkers.history.events import EventType
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import EventType, HistoryKind
 from workloads.leader import LeaderFinder
-from workloads.operation_history import ADD_VOTER, FINAL, REMOVE_VOTER, History
+from workloads.operation_history import ADD_VOTER, FINAL, REMOVE_VOTER, History, Tally
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
-from workloads.tally import Tally
 from workloads.voter_requests import Changed, Voter, VoterRequests, holds_committed, voters_of
 from workloads.wire.describe_quorum import LeaderClaim
 from workloads.wire.error_codes import ErrorCode

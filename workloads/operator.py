@@ -8,11 +8,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
-from checkers.counted import counted
+from checkers.verdict import counted
 from workloads.connection import ClientEntry, Driver
-from workloads.operation_history import ADD_VOTER, REMOVE_VOTER, History
-from workloads.survey import Survey
-from workloads.tally import Tally
+from workloads.leader import Survey
+from workloads.operation_history import ADD_VOTER, REMOVE_VOTER, History, Tally
 from workloads.voter_requests import Voter, VoterRequests, holds_committed, voters_of
 from workloads.wire.describe_quorum import LeaderClaim, describe_quorum, read_quorum_response
 from workloads.wire.error_codes import ErrorCode, error_name

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from workloads.connection import Driver
-from workloads.survey import Survey
+from workloads.leader import Survey
 from workloads.wire.header import Api
-from workloads.wire.metadata import LedPartition, metadata, read_metadata
+from workloads.wire.topic_requests import LedPartition, metadata, read_metadata
 
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 0.2

@@ -15,17 +15,19 @@ from workloads.operation_history import (
     MAIN,
     REMOVE_VOTER,
     History,
+    Tally,
 )
-from workloads.tally import Tally
 from workloads.wire.describe_quorum import (
     LeaderClaim,
     ReplicaClaim,
+    add_raft_voter,
     describe_quorum,
     read_quorum_response,
+    read_voters_changed,
+    remove_raft_voter,
 )
 from workloads.wire.error_codes import ErrorCode, error_name
 from workloads.wire.header import Api
-from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
 
 # Errors that prove that nothing was written: AddVoterHandler and RemoveVoterHandler of Apache Kafka
 # return them before they append. The last two come once no change is pending: what they report is

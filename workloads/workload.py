@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
+from workloads.clients.library_clients import RAW
+from workloads.clients.log_driver import LogClients
 from workloads.connection import ClientEntry, Driver
-from workloads.library_clients import RAW
-from workloads.log_driver import LogClients
-from workloads.operation_history import HistoryError, LogHistory
-from workloads.tally import Tally
+from workloads.operation_history import HistoryError, LogHistory, Tally
 
 
 class ClientError(Exception):

@@ -6,21 +6,19 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.campaign.fingerprint import Fingerprint, fingerprint
-from chaos.campaign.narrative import NARRATIVE, write_narrative
-from chaos.campaign.recorded_run import plan_of_run, run_directory
+from chaos.campaign.coverage import Fingerprint, fingerprint
+from chaos.campaign.recorded_run import NARRATIVE, plan_of_run, run_directory, write_narrative
 from chaos.campaign.shrinker import OutOfTimeError, Shrinker
 from chaos.cluster.targets.named import NODE
-from chaos.judging import judge_directory
-from chaos.launch import Ran, launch, name_of
-from chaos.operator_errors import OperatorError
-from chaos.plan import RunPlan
-from chaos.plan_line import replay_line
+from chaos.errors import OperatorError
 from chaos.progress import ConsoleProgress
+from chaos.run.judging import judge_directory
+from chaos.run.launch import Ran, launch, name_of
+from chaos.run.plan import RunPlan
+from chaos.run.plan_files import replay_line
 from chaos.scenario import SIM
-from checkers.counted import counted
 from checkers.history.store import read_run
-from checkers.verdict import Verdict
+from checkers.verdict import Verdict, counted
 
 
 def shrink(named: Path, minutes: float, out: Path) -> int:

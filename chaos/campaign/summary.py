@@ -7,12 +7,9 @@ from math import ceil
 from typing import Any
 
 from chaos.campaign import coverage
-from chaos.campaign.coverage import Cell
-from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.row import SeedRow
-from checkers.counted import counted
-from checkers.interval import in_words
-from checkers.verdict import Verdict, worst
+from chaos.campaign.coverage import Cell, Fingerprint
+from chaos.campaign.job import SeedRow
+from checkers.verdict import Verdict, counted, in_words, worst
 
 _SHOWN_SEEDS = 12
 _ENOUGH_SHARE = 0.5  # of the seeds, which must have come to a verdict on the nodes
@@ -58,7 +55,7 @@ class Summary:
     def add(self, row: SeedRow) -> None:
         self.verdicts[row.verdict] += 1
         self.counted[row.counts_as] += 1
-        self.as_expected += row.unlike == ""
+        self.as_expected += row.mismatch == ""
         self.struck.update(row.struck)
         self.looked_at.update(row.looked_at)
         self.judged_by.update(row.looked_at.keys())

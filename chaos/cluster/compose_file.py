@@ -21,7 +21,7 @@ from chaos.cluster.topology import (
     reserved_subnet,
 )
 from chaos.setup.images import NODE_LATEST, TOXIPROXY
-from chaos.setup.places import repository
+from chaos.setup.shell import repository
 
 NODES = tuple(NodeId(number) for number in (1, 2, 3))
 CLUSTER_ID = "a3JhZnQtY2hhb3MtcGxheQ"  # fixed: this cluster is to play with by hand

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chaos.cluster.interface import DiskSickness, FaultEvidence, Link, PowerCutMode
-from checkers.counted import counted
+from checkers.verdict import counted
 
 FORGOTTEN = "old"  # what the agent reads from a canary that lost its overwriting
 FAILED = 1  # the exit code of a node after a disk failure, or a broken invariant

@@ -12,6 +12,19 @@ from ipaddress import IPv4Network
 
 from chaos.cluster.interface import Address, Cluster, Described, Link, NodeId, Roles
 
+# The roles of a cluster's nodes. Where nothing is said of roles, all are controllers.
+
+
+def brokers_of(cluster: Cluster) -> tuple[NodeId, ...]:
+    roles = cluster.roles if isinstance(cluster, Described) else {}
+    return tuple(node for node in cluster.nodes if node in roles and roles[node].is_broker)
+
+
+def controllers_of(cluster: Cluster) -> tuple[NodeId, ...]:
+    roles = cluster.roles if isinstance(cluster, Described) else {}
+    return tuple(node for node in cluster.nodes if node not in roles or roles[node].is_controller)
+
+
 POOL = IPv4Network("198.18.0.0/15")  # for benchmarks (RFC 2544): not a real network
 PREFIX = 28  # gateway, proxy, node, and room
 RESERVED = 16  # subnets at the pool's end, for the compose file: those are fixed
@@ -19,7 +32,7 @@ API_PORT = 8474
 OUTER_PORT = 9200
 PROXY_HOST, NODE_HOST = 2, 3  # within a subnet; 1 is the engine's gateway
 AGAIN, NOWHERE = "-again", "-nowhere"  # ends of a node's other names
-NOBODY = "192.0.2.1"  # of a network for documentation (RFC 5737), to which nodes have no way
+NO_NODE = "192.0.2.1"  # of a network for documentation (RFC 5737), to which nodes have no way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +92,7 @@ class Topology:
         names = {other: f"{other}{AGAIN}" for other in self.aliases(node)}
         return {
             **{names[other]: address for other, address in self.aliases(node).items()},
-            **{f"{other}{NOWHERE}": NOBODY for other in self.aliases(node)},
+            **{f"{other}{NOWHERE}": NO_NODE for other in self.aliases(node)},
         }
 
     def proxies(self) -> Sequence[ProxyEntry]:

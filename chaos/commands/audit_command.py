@@ -2,10 +2,10 @@
 
 import argparse
 
-from chaos.audit.all_moments import MOMENTS
 from chaos.cluster.interface import PowerCutMode
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add, whole
+from chaos.labs.audit.all_moments import MOMENTS
 
 _MOST_TIMES = 99
 
@@ -76,14 +76,14 @@ def add_parser(commands: Commands) -> None:
         metavar="N",
         help="cuts at each moment (default 1)",
     )
-    flags.add_target(command)
-    flags.add_json(command, "the table")
-    flags.add_out(command, "where the copies of disks are kept", to="runs/audit")
+    arguments.add_target(command)
+    arguments.add_json(command, "the table")
+    arguments.add_out(command, "where the copies of disks are kept", to="runs/audit")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """0, or 1 if something was trusted wrongly or did not start, or 3 if a cut left no evidence."""
-    from chaos.audit.auditing import AuditArguments, audit
+    from chaos.labs.audit.auditing import AuditArguments, audit
 
     return audit(
         AuditArguments(

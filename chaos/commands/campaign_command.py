@@ -5,9 +5,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add, number, whole
-from chaos.operator_errors import OperatorError
+from chaos.errors import OperatorError
 
 if TYPE_CHECKING:  # they import the judge
     from chaos.campaign.conduct import CampaignArguments
@@ -58,7 +58,7 @@ def add_parser(commands: Commands) -> None:
     )
     command.add_argument(
         "--nodes",
-        type=whole(1, flags.MOST_NODES),
+        type=whole(1, arguments.MOST_NODES),
         metavar="N",
         help="controllers of every cluster (default 3; in a swarm, each seed's own)",
     )
@@ -69,7 +69,7 @@ def add_parser(commands: Commands) -> None:
         help="length of the fault phase, in virtual seconds (default: the scenario's; the swarm "
         "draws 40 to 90)",
     )
-    flags.add_minutes(command, "start no run later than this", None)
+    arguments.add_minutes(command, "start no run later than this", None)
     command.add_argument(
         "--jobs",
         type=whole(1, 1024),
@@ -77,11 +77,11 @@ def add_parser(commands: Commands) -> None:
         metavar="N",
         help="parallel processes (default: the machine's processors)",
     )
-    flags.add_mutation(command)
-    flags.add_settings(command)
-    flags.add_json(command, "the summary")
-    flags.add_out(command, "where rows.jsonl and failing runs go", to="runs/campaign")
-    flags.add_master(
+    arguments.add_mutation(command)
+    arguments.add_settings(command)
+    arguments.add_json(command, "the summary")
+    arguments.add_out(command, "where rows.jsonl and failing runs go", to="runs/campaign")
+    arguments.add_master(
         command, "a Spark cluster that runs the seeds and sees --out; writes OUT/rows, Parquet"
     )
 
@@ -110,7 +110,7 @@ def _by_spark(asked: "CampaignArguments", master: str) -> int:
 
     try:
         from spark_reports.java import JavaNotFoundError
-        from spark_reports.spread import spread
+        from spark_reports.session import spread
     except ImportError as error:
         raise OperatorError(
             f"campaigns on a cluster need Spark: {error}\n  try: pip install 'kraft-chaos[spark]'"

@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
-from chaos.operator_errors import UsageError
+from chaos.errors import UsageError
 
 MODELS = (
     "register",
@@ -87,7 +87,7 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="print each check's promise, its source, and the runs it judges",
     )
-    flags.add_json(command, "the verdicts")
+    arguments.add_json(command, "the verdicts")
     command.add_argument(
         "--reseal",
         action="store_true",
@@ -124,8 +124,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """The exit code of the worst verdict; 254 if something could not be read."""
-    from chaos.checking import check, list_checks
-    from chaos.foreign_files import declared
+    from chaos.run.checking import check, list_checks
+    from chaos.run.foreign_files import declared
 
     if parsed.list:
         return list_checks(as_json=parsed.json)

@@ -2,9 +2,9 @@
 
 import argparse
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add, targets, whole
-from chaos.operator_errors import UsageError
+from chaos.errors import UsageError
 
 _MOST_TIMES = 99
 ALL = "all"
@@ -57,10 +57,10 @@ def add_parser(commands: Commands) -> None:
         help="a bar: of the TIMES runs of a side expected to be invalid, at least N must be as "
         "expected; on other sides all; runs that were set aside are repeated, at most TIMES",
     )
-    flags.add_seed(command, beyond=2 * _MOST_TIMES)
-    flags.add_json(command, "the table")
-    flags.add_out(command, "where run directories and the page are made")
-    flags.add_world(command)
+    arguments.add_seed(command, beyond=2 * _MOST_TIMES)
+    arguments.add_json(command, "the table")
+    arguments.add_out(command, "where run directories and the page are made")
+    arguments.add_world(command)
     command.add_argument(
         "--target",
         "--targets",
@@ -71,13 +71,13 @@ def add_parser(commands: Commands) -> None:
         help="the target, as for `run` (default kafka for scenarios of brokers in containers, else "
         "node); with two each side runs on both and the differences are shown",
     )
-    flags.add_settings(command)
+    arguments.add_settings(command)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """0 if every run of every side was as expected, or the bar is kept; else 1. Raises
     UsageError."""
-    from chaos.comparing import CompareArguments, compare
+    from chaos.campaign.comparing import CompareArguments, compare
 
     if parsed.least is not None and parsed.least > parsed.times:
         raise UsageError(

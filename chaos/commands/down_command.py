@@ -2,9 +2,8 @@
 
 import argparse
 
-from chaos.commands import flags
-from chaos.commands.arguments import Commands, add
-from chaos.commands.flags import ground_of
+from chaos.commands import arguments
+from chaos.commands.arguments import Commands, add, ground_of
 
 
 def add_parser(commands: Commands) -> None:
@@ -19,12 +18,12 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos down
             kraft-chaos down five""",
     )
-    flags.add_name(command)
-    flags.add_runtime(command)
+    arguments.add_name(command)
+    arguments.add_runtime(command)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Removes its injected faults with it."""
-    from chaos.playground import down
+    from chaos.play.playground import down
 
     return down(ground_of(parsed))

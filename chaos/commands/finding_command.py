@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from chaos.commands.arguments import Commands, add
-from chaos.operator_errors import UsageError
+from chaos.errors import UsageError
 
 _ABOUT = (
     "Without a name: the list of findings. With one: the mechanism, the control and the promise "
@@ -46,7 +46,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """0 whatever is printed."""
-    from chaos.kafka_findings.all_findings import FINDINGS
+    from chaos.labs.findings import FINDINGS
 
     if parsed.name is None:
         if parsed.script:
@@ -63,7 +63,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _script(parsed: argparse.Namespace) -> str:
-    from chaos.kafka_findings.all_findings import FINDINGS
+    from chaos.labs.findings import FINDINGS
 
     if parsed.run_of is not None:
         raise UsageError("--script takes no run: it prints only the script")
@@ -71,9 +71,8 @@ def _script(parsed: argparse.Namespace) -> str:
 
 
 def _whole(name: str, run_of: Path | None) -> str:
-    from chaos.audit.cut_shown import cut_shown, is_cut
-    from chaos.kafka_findings.all_findings import FINDINGS
-    from chaos.kafka_findings.run_excerpt import excerpt
+    from chaos.labs.audit.matrix_page import cut_shown, is_cut
+    from chaos.labs.findings import FINDINGS, excerpt
 
     finding = FINDINGS[name]
     parts = [

@@ -2,9 +2,8 @@
 
 import argparse
 
-from chaos.commands import flags
-from chaos.commands.arguments import Commands, add
-from chaos.commands.flags import ground_of
+from chaos.commands import arguments
+from chaos.commands.arguments import Commands, add, ground_of
 
 
 def add_parser(commands: Commands) -> None:
@@ -17,11 +16,11 @@ def add_parser(commands: Commands) -> None:
         "effect and what was measured. Exits 3 if one of them had no effect.",
         examples="kraft-chaos inject partition-leader && sleep 5 && kraft-chaos heal",
     )
-    flags.add_named(command)
+    arguments.add_named(command)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """3 if a fault had no effect."""
-    from chaos.playground import heal
+    from chaos.play.playground import heal
 
     return heal(ground_of(parsed))

@@ -2,10 +2,9 @@
 
 import argparse
 
-from chaos.commands import flags
-from chaos.commands.arguments import Commands, add, fault, listed, whole
-from chaos.commands.flags import ground_of
-from chaos.nemesis.by_hand import FAULTS
+from chaos.commands import arguments
+from chaos.commands.arguments import Commands, add, fault, ground_of, listed, whole
+from chaos.nemesis.recorded import FAULTS
 
 
 def add_parser(commands: Commands) -> None:
@@ -29,11 +28,11 @@ def add_parser(commands: Commands) -> None:
     command.add_argument(
         "--node", type=whole(1, 99), metavar="N", help="the victim is this node, whatever its role"
     )
-    flags.add_named(command)
+    arguments.add_named(command)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Injects the fault; it lasts until `heal`."""
-    from chaos.playground import inject_fault
+    from chaos.play.playground import inject_fault
 
     return inject_fault(ground_of(parsed), parsed.fault, node=parsed.node)

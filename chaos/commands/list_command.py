@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
 from chaos.scenario import SCENARIO_SETTINGS, Scenario
 
@@ -27,7 +27,7 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos run partition-leader --help   one of them, and the flags""",
     )
     command.add_argument("-v", "--verbose", action="store_true", help="describe each in full")
-    flags.add_json(command, "the same")
+    arguments.add_json(command, "the same")
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -125,7 +125,7 @@ def _takes(scenario: Scenario) -> str:
 
 
 def _of_whom(scenario: Scenario) -> str:
-    from chaos.planning import takes_kafka
+    from chaos.run.planning import takes_kafka
 
     return " (--target kafka)" if takes_kafka(scenario) else ""
 

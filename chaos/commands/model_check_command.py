@@ -6,11 +6,11 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add, whole
 
 if TYPE_CHECKING:
-    from chaos.model_check.bounds import SmallBounds
+    from chaos.labs.model_check.setting import SmallBounds
 
 _PROMISES = ("Q2", "Q11", "Q12", "V1", "V2", "V3", "V4", "V5", "V6")
 
@@ -65,8 +65,8 @@ def add_parser(commands: Commands) -> None:
         metavar="ID",
         help=f"stop only at these: {', '.join(_PROMISES)}",
     )
-    flags.add_mutation(command)
-    flags.add_json(command, "numbers and steps")
+    arguments.add_mutation(command)
+    arguments.add_json(command, "numbers and steps")
 
 
 def _add_bound(
@@ -79,10 +79,9 @@ def _add_bound(
 
 def run(parsed: argparse.Namespace) -> int:
     """0, or 1 if a promise is broken."""
-    from chaos.model_check.judged_steps import PROMISES
-    from chaos.model_check.search import explore
-    from chaos.model_check.telling import row, told
-    from chaos.mutations.planted import planted_by
+    from chaos.bugs.planted import planted_by
+    from chaos.labs.model_check.judged_steps import PROMISES
+    from chaos.labs.model_check.search import explore, row, told
     from chaos.progress import ConsoleProgress
 
     bounds, progress = _bounds(parsed), ConsoleProgress()
@@ -96,8 +95,8 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _bounds(parsed: argparse.Namespace) -> "SmallBounds":
-    from chaos.model_check.bounds import SmallBounds
-    from chaos.operator_errors import UsageError
+    from chaos.errors import UsageError
+    from chaos.labs.model_check.setting import SmallBounds
 
     if parsed.observers and (parsed.form == "kip-856" or parsed.observers >= parsed.nodes):
         raise UsageError(

@@ -5,9 +5,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
-from chaos.runtimes import RUNTIMES
+from chaos.run.runtimes import RUNTIMES
 from chaos.scenario import SIM
 
 _ABOUT = (
@@ -40,17 +40,17 @@ def add_parser(commands: Commands) -> None:
         choices=(*RUNTIMES, SIM),
         help="the runtime (default: as recorded)",
     )
-    flags.add_out(command, to="runs/replay")
-    flags.add_json(command, "the verdict")
+    arguments.add_out(command, to="runs/replay")
+    arguments.add_json(command, "the verdict")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """The exit code is the verdict's."""
     from chaos.campaign.recorded_run import differences, plan_of_run, run_directory
-    from chaos.launch import launch
-    from chaos.planning import runtime_of
     from chaos.progress import ConsoleProgress
-    from chaos.terminal import judgement_json, judgement_text
+    from chaos.run.launch import launch
+    from chaos.run.planning import runtime_of
+    from chaos.run.terminal import judgement_json, judgement_text
 
     recorded, plan = run_directory(parsed.named), plan_of_run(parsed.named)
     was, progress = plan.runtime, ConsoleProgress()

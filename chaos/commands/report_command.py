@@ -4,9 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
-from chaos.operator_errors import OperatorError
+from chaos.errors import OperatorError
 from checkers.verdict import Verdict
 
 
@@ -36,12 +36,12 @@ def add_parser(commands: Commands) -> None:
         metavar="FILE",
         help="the page to write (default runs/report.html)",
     )
-    flags.add_master(command, "a Spark cluster with access to the same files (default: local)")
+    arguments.add_master(command, "a Spark cluster with access to the same files (default: local)")
 
 
 def run(parsed: argparse.Namespace) -> int:
-    from chaos.checking import find_runs
     from chaos.progress import ConsoleProgress
+    from chaos.run.checking import find_runs
 
     try:
         from spark_reports.java import JavaNotFoundError

@@ -1,24 +1,73 @@
 """`kraft-chaos run`: one scenario, from nothing to a verdict."""
 
 import argparse
+import difflib
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chaos.cluster.targets.kafka_settings import MOST
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, Parser, add, number, whole
-from chaos.commands.expecting import expectation, of_run, require_known
-from workloads.library_clients import LIBRARIES, RAW, TOPIC_CLIENTS
+from chaos.errors import UsageError
+from checkers.history.sealed_run import RunInfo
+from checkers.run.expectation import Expectation, expectation_of
+from checkers.verdict import Judgement, Verdict
+from workloads.clients.library_clients import LIBRARIES, RAW, TOPIC_CLIENTS
 
-if TYPE_CHECKING:  # scenarios are slow to import
-    from chaos.planning import Choices
+if TYPE_CHECKING:
+    from chaos.run.planning import Choices
+
+
+# `run --expect`: the expected outcome of a run.
+
+
+_BY_THE_HARNESS = ("run", "judge")  # rows that come from no check
+_INVARIANT = "invariant:"
+
+
+def expectation(text: str) -> Expectation:
+    """`invalid`, `void:faults-bit`, `invalid:log-durability,log-offsets`: a verdict, the check that
+    must give it, and others that may accuse too."""
+    word, colon, named = text.partition(":")
+    words = [verdict.word for verdict in Verdict]
+    check, *also = named.split(",")
+    if word not in words or bool(colon) != all((check, *also)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither VERDICT nor VERDICT:CHECK[,CHECK...]; verdicts are "
+            f"{', '.join(words)}"
+        )
+    return Expectation(verdict=Verdict[word.upper()], check=check, also=tuple(also))
+
+
+def of_run(asked: Expectation, info: RunInfo, judgement: Judgement) -> Expectation:
+    """The same, with the checks that may accuse too: those named by the scenario's side with this
+    expectation; with a planted bug, any."""
+    also = list(asked.also)
+    side = expectation_of(info.expected)
+    if side is not None and (side.verdict, side.check) == (asked.verdict, asked.check):
+        also += side.also
+    if info.mutation:
+        also += [row.check for row in judgement.results]
+    return replace(asked, also=tuple(dict.fromkeys(also)))
+
+
+def require_known(expected: Expectation) -> None:
+    """Checked before the run. Raises UsageError for an unknown check."""
+    from checkers.suite import CHECKS
+
+    known = sorted({each.id for each in CHECKS})
+    for check in filter(None, (expected.check, *expected.also)):
+        if check not in (*known, *_BY_THE_HARNESS) and not check.startswith(_INVARIANT):
+            near = difflib.get_close_matches(check, known, n=3, cutoff=0.4) or known
+            raise UsageError(f"--expect: unknown check {check!r}\n  try: one of {', '.join(near)}")
+
 
 _MOST_PROCESSES = 1_000
 
 
 class _ScenarioHelp(argparse.Action):
-    """`run SCENARIO --help` describes the scenario above the flags."""
+    """`run SCENARIO --help` describes the scenario above the arguments."""
 
     def __call__(
         self,
@@ -63,12 +112,12 @@ def add_parser(commands: Commands) -> None:
     )
     _add_size(command)
     _add_clients(command)
-    flags.add_out(command)
-    flags.add_mutation(command)
+    arguments.add_out(command)
+    arguments.add_mutation(command)
     command.add_argument(
         "--keep", action="store_true", help="leave the cluster up; `down` removes it"
     )
-    flags.add_json(command, "the verdict")
+    arguments.add_json(command, "the verdict")
     command.add_argument(
         "--expect",
         type=expectation,
@@ -77,24 +126,24 @@ def add_parser(commands: Commands) -> None:
         "give it, and others that may accuse too (for a scenario's side, those that it names; for "
         "a planted bug, any): exits 0 if it came out so, and 1 otherwise",
     )
-    flags.add_target(command)
-    flags.add_settings(command)
-    flags.add_world(command)
+    arguments.add_target(command)
+    arguments.add_settings(command)
+    arguments.add_world(command)
 
 
 def _add_size(command: Parser) -> None:
     command.add_argument(
         "--seed",
-        type=whole(0, flags.LARGEST_SEED),
+        type=whole(0, arguments.LARGEST_SEED),
         metavar="N",
         help="seed of the schedule and of the mix of operations (default: random, and printed)",
     )
     command.add_argument(
         "--nodes",
-        type=whole(1, flags.MOST_NODES),
+        type=whole(1, arguments.MOST_NODES),
         metavar="N",
-        help=f"controllers: 3 or 5; simulated, 1 to {flags.MOST_NODES}; brokers, in scenarios of "
-        f"them or of Apache Kafka: 1 to {MOST} (default 3, or the seed's)",
+        help=f"controllers: 3 or 5; simulated, 1 to {arguments.MOST_NODES}; brokers, in scenarios "
+        f"of them or of Apache Kafka: 1 to {MOST} (default 3, or the seed's)",
     )
     command.add_argument(
         "--duration",
@@ -139,9 +188,9 @@ def _add_clients(command: Parser) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """The verdict's exit code, or whether it is as expected."""
-    from chaos.launch import perform
     from chaos.progress import ConsoleProgress
-    from chaos.terminal import judgement_json, judgement_text
+    from chaos.run.launch import perform
+    from chaos.run.terminal import judgement_json, judgement_text
     from checkers.history.sealed_run import read_run_info
 
     if parsed.expect is not None:
@@ -154,14 +203,14 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.expect is None:
         return ran.judgement.verdict.exit_code
     asked = of_run(parsed.expect, read_run_info(ran.directory), ran.judgement)
-    unlike = asked.unlike(ran.judgement)
-    progress.tell(f"not as expected: {unlike}" if unlike else f"as expected: {parsed.expect}")
-    return 1 if unlike else 0
+    mismatch = asked.mismatch(ran.judgement)
+    progress.tell(f"not as expected: {mismatch}" if mismatch else f"as expected: {parsed.expect}")
+    return 1 if mismatch else 0
 
 
 def choices_of(parsed: argparse.Namespace) -> "Choices":
     """The user's choices for the run."""
-    from chaos.planning import Choices
+    from chaos.run.planning import Choices
 
     return Choices(
         scenario=parsed.scenario,

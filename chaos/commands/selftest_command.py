@@ -2,9 +2,9 @@
 
 import argparse
 
-from chaos.commands import flags
+from chaos.bugs.catalogue import IN_CONTAINERS, MUTATIONS
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add, number, whole
-from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
 
 _MOST_TRIES = 10_000
 
@@ -53,7 +53,7 @@ def add_parser(commands: Commands) -> None:
         f"{', '.join(IN_CONTAINERS)}; with --runtime sim also "
         f"{', '.join(name for name in MUTATIONS if name not in IN_CONTAINERS)}",
     )
-    flags.add_seed(command, beyond=_MOST_TRIES)
+    arguments.add_seed(command, beyond=_MOST_TRIES)
     command.add_argument(
         "--tries",
         type=whole(1, _MOST_TRIES),
@@ -73,10 +73,10 @@ def add_parser(commands: Commands) -> None:
         help="length of the fault phase in each run of --scenario, in seconds (default: the "
         "scenario's)",
     )
-    flags.add_json(command, "the table")
-    flags.add_out(command, to="runs/selftest")
-    flags.add_target(command)
-    flags.add_world(command)
+    arguments.add_json(command, "the table")
+    arguments.add_out(command, to="runs/selftest")
+    arguments.add_target(command)
+    arguments.add_world(command)
 
 
 def run(parsed: argparse.Namespace) -> int:

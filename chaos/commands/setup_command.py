@@ -2,7 +2,7 @@
 
 import argparse
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
 
 
@@ -19,14 +19,14 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos setup && kraft-chaos doctor
             kraft-chaos setup --target kafka          the image of Apache Kafka as well""",
     )
-    flags.add_target(command)
+    arguments.add_target(command)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Install what a target needs in addition. Raises SetupError."""
     from chaos.cluster.targets.named import is_mixed, release_of
-    from chaos.installation import prepare
     from chaos.progress import ConsoleProgress
+    from chaos.run.installation import prepare
 
     progress = ConsoleProgress()
     prepare(progress.tell, release_of(parsed.target), of_both=is_mixed(parsed.target))

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from chaos.commands import flags
+from chaos.commands import arguments
 from chaos.commands.arguments import Commands, add
 
 _ABOUT = (
@@ -29,8 +29,8 @@ def add_parser(commands: Commands) -> None:
         examples=_EXAMPLES,
     )
     command.add_argument("named", type=Path, metavar="RUN", help="an invalid run")
-    flags.add_minutes(command, "time limit of the search (default 2)", 2.0)
-    flags.add_out(command, "where the result is made", to="runs/shrunk")
+    arguments.add_minutes(command, "time limit of the search (default 2)", 2.0)
+    arguments.add_out(command, "where the result is made", to="runs/shrunk")
 
 
 def run(parsed: argparse.Namespace) -> int:

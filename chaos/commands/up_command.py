@@ -2,9 +2,8 @@
 
 import argparse
 
-from chaos.commands import flags
-from chaos.commands.arguments import Commands, add
-from chaos.commands.flags import ground_of
+from chaos.commands import arguments
+from chaos.commands.arguments import Commands, add, ground_of
 
 
 def add_parser(commands: Commands) -> None:
@@ -22,16 +21,16 @@ def add_parser(commands: Commands) -> None:
             kraft-chaos up logs --set brokers=3
             kraft-chaos up --target kafka --set elr=off --set controllers=3""",
     )
-    flags.add_name(command)
-    flags.add_nodes(command)
-    flags.add_target(command)
-    flags.add_settings(command, of_scenarios=False)
-    flags.add_runtime(command)
+    arguments.add_name(command)
+    arguments.add_nodes(command)
+    arguments.add_target(command)
+    arguments.add_settings(command, of_scenarios=False)
+    arguments.add_runtime(command)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Prints the bootstrap addresses and the next commands."""
-    from chaos.playground import up
+    from chaos.play.playground import up
 
     settings = dict(parsed.settings)
     return up(ground_of(parsed), parsed.target, nodes=parsed.nodes, settings=settings)

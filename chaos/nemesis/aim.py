@@ -8,7 +8,7 @@ from typing import assert_never
 
 from chaos.cluster.interface import Cluster, NodeId, NodeStatus, Voted
 from chaos.cluster.powers import VoteTelling
-from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.cluster.topology import brokers_of, controllers_of
 from chaos.nemesis.awaited import ClusterView
 from chaos.nemesis.victims import (
     AllBrokers,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from checkers.counted import counted
+from checkers.verdict import counted
 from workloads.wire.topic_partitions import PartitionClaim
 
 Claims = Sequence[PartitionClaim]

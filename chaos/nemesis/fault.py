@@ -8,15 +8,41 @@ parameters, `victim` excepted; `parameters.py` writes and reads those of every k
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, replace
+from dataclasses import Field, asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.harm import Harm
 from chaos.nemesis.victims import Victim
 from workloads.operator import Operator
+
+# What a fault does to processes, bytes, links and clocks: the facts that its row is sealed with.
+#
+# Checks go by these facts and never by the name of a kind, so a new kind of fault is judged by
+# every rule that there is. They say what a fault may do when it bites; whether it bit is its
+# evidence.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Harm:
+    """All false: every node is up, hears all others, and forgets nothing."""
+
+    ends_process: bool = False  # the process of each victim ends
+    unclean: bool = False  # and leaves no clean-shutdown file
+    may_lose: bool = False  # bytes that were written and not synced, or more, may be gone
+    damages_bytes: bool = False  # bytes that were acknowledged as synced may be other ones, or gone
+    wipes: bool = False  # each victim comes back with a new, empty disk
+    halts: bool = False  # no victim does anything while it lasts
+    cuts: bool = False  # nothing passes along its links while it lasts
+    degrades: bool = False  # something is slower or less sure than it should be, yet up
+    shifts_clock: bool = False  # the victims' clocks are wrong while it lasts
+    syncs: bool = False  # no harm: what was written before is durable on each victim's disk
+
+    def as_columns(self) -> dict[str, bool]:
+        """By the names of the columns in FAULTS."""
+        return asdict(self)
+
 
 Words = Mapping[str, str]  # parameters as they are recorded
 ByNode = Mapping[NodeId, FaultEvidence]
@@ -42,7 +68,7 @@ class Fault(Protocol):
     kinds: ClassVar[tuple[str, ...]]  # every name that `kind` may be
     aspect: ClassVar[Aspect]
     by_hand: ClassVar[Mapping[str, Words]]  # names of `inject`, each with its parameters
-    menaces: ClassVar[Mapping[str, "Menace"]]  # how a swarm draws it, by name
+    menaces: ClassVar[Mapping[str, "SwarmSpec"]]  # how a swarm draws it, by name
 
     @property
     def kind(self) -> str:
@@ -86,7 +112,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Menace:
+class SwarmSpec:
     """How a swarm draws a fault for so many nodes, and between which lengths it lasts."""
 
     make: Callable[[random.Random, int], Fault]

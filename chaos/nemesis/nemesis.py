@@ -2,7 +2,7 @@
 
 Windows follow one another; one that starts late, because a cure took its time, is held as long as
 planned. In a schedule of windows side by side each keeps its own time, and takes of the cluster
-only what no other has in its hands (`holds.py`); kinds of faults that did not get to bite there are
+only what no other has in its hands (`book.py`); kinds of faults that did not get to bite there are
 made up for afterwards, one after another. Whatever goes wrong with a fault is said in its
 evidence, never passed over; a window that found no node to hit was no fault, and says so. A script
 (`script.py`) goes from step to step, and waits for what each of them has to bring about.
@@ -17,26 +17,26 @@ from pathlib import Path
 
 from chaos.cluster.cluster_errors import DiedAtStartError, NeverReadyError
 from chaos.cluster.interface import Cluster, Link, NodeId, NodeStatus
-from chaos.cluster.roles import controllers_of
+from chaos.cluster.topology import controllers_of
 from chaos.nemesis.aim import NoVictimError, resolve
 from chaos.nemesis.awaited import ClusterView, Led, Sight, unled
-from chaos.nemesis.book import FaultBook, ScheduleContent
+from chaos.nemesis.book import FaultLog, HostedPartition, ScheduleContent
 from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of
-from chaos.nemesis.holds import Held
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.proof import of_failure, of_nodes
 from chaos.nemesis.recorded import windows_as_json
-from chaos.nemesis.schedule import Schedule, Window
 from chaos.nemesis.script import (
     Begin,
     End,
     Rest,
+    Schedule,
     Script,
     ScriptStep,
     StartAll,
     Until,
     UntilLed,
     UntilNoVoter,
+    Window,
     in_words,
 )
 from chaos.nemesis.victims import OneNode
@@ -106,11 +106,11 @@ class Nemesis:
         self._cluster = cluster
         self._probe = probe
         self._rng = random.Random(f"{seed}:nemesis")
-        self._book = FaultBook(recorder, directory, seed)
+        self._book = FaultLog(recorder, directory, seed)
         self._tell = tell
         self._lookout = lookout
         self._operator = operator
-        self._held = Held()
+        self._held = HostedPartition()
         self._content: ScheduleContent = {}
         self._last_epoch = -1  # in which the quorum was told to be led
         self._last_hit: dict[str, Collection[NodeId]] = {}  # by the name of a script's fault

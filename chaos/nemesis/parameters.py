@@ -4,6 +4,7 @@ A fault's parameters are its fields but for `victim`: numbers, or members of an 
 default is left out, unless the field is `always` to be told.
 """
 
+import random
 from dataclasses import MISSING, Field, field, fields
 from enum import StrEnum
 from functools import cache
@@ -11,7 +12,37 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from chaos.nemesis.fault import Fault, Words
-from chaos.nemesis.victims import Victim
+from chaos.nemesis.victims import (
+    AllVoters,
+    ControllerLeader,
+    RandomFollower,
+    RandomNode,
+    SomeNodes,
+    Victim,
+)
+
+# The victims of a swarm's faults, drawn from a seed.
+
+
+def one(rng: random.Random, nodes: int) -> Victim:
+    """The leader is hit as often as all others together."""
+    if nodes == 1:
+        return RandomNode()
+    return rng.choice((ControllerLeader(), ControllerLeader(), RandomFollower(), RandomNode()))
+
+
+def some(rng: random.Random, nodes: int) -> Victim:
+    """One as a rule, now and then several, and sometimes all of them."""
+    dice = rng.random()
+    if dice < 0.6:
+        return one(rng, nodes)
+    return SomeNodes(rng.randint(1, nodes)) if dice < 0.85 else AllVoters()
+
+
+def one_side(rng: random.Random, nodes: int) -> Victim:
+    """On one side of a partition."""
+    return one(rng, nodes) if rng.random() < 0.6 else SomeNodes(rng.randint(1, nodes // 2))
+
 
 _ALWAYS = "always told"
 

@@ -1,14 +1,15 @@
 """Schedules as JSON, and back: what `schedule.json` says was planned. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from chaos.cluster.interface import NodeId, Voted
-from chaos.nemesis.fault import Fault, Words
-from chaos.nemesis.kinds import BY_KIND
+from chaos.nemesis.fault import Aspect, Fault, Words
+from chaos.nemesis.kinds import BY_KIND, KINDS
 from chaos.nemesis.parameters import parameters_of, with_parameters
-from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import (
     AllBrokers,
     AllFollowers,
@@ -109,3 +110,27 @@ def victim_from(text: str) -> Victim:
     if others := re.fullmatch(r"leader-and-(\d+)", text):
         return LeaderAnd(int(others[1]))
     return OneNode(NodeId(int(text)))
+
+
+# Faults by name, for people who inject by hand: `partition-leader`, `power-off-all`.
+
+
+_VICTIMS: tuple[Victim, ...] = (ControllerLeader(), RandomFollower(), RandomNode(), AllVoters())
+
+
+def _catalogue() -> Iterator[tuple[str, Fault]]:
+    for kind in KINDS:
+        for name, words in kind.by_hand.items():
+            for victim in _VICTIMS:
+                if (
+                    kind.aspect is not Aspect.CUTS or victim != AllVoters()
+                ):  # no node would be left to be cut off from
+                    yield f"{name}-{victim}", with_parameters(kind, victim, words)
+
+
+FAULTS = dict(sorted(_catalogue()))
+
+
+def aimed_at(fault: Fault, node: NodeId) -> Fault:
+    """The same fault of one certain node."""
+    return replace(fault, victim=OneNode(node))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from chaos.scenario import Takes
 from checkers.run.expectation import Bound, Expectation
 from checkers.verdict import Verdict
-from workloads.append_options import AppendOptions
+from workloads.append import AppendOptions
 
 # Whatever was acknowledged was promised: every producer waits for all in-sync replicas.
 PROMISED = AppendOptions(

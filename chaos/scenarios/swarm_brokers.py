@@ -19,15 +19,13 @@ from chaos.cluster.interface import DiskSickness, PowerCutMode
 from chaos.cluster.targets.node import BOOTSTRAP, DYNAMIC, LISTED, QUORUM, STATIC
 from chaos.cluster.targets.own_brokers import BROKERS, COMBINED, CONTROLLERS, ROLES
 from chaos.conditions import Conditions
-from chaos.nemesis.fault import Fault, Menace
-from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
+from chaos.nemesis.fault import Fault, SwarmSpec
+from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide, Ways
 from chaos.nemesis.kinds.disks import SickDisk
-from chaos.nemesis.kinds.entrances import ShutOut
-from chaos.nemesis.kinds.links import FlakyLinks
+from chaos.nemesis.kinds.links import FlakyLinks, ShutOut
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
-from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import (
     AllBrokers,
     ControllerLeader,
@@ -37,10 +35,9 @@ from chaos.nemesis.victims import (
     RandomBroker,
     Victim,
 )
-from chaos.scenario import Scenario, Takes
-from chaos.scenarios.swarm_windows import at_random, one_window
-from chaos.trial import Trial
-from workloads.append_options import AppendOptions
+from chaos.scenario import Scenario, Takes, Trial
+from chaos.scenarios.swarm import at_random, one_window
+from workloads.append import AppendOptions
 
 _VICTIMS: tuple[Victim, ...] = (
     PartitionLeader(),
@@ -90,8 +87,8 @@ def _one(rng: random.Random) -> Victim:
     return rng.choice(_VICTIMS)
 
 
-def _made(make: Callable[[random.Random], Fault], longest_s: float) -> Menace:
-    return Menace(make=lambda rng, _: make(rng), shortest_s=0.5, longest_s=longest_s)
+def _made(make: Callable[[random.Random], Fault], longest_s: float) -> SwarmSpec:
+    return SwarmSpec(make=lambda rng, _: make(rng), shortest_s=0.5, longest_s=longest_s)
 
 
 def _power_off(mode: PowerCutMode, rng: random.Random) -> Fault:
@@ -111,7 +108,7 @@ _PARTITIONS = {
     for peers in OtherSide
 }
 _FROM_SOME = {name for peers, (name, _) in _PARTITIONS.items() if peers is not OtherSide.ALL}
-_MENACES: Mapping[str, Menace] = {
+_MENACES: Mapping[str, SwarmSpec] = {
     "kill": _made(lambda rng: Kill(victim=_one(rng)), longest_s=6.0),
     "kill of all": _made(lambda _: Kill(victim=AllBrokers()), longest_s=3.0),
     "terminate": _made(lambda rng: Terminate(victim=_one(rng)), longest_s=8.0),
@@ -249,7 +246,7 @@ def _schedule(seed: int, asked_s: float | None, settings: Mapping[str, str]) -> 
     return Schedule(duration_s=duration_s, windows=tuple(windows), side_by_side=True)
 
 
-def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, Menace]:
+def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, SwarmSpec]:
     """The kinds that this seed has."""
     left_out = {*(() if settings["elr"] == "on" else _POWER)}
     if settings.get(ROLES) == COMBINED:
@@ -258,7 +255,7 @@ def _chosen(rng: random.Random, settings: Mapping[str, str]) -> Mapping[str, Men
     return {name: _MENACES[name] for name in rng.sample(possible, rng.choice((1, 2, 3, 4)))}
 
 
-def _windows(rng: random.Random, menace: Menace, last_s: float) -> Iterator[Window]:
+def _windows(rng: random.Random, menace: SwarmSpec, last_s: float) -> Iterator[Window]:
     return at_random(rng, menace, rng.choice((8.0, 15.0, 30.0)), 3, last_s)
 
 
@@ -270,7 +267,7 @@ def _long_silence(rng: random.Random, last_s: float) -> Iterator[Window]:
 
 
 def _aimed(
-    rng: random.Random, menaces: Sequence[Menace], drawn: Sequence[Window], last_s: float
+    rng: random.Random, menaces: Sequence[SwarmSpec], drawn: Sequence[Window], last_s: float
 ) -> Iterator[Window]:
     """While another one lasts for long enough that an ISR has shrunk."""
     for window in drawn:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
-from checkers.counted import counted
-from checkers.verdict import Judgement, Verdict
+from checkers.verdict import Judgement, Verdict, counted
 
 _INSIDE = "invariant:"  # prefix of rows about the inside of nodes
 

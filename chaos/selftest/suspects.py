@@ -4,14 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from chaos.bugs.catalogue import IN_CONTAINERS, MUTATIONS
+from chaos.bugs.planted import Mutation
 from chaos.cluster.targets.named import NODE
-from chaos.controls.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
-from chaos.controls.our_node import LYING_FSYNC
-from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
-from chaos.mutations.mutation import Mutation
-from chaos.operator_errors import UsageError
-from chaos.planning import scenario_of
+from chaos.errors import UsageError
+from chaos.run.planning import scenario_of
 from chaos.scenario import SIM, Scenario
+from chaos.scenarios.controls import (
+    HASTY_CLIENT,
+    LOST_ANSWERS,
+    LYING_FSYNC,
+    QUIET_BROKERS,
+    RASH_CLIENT,
+)
 from chaos.selftest.kill_table import SuspectKind
 
 _CONTROL_TRIES = 3

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from chaos.cluster.targets.named import NODE
-from chaos.controls.disk_images import without_its_record_at_the_leader
-from chaos.controls.our_node import without_an_acknowledged_write, without_its_record
-from chaos.judging import judge_directory
-from chaos.launch import perform
-from chaos.operator_errors import OperatorError
-from chaos.planning import Choices, runtime_of, sparing_load
+from chaos.errors import OperatorError
 from chaos.progress import ConsoleProgress
+from chaos.run.judging import judge_directory
+from chaos.run.launch import perform
+from chaos.run.planning import Choices, runtime_of, sparing_load
 from chaos.scenario import SIM
+from chaos.scenarios.controls import without_an_acknowledged_write, without_its_record
+from chaos.selftest.control_disks import without_its_record_at_the_leader
 from chaos.selftest.kill_table import (
     SuspectKind,
     SuspectRow,

@@ -14,9 +14,7 @@ from docker.errors import APIError, ContainerError, DockerException
 
 from chaos.setup.docker_engine import apt_install
 from chaos.setup.images import BASE, image_id
-from chaos.setup.needs import SetupError, Tell
-from chaos.setup.places import cache_dir
-from chaos.setup.shell import found_program, run
+from chaos.setup.shell import SetupError, Tell, cache_dir, found_program, run
 
 PULLED = "python:3.12-slim-bookworm"
 PULLED_VARIABLE = "KRAFT_CHAOS_BASE_IMAGE"

@@ -10,8 +10,7 @@ import docker
 import requests
 from docker.errors import DockerException
 
-from chaos.setup.needs import SetupError, Tell
-from chaos.setup.shell import found_program, run
+from chaos.setup.shell import SetupError, Tell, found_program, run
 
 STATE = Path("/var/lib/kraft-chaos/engine")
 RUNTIME = Path("/run/kraft-chaos/engine")

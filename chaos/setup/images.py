@@ -13,9 +13,7 @@ from pathlib import Path
 import docker
 from docker.errors import APIError, BuildError, ImageNotFound
 
-from chaos.setup.needs import SetupError
-from chaos.setup.places import repository
-from chaos.setup.shell import log_file
+from chaos.setup.shell import SetupError, log_file, repository
 
 BASE = "kraft-chaos/base:latest"
 TOXIPROXY_VERSION = "2.12.0"
@@ -87,8 +85,8 @@ def node_recipe(base: str, wheels: Path) -> Recipe:
 
 def _mutations() -> dict[str, bytes]:
     """Planted bugs enter with the process; nothing else of the harness is in the image."""
-    planted = _sources(repository() / "chaos" / "mutations")
-    files = {f"chaos/mutations/{path}": content for path, content in planted}
+    planted = _sources(repository() / "chaos" / "bugs")
+    files = {f"chaos/bugs/{path}": content for path, content in planted}
     return {"chaos/__init__.py": b"", **files}
 
 

@@ -10,9 +10,7 @@ import docker
 from chaos.container_files import copy_out
 from chaos.releases import setup_command
 from chaos.setup import images
-from chaos.setup.needs import SetupError, Tell
-from chaos.setup.places import cache_dir, repository
-from chaos.setup.shell import found_program, run
+from chaos.setup.shell import SetupError, Tell, cache_dir, found_program, repository, run
 
 LIBS = "/libs"  # where the image of Debian's Maven has put the jars
 

@@ -8,9 +8,7 @@ import docker
 
 from chaos.setup.base_image import python_version
 from chaos.setup.images import MEND, Recipe, base_id, node_recipe
-from chaos.setup.needs import SetupError, Tell
-from chaos.setup.places import cache_dir
-from chaos.setup.shell import pip, run
+from chaos.setup.shell import SetupError, Tell, cache_dir, pip, run
 
 # No Hypothesis beside them: kio imports it when present, slowly.
 LIBRARIES = ("kio", "crc32c", "zstandard")

@@ -5,11 +5,80 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
-from chaos.setup.needs import SetupError
-from chaos.setup.places import cache_dir
+# Where the harness keeps its own files: per user, outside any run.
+
+
+def cache_dir() -> Path:
+    """Wheels, built binaries, logs of set-up steps; may be deleted at any time."""
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return _made(Path(root) / "kraft-chaos")
+
+
+def runtime_dir() -> Path:
+    """Lock files of active runs; a reboot may empty it, for then no run is active."""
+    root = os.environ.get("XDG_RUNTIME_DIR")
+    if root and os.access(root, os.W_OK):
+        return _made(Path(root) / "kraft-chaos")
+    return _made(cache_dir() / "run")
+
+
+def repository() -> Path:
+    """The directory that holds `compose/` and the packages."""
+    return Path(__file__).resolve().parents[2]
+
+
+def _made(path: Path) -> Path:
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+# A need of the harness as a value, and the error of a set-up step.
+
+
+Tell = Callable[[str], None]
+
+
+class Found(StrEnum):
+    FOUND = "found"
+    MISSING = "missing"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One thing that the harness needs on the machine, and its state."""
+
+    name: str
+    found: Found
+    seen: str  # what was looked at, and the result
+    mend: str = ""  # the next command, if it is missing
+    without: str = ""  # what still works without it
+    optional: bool = False  # needed only on request
+
+    @property
+    def ok(self) -> bool:
+        return self.found is Found.FOUND
+
+
+class SetupError(Exception):
+    """A need that could not be met: what failed, why, the next command, and what works without
+    it."""
+
+    def __init__(self, what: str, *, why: str, mend: str, without: str = "") -> None:
+        lines = [what, f"  why: {why}", f"  try: {mend}"]
+        if without:
+            lines.append(f"  without it: {without}")
+        super().__init__("\n".join(lines))
+        self.what = what
+        self.why = why
+        self.mend = mend
+        self.without = without
+
 
 TAIL_LINES = 6
 

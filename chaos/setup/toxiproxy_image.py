@@ -11,9 +11,7 @@ import docker
 from docker.errors import DockerException
 
 from chaos.setup.images import TOXIPROXY, TOXIPROXY_VERSION, build, image_id, toxiproxy_recipe
-from chaos.setup.needs import SetupError, Tell
-from chaos.setup.places import cache_dir
-from chaos.setup.shell import found_program, pip, run
+from chaos.setup.shell import SetupError, Tell, cache_dir, found_program, pip, run
 
 MODULE = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{TOXIPROXY_VERSION}"
 PULLED_VARIABLE = "KRAFT_CHAOS_TOXIPROXY_IMAGE"

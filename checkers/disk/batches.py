@@ -6,16 +6,16 @@ through the records of one batch.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from crc32c import crc32c
 from numpy.typing import NDArray
 
-from checkers.disk.compression import decompressed
-from checkers.disk.fields import DamagedError, Fields
+from checkers.disk.fields import DamagedError, Fields, decompressed
 
 HEADER_SIZE = 61
 HEADER = np.dtype(
@@ -216,3 +216,45 @@ def read_records(batch: Batch) -> Iterator[Record]:
 def _bytes(fields: Fields) -> bytes | None:
     size = fields.varint()
     return None if size < 0 else fields.take(size)
+
+
+# Tables of many rows, made of columns: no object is made for a row.
+
+
+Constant = int | str
+Column = NDArray[np.generic] | Constant
+
+
+def table(schema: pa.Schema, rows: int, columns: Mapping[str, Column]) -> pa.Table:
+    """A table of `rows` rows; a column is an array, or one value for all of them."""
+    arrays = []
+    for field in schema:
+        column = columns[field.name]
+        if isinstance(column, np.ndarray):
+            arrays.append(pa.array(column).cast(field.type))
+        else:
+            arrays.append(pa.repeat(pa.scalar(column, field.type), rows))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
+    return pa.concat_tables([schema.empty_table(), *tables]).combine_chunks()
+
+
+def batch_columns(found: Scan) -> dict[str, Column]:
+    """The columns that tables of batches have for the batches of one segment."""
+    return {
+        "base_offset": found.column("base_offset"),
+        "last_offset": found.last_offsets,
+        "epoch": found.column("epoch"),
+        "crc": found.column("crc"),
+        "crc_ok": found.crc_ok,
+        "control": found.control,
+        "records": found.column("records"),
+        "size": found.sizes,
+        "position": found.positions,
+        "timestamp": found.column("max_timestamp"),
+        "producer_id": found.column("producer_id"),
+        "producer_epoch": found.column("producer_epoch"),
+        "base_sequence": found.column("base_sequence"),
+    }

@@ -1,5 +1,6 @@
 """`__cluster_metadata-0`: its batches, its records, and the snapshot that replaces its head."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,13 +8,58 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from checkers.disk.batches import Batch, Scan, batches_of, read_batches, together
-from checkers.disk.columns import batch_columns, joined, table
-from checkers.disk.decoded_batches import DecodedBatches, RecordRow
+from checkers.disk.batches import (
+    Batch,
+    Scan,
+    batch_columns,
+    batches_of,
+    joined,
+    read_batches,
+    table,
+    together,
+)
 from checkers.disk.fields import DamagedError
+from checkers.disk.records import DecodedBatches, RecordRow
 from checkers.disk.segments import LogFiles
-from checkers.disk.snapshot_files import read_snapshots, snapshots_of, snapshots_table
-from checkers.history.tables import LOG_BATCHES, LOG_RECORDS
+from checkers.history.tables import LOG_BATCHES, LOG_RECORDS, SNAPSHOT_RECORDS
+
+# All snapshots of the metadata log on a disk (KIP-630), record by record.
+
+
+_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+
+
+def snapshots_of(directory: Path) -> list[tuple[int, int, Path]]:
+    """End and epoch of each snapshot, by its name, from the oldest on."""
+    named = ((_SNAPSHOT.fullmatch(path.name), path) for path in directory.iterdir())
+    return sorted((int(name[1]), int(name[2]), path) for name, path in named if name)
+
+
+def read_snapshots(
+    directory: Path, node: int, directory_id: str, known: DecodedBatches, problems: list[str]
+) -> list[RecordRow]:
+    """Rows of SNAPSHOT_RECORDS; a damaged snapshot is read up to the damage, which is noted."""
+    found: list[RecordRow] = []
+    for end, epoch, path in snapshots_of(directory):
+        head: RecordRow = {"node": node, "directory": directory_id, "end": end, "epoch": epoch}
+        rows: list[RecordRow] = []
+        try:
+            for batch in read_batches(path.read_bytes()):
+                if not batch.crc_ok:
+                    problems.append(f"{path.name} position {batch.position}: wrong CRC")
+                    break
+                rows += [{**row, **head} for row in known.rows(batch)]
+        except (DamagedError, OSError) as error:
+            problems.append(f"{path.name}: {error}")
+        if not rows or rows[-1]["type"] != "SnapshotFooter":
+            problems.append(f"{path.name} does not end with its footer")
+        found += rows
+    return found
+
+
+def snapshots_table(rows: list[RecordRow]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=SNAPSHOT_RECORDS)
+
 
 METADATA_LOG = "__cluster_metadata-0"
 # Kafka's internal topics, which it creates compacted.

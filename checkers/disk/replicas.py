@@ -9,12 +9,10 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from checkers.disk.batches import Scan
-from checkers.disk.columns import Column, batch_columns, joined, table
+from checkers.disk.batches import Column, Scan, batch_columns, joined, table
 from checkers.disk.fields import DamagedError
-from checkers.disk.files import read_meta_properties, read_offsets, read_topic_id
 from checkers.disk.metadata_log import METADATA_LOG
-from checkers.disk.segments import LogFiles
+from checkers.disk.segments import LogFiles, read_meta_properties, read_offsets, read_topic_id
 from checkers.history.tables import NO_DIRECTORY, REPLICA_BATCHES, REPLICA_SPANS, REPLICAS
 
 # Deleted, future and stray ones have a suffix behind the number.

@@ -25,7 +25,7 @@ from checkers.history.tables import NO_DIRECTORY
 from checkers.history.traces import TRACE_FIELDS, fields_of
 from checkers.verdict import EventValue
 
-NOBODY = -1
+NO_NODE = -1
 NONE = -(1 << 63)  # in a column: the line has no such field
 _NOT_SHOWN = ("t", "directory", "incarnation", "voted_directory", "replica_directory", "detail")
 _PROCESS = ("node", "directory", "incarnation")
@@ -318,6 +318,6 @@ def witness(event: NodeEvent, what: str) -> Mapping[str, EventValue]:
     fields = {
         name: value
         for name, value in event._asdict().items()
-        if name not in _NOT_SHOWN and value not in (None, "", NOBODY)
+        if name not in _NOT_SHOWN and value not in (None, "", NO_NODE)
     }
     return {"what": what, "t_ns": event.t, **fields}

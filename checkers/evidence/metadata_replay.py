@@ -33,7 +33,7 @@ from checkers.evidence.image import (
     without_elr,
 )
 from checkers.evidence.promised import UNCLEAN, AskedFor, topic_of
-from checkers.history.asked_topics import MIN_ISR
+from checkers.history.asked import MIN_ISR
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from checkers.array_types import Ints
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.planned import Kind
-from checkers.history.asked_topics import (
+from checkers.history.asked import (
     ADD_PARTITIONS,
     CONFIG_OF_A_TOPIC,
     CONFIG_OF_ALL_BROKERS,

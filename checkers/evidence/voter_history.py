@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.evidence.lives import NodeEvent
 from checkers.evidence.metadata_logs import StoredBatch, StoredLogs
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import NO_DIRECTORY
@@ -252,3 +253,28 @@ _CHANGES: Mapping[str, Callable[[VoterKeys, VoterKeys, _Row], VoterKeys]] = {
 }
 
 VOTER_RECORDS = tuple(_CHANGES)  # kinds of records about voters
+
+
+# Sets of voters in the nodes' traces (q.voters).
+
+
+@dataclass(frozen=True, slots=True)
+class ToldVoters:
+    """The voters from an offset of a node's log on, by a line of its trace."""
+
+    line: NodeEvent
+    voters: VoterSet
+
+    @classmethod
+    def of(cls, line: NodeEvent) -> "ToldVoters":
+        rows = line.more.get("voters")
+        assert isinstance(rows, list), line
+        return cls(line, VoterSet(frozenset(ReplicaKey(row["id"], row["dir"]) for row in rows)))
+
+    @property
+    def offset(self) -> int:
+        return self.line.offset
+
+    @property
+    def in_words(self) -> str:
+        return ", ".join(f"node {key.node}" for key in sorted(self.voters.keys))

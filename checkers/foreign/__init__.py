@@ -32,14 +32,13 @@ Nothing is guessed about a file that is damaged, cut short or foreign: it is an
 
 from checkers.foreign.detect import Format
 from checkers.foreign.edn import read_one
-from checkers.foreign.foreign_errors import UnreadableHistoryError
+from checkers.foreign.foreign_values import UnreadableHistoryError
 from checkers.foreign.history_file import Declared, ForeignHistory, read_calls, read_history
 from checkers.foreign.judge import judge
-from checkers.foreign.judged import Judged, Shown
 from checkers.foreign.list_append import Lists
 from checkers.foreign.logs import Log
-from checkers.foreign.objects import Objects
-from checkers.foreign.policies import CasFailures, NilReads, Policies
+from checkers.foreign.objects import Judged, Objects, Shown
+from checkers.foreign.source import CasFailures, NilReads, Policies
 from checkers.log.allowances import Isolation
 
 __all__ = [

@@ -5,18 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from checkers.foreign import (
-    etcd_log,
-    jepsen,
-    jepsen_file,
-    jepsen_text,
-    json_lines,
-    porcupine,
-)
-from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.pairs import Pair, pair
-from checkers.foreign.policies import CasFailures, NilReads
-from checkers.foreign.source import decode
+from checkers.foreign import etcd_log, jepsen, jepsen_file, porcupine
+from checkers.foreign.entries import Pair, pair
+from checkers.foreign.foreign_values import MalformedError, excerpt
+from checkers.foreign.source import CasFailures, NilReads, decode
 
 _LOG = re.compile(r"INFO\s+jepsen\.util\s+-")
 _JSON = re.compile(r"""\[?\s*\{\s*("|\})|\[\s*\]""")
@@ -62,13 +54,13 @@ def _plain(read: Callable[[bytes], list[Pair]]) -> FormatReader:
 
 READERS = {
     Format.EDN: _knossos(lambda data: pair(jepsen.read(decode(data)))),
-    Format.HISTORY_TXT: _knossos(lambda data: pair(jepsen_text.read_history_txt(decode(data)))),
-    Format.JEPSEN_LOG: _knossos(lambda data: pair(jepsen_text.read_jepsen_log(decode(data)))),
+    Format.HISTORY_TXT: _knossos(lambda data: pair(jepsen_file.read_history_txt(decode(data)))),
+    Format.JEPSEN_LOG: _knossos(lambda data: pair(jepsen_file.read_jepsen_log(decode(data)))),
     Format.JEPSEN_FILE: _knossos(lambda data: pair(jepsen_file.read(data))),
     Format.LOG: _porcupine(lambda data: pair(etcd_log.read(decode(data)))),
-    Format.JSON: _plain(lambda data: pair(json_lines.read(decode(data)))),
+    Format.JSON: _plain(lambda data: pair(porcupine.read(decode(data)))),
     Format.PORCUPINE: _porcupine(lambda data: porcupine.read_operations(decode(data))),
-    Format.EVENTS: _plain(lambda data: pair(json_lines.read(decode(data)))),
+    Format.EVENTS: _plain(lambda data: pair(porcupine.read(decode(data)))),
 }
 
 
@@ -80,9 +72,9 @@ def detect(data: bytes) -> Format:
     begin = text.lstrip()
     if _LOG.match(begin):
         return Format.LOG
-    if jepsen_text.HISTORY_BEGINS.match(begin):
+    if jepsen_file.HISTORY_BEGINS.match(begin):
         return Format.HISTORY_TXT
-    if jepsen_text.LOG_BEGINS.match(begin):
+    if jepsen_file.LOG_BEGINS.match(begin):
         return Format.JEPSEN_LOG
     if _JSON.match(begin):
         return _of_json(text)
@@ -98,6 +90,6 @@ def detect(data: bytes) -> Format:
 
 
 def _of_json(text: str) -> Format:
-    if any(map(porcupine.is_operation, json_lines.first(text))):
+    if any(map(porcupine.is_operation, porcupine.first(text))):
         return Format.PORCUPINE
-    return Format.EVENTS if json_lines.is_own(text) else Format.JSON
+    return Format.EVENTS if porcupine.is_own(text) else Format.JSON

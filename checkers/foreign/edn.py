@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from checkers.foreign.foreign_errors import MalformedError, excerpt
 from checkers.foreign.foreign_values import (
     EdnSet,
+    MalformedError,
     Value,
     Word,
     big_decimal_of,
+    excerpt,
     float_of,
     ratio_of,
     render,

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from checkers.foreign.edn import forms
 from checkers.foreign.entries import NEMESIS, HistoryLine
-from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import ABSENT, Value
+from checkers.foreign.foreign_values import ABSENT, MalformedError, Value, excerpt
 from checkers.history.events import EventType
 
 BEGINNING = "INFO jepsen.util -"

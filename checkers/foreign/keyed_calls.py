@@ -9,9 +9,16 @@ themselves.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import ABSENT, EdnSet, Value, plain, render
-from checkers.foreign.pairs import Pair
+from checkers.foreign.entries import Pair
+from checkers.foreign.foreign_values import (
+    ABSENT,
+    EdnSet,
+    MalformedError,
+    Value,
+    excerpt,
+    plain,
+    render,
+)
 from checkers.history.calls import Model, Outcome
 from checkers.history.events import EventType
 

@@ -9,9 +9,16 @@ Each element is appended to its list once, so a read shows which transaction wro
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import ABSENT, Value, name_of, plain, render
-from checkers.foreign.pairs import Pair
+from checkers.foreign.entries import Pair
+from checkers.foreign.foreign_values import (
+    ABSENT,
+    MalformedError,
+    Value,
+    excerpt,
+    name_of,
+    plain,
+    render,
+)
 from checkers.history.calls import Model, Outcome
 from checkers.history.events import EventType
 

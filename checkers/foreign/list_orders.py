@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checkers.counted import counted
 from checkers.foreign.entries import process_codes
 from checkers.foreign.list_append import Elements, Lists
 from checkers.history.calls import Outcome
@@ -26,7 +25,7 @@ from checkers.log.arrays import LogOperations
 from checkers.log.circles import Cycle, DependencyStep
 from checkers.log.cycles import named_cycles
 from checkers.log.dependencies import Dependencies, Dependency
-from checkers.verdict import Verdict
+from checkers.verdict import Verdict, counted
 
 ALGORITHM = "orders of versions from what was read, cycles of dependencies"
 

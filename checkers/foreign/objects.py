@@ -4,21 +4,89 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from checkers.counted import counted
-from checkers.foreign.accused import Accused
-from checkers.foreign.counted_calls import counter_calls, mutex_calls, out_of_bounds
-from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import Value, render
-from checkers.foreign.judged import NOTHING, Judged, Judging, Shown
+from checkers.foreign.entries import ClientId, Pair
+from checkers.foreign.foreign_values import MalformedError, Value, excerpt, render
 from checkers.foreign.keyed_calls import KeyedCall, keyed_calls
 from checkers.foreign.list_append import ListCall, Lists
 from checkers.foreign.list_orders import ALGORITHM, list_anomalies
-from checkers.foreign.pairs import Pair
 from checkers.foreign.queues import refute_queue, traffic_of
-from checkers.foreign.sets import additions_and_reads, elements_of, refute_set
+from checkers.foreign.sets import (
+    Accused,
+    additions_and_reads,
+    counter_calls,
+    elements_of,
+    mutex_calls,
+    out_of_bounds,
+    refute_set,
+)
 from checkers.history.calls import Calls, Model, Outcome
 from checkers.log.allowances import Isolation
-from checkers.verdict import WITNESS_LIMIT, Verdict
+from checkers.verdict import WITNESS_LIMIT, Verdict, counted
+
+# The judgement of a file.
+
+
+NOTHING = "no operation succeeded, so there is nothing to judge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """An operation of the witness. `completed_line` is 0 if the file has no completion."""
+
+    line: int
+    completed_line: int
+    process: ClientId
+    key: str
+    what: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The judgement of a file. `context` are the lines that the witness needs beside itself.
+
+    `seconds` is the time to decide, without the loading of `linearizability.warm`;
+    `witness_seconds` is the additional time for finding the witness.
+    """
+
+    verdict: Verdict
+    algorithm: str
+    message: str
+    operations: int
+    keys: int
+    seconds: float
+    witness_seconds: float = 0.0
+    witness: tuple[Shown, ...] = ()
+    context: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """The fields of a judgement that are known before anything is decided."""
+
+    algorithm: str
+    operations: int
+    keys: int
+
+    def says(
+        self,
+        verdict: Verdict,
+        message: str,
+        seconds: float,
+        witness: tuple[Shown, ...] = (),
+        context: tuple[str, ...] = (),
+    ) -> Judged:
+        return Judged(
+            verdict=verdict,
+            algorithm=self.algorithm,
+            message=message,
+            operations=self.operations,
+            keys=self.keys,
+            seconds=seconds,
+            witness=witness,
+            context=context,
+        )
+
 
 _ALGORITHMS = {
     Model.SET: "one chain of reads, in stages",

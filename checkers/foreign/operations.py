@@ -4,10 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from checkers.foreign.entries import HistoryLine
-from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import ABSENT, Value, name_of, render
-from checkers.foreign.pairs import Pair
+from checkers.foreign.entries import HistoryLine, Pair
+from checkers.foreign.foreign_values import ABSENT, MalformedError, Value, excerpt, name_of, render
 from checkers.history.calls import Model
 
 

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from checkers.foreign.entries import HistoryLine
-from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import Value, render
+from checkers.foreign.entries import HistoryLine, Pair
+from checkers.foreign.foreign_values import MalformedError, Value, excerpt, render
 from checkers.foreign.logs import (
     ASSIGN,
     POLL,
@@ -24,7 +23,6 @@ from checkers.foreign.logs import (
     LogCall,
     LogRecord,
 )
-from checkers.foreign.pairs import Pair
 from checkers.history.calls import Model
 from checkers.history.events import EventType
 

@@ -17,10 +17,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from checkers.foreign.accused import Accused
-from checkers.foreign.foreign_errors import MalformedError, excerpt
-from checkers.foreign.foreign_values import ABSENT, Value, render
+from checkers.foreign.foreign_values import ABSENT, MalformedError, Value, excerpt, render
 from checkers.foreign.keyed_calls import KeyedCall
+from checkers.foreign.sets import Accused
 from checkers.history.calls import NEVER, Model, Outcome
 from checkers.verdict import Verdict
 

@@ -6,11 +6,33 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 from crc32c import crc32c
 
-from checkers.history.history_kinds import HistoryKind
-from checkers.history.laid_out import laid_out
+from checkers.history.events import HistoryKind
+
+# JSON files that people read as well: the output of `json.dumps`, in a tenth of its time.
+
+
+_LAYOUT = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
+_NO_JSON = ("NaN", "Infinity")  # numbers that only `json` can write
+
+
+def laid_out(content: object, *, sort_keys: bool = False) -> bytes:
+    """Indented by two, with a newline at the end; `json.loads` returns the same values.
+
+    The fast library takes no names that are not UTF-8 (a file on a disk may have one) and no number
+    of more than 64 bits, and makes NaN null: these are left to `json`.
+    """
+    plain = json.dumps(content)
+    if not any(word in plain for word in _NO_JSON):
+        try:
+            return orjson.dumps(content, option=_LAYOUT | (orjson.OPT_SORT_KEYS * sort_keys))
+        except TypeError:
+            pass  # one of the three; its message does not say which
+    return json.dumps(content, indent=2, sort_keys=sort_keys).encode() + b"\n"
+
 
 LINEARIZABLE_READS = "linearizable-reads"  # a promise: a read returns the newest write
 # A promise: a config that is set to null, or stands twice in a resource, is refused. Kafka's
@@ -70,7 +92,7 @@ class RunInfo:
     stuck: str = ""  # what did not come about although all was healed and all processes ran
     stuck_for_sure: bool = False  # a slow machine is no excuse for it
     # The load of the machine: during the time in which nothing came about, else during the whole
-    # run (`chaos.starvation`). Empty for a simulated run, in virtual time.
+    # run (`chaos.run.starvation`). Empty for a simulated run, in virtual time.
     pressure: Mapping[str, float] = field(default_factory=dict)
     last_words: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by node, where stuck
     planned_faults: int = 0

@@ -26,13 +26,16 @@ from checkers.array_types import Codes
 from checkers.linearizability.compiled import compiled, inlined, loop
 from checkers.linearizability.configurations import Bits, Configurations, StateWords, copy, empty
 from checkers.linearizability.deadlines import Lives
-from checkers.linearizability.moves import begin, extend, is_involved, sort_out
 from checkers.linearizability.slots import (
     FREE,
     Operations,
     Slots,
+    begin,
+    extend,
     give_back,
+    is_involved,
     no_slots,
+    sort_out,
 )
 from checkers.linearizability.split import Problem
 from checkers.linearizability.states_met import (

@@ -15,6 +15,92 @@ import numpy as np
 
 from checkers.array_types import Codes, Flags, Ints, Kinds
 
+# Small numbers for pairs of a group and a nearly dense number in it, without sorting.
+#
+# Offsets within a partition and the values of one process are counted up by one: a table from the
+# lowest to the highest of each group has few empty places.
+
+
+_SPARSE = 8  # places for each pair, above which they are too sparse for a table
+_SLACK = 1024
+NOWHERE = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Group `g` has the places from `begins[g]` on, for the numbers from `low[g]` on."""
+
+    low: Ints
+    begins: Ints  # one longer than the groups
+
+    @property
+    def size(self) -> int:
+        return int(self.begins[-1])
+
+    def of_known(self, group: Ints | Codes, number: Ints) -> Ints:
+        """Places of pairs that the table was made for. They rise with the number in a group."""
+        return number + (self.begins[:-1] - self.low)[group]
+
+    def find(self, group: Ints | Codes, number: Ints) -> Ints:
+        """Places of any pairs; NOWHERE for pairs that the table has no place for."""
+        inside = (group >= 0) & (group < len(self.low))
+        known = np.where(inside, group, 0)
+        place = self.of_known(known, number)
+        inside &= (number >= self.low[known]) & (place < self.begins[1:][known])
+        return np.where(inside, place, NOWHERE)
+
+
+def addresses(group: Ints | Codes, number: Ints, groups: int) -> Addresses | None:
+    """None if groups or numbers are too sparse. Numbers are not negative."""
+    most = _SPARSE * len(group) + _SLACK
+    if groups > most:
+        return None
+    low = np.full(groups, np.iinfo(np.int64).max, np.int64)
+    high = np.full(groups, -1, np.int64)
+    np.minimum.at(low, group, number)
+    np.maximum.at(high, group, number)
+    sizes = np.where(high >= 0, high - low + 1, 0)
+    if float(sizes.astype(np.float64).sum()) > most:
+        return None
+    low[high < 0] = 0
+    return Addresses(low=low, begins=np.concatenate([[0], np.cumsum(sizes)]))
+
+
+# Operations that ran under a subscription that moves partitions unrecorded.
+#
+# A group may give a partition to another consumer and back between two polls. If the history
+# records it, the consumer's order is binding in between; if not, its positions are unknown until it
+# is assigned partitions again. The order of other processes is always binding.
+
+
+def silent_subscriptions(process: Codes, *, subscribed: Ints, assigned: Ints, told: Ints) -> Flags:
+    """By operation: whether it lies between a `subscribe` of its process and the next assignment.
+
+    All are rows of operations: those that subscribed, those that assigned partitions, and those
+    that recorded a rebalance. A process that records one rebalance records all: it is not silent.
+    """
+    ops = len(process)
+    silent = np.zeros(ops, np.bool_)
+    if not len(subscribed):
+        return silent
+    subscribes, tells = silent.copy(), silent.copy()
+    subscribes[subscribed], tells[told] = True, True
+    marks = subscribes.copy()
+    marks[assigned] = True
+    # Process by process: a stretch begins with each mark, and with each process.
+    by_process = np.argsort(process, kind="stable")
+    own, marked = process[by_process], marks[by_process]
+    begins = marked.copy()
+    begins[0] = True
+    begins[1:] |= own[1:] != own[:-1]
+    stretch = np.cumsum(begins) - 1
+    telling = np.zeros(stretch[-1] + 1, np.bool_)
+    telling[stretch[tells[by_process] & ~marked]] = True
+    quiet = subscribes[by_process[begins]] & ~telling
+    silent[by_process] = quiet[stretch] & ~marked
+    return silent
+
+
 CORRUPT = -1  # the value code of a record that was damaged on its way
 NO_OFFSET = -1  # the offset of a record if its producer was given none
 EVERY_KEY = -1  # the key of a reset that gives up all keys

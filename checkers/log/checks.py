@@ -4,7 +4,6 @@ judge."""
 from collections.abc import Iterable, Mapping
 
 from checkers.check import check, of_logs
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.loss_budget import UNTOLD
 from checkers.evidence.planned import Kind
@@ -12,7 +11,7 @@ from checkers.log.anomalies import Anomaly, Cases
 from checkers.log.findings import Findings, findings_of
 from checkers.log.log_witness import of_case
 from checkers.log.sweep import ALGORITHM
-from checkers.verdict import CheckResult, EventValue, Verdict
+from checkers.verdict import CheckResult, EventValue, Verdict, counted
 
 OFFSETS = (Anomaly.INCONSISTENT_OFFSETS, Anomaly.DUPLICATE)
 POLLS = (

@@ -6,7 +6,6 @@ import numpy as np
 
 from checkers.array_types import Ints
 from checkers.check import check, of_logs
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.loss_budget import UNTOLD
 from checkers.evidence.planned import Kind
@@ -14,7 +13,7 @@ from checkers.history.calls import Outcome
 from checkers.log.arrays import NO_OFFSET, NONE, Acks
 from checkers.log.findings import Findings, findings_of
 from checkers.log.log_witness import WitnessRow, fault, operation
-from checkers.verdict import CheckResult, EventValue, Verdict
+from checkers.verdict import CheckResult, EventValue, Verdict, counted
 
 CHECK = "log-durability"
 ALGORITHM = "acknowledged and polled values against final reads, then against all replicas' disks"

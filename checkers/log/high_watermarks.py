@@ -13,7 +13,7 @@ from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import Outcome
 from checkers.log.anomalies import Anomaly, Cases, cases
 from checkers.log.arrays import LogArrays
-from checkers.log.realtime import ends
+from checkers.log.positions import ends
 
 _NEVER = np.iinfo(np.int64).max
 _FEW = 1 << 16  # up to so many tracks, no search for the existing ones is needed

@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 
 from checkers.check import check
 from checkers.conclusion import Violation, conclude
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.evidence.promised import topic_of
 from checkers.history.sealed_run import RunInfo
-from checkers.verdict import CheckResult
+from checkers.verdict import CheckResult, counted
 
 TRANSFORM, PROCESSED = "transform", "processed"
 PROCESSED_END, PROCESSED_UP_TO = "processed-end", "processed-up-to"

@@ -8,9 +8,8 @@ import pyarrow.compute as pc
 
 from checkers.array_types import Codes, Flags, Ints
 from checkers.history.calls import NEVER, Outcome
-from checkers.history.payload import NUMBER_BITS, NUMBERS, value_name
+from checkers.history.events import NUMBER_BITS, NUMBERS, value_name
 from checkers.history.sealed_run import Run
-from checkers.log.addresses import addresses
 from checkers.log.arrays import (
     CORRUPT,
     EVERY_KEY,
@@ -22,9 +21,10 @@ from checkers.log.arrays import (
     PolledRecords,
     Resets,
     SentRecords,
+    addresses,
     no_steps,
+    silent_subscriptions,
 )
-from checkers.log.subscriptions import silent_subscriptions
 
 
 def arrays_of(run: Run) -> LogArrays:

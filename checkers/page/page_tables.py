@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from checkers.page import units
+from checkers.page.document import Child, Markup, joined, tag
 from checkers.page.fault_windows import FaultWindow
-from checkers.page.markup import Child, Markup, joined, tag
 from checkers.verdict import CheckResult, Verdict
 
 ROWS_LIMIT = 300

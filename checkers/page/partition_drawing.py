@@ -12,11 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.array_types import Ints
+from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER
 from checkers.page import units
+from checkers.page.document import Markup, joined, section, tag
 from checkers.page.fault_windows import FaultWindow
-from checkers.page.markup import Markup, joined, tag
-from checkers.page.partition_lanes import PartitionLane, PartitionSpan, Points
+from checkers.page.partition_lanes import (
+    PARTITIONS_LIMIT,
+    PartitionLane,
+    PartitionSpan,
+    Points,
+    partition_lanes,
+)
 from checkers.page.svg import (
     LEFT,
     RIGHT,
@@ -31,6 +38,7 @@ from checkers.page.svg import (
     vertical,
 )
 from checkers.page.timeline import bands, fault_rows, hatching, time_axis, time_grid
+from checkers.verdict import counted
 
 _ROW = 20.0
 _FAULT_ROW = 15.0
@@ -232,3 +240,40 @@ def _high_watermark(points: Points, panel: _Panel) -> Markup | None:
     xs = [float(LEFT + x) for x, _ in told for _ in range(2)]
     ys = np.array([panel.y(float(value)) for _, value in told for _ in range(2)])
     return polyline(xs[1:], ys[:-1], "hwm")
+
+
+# The partitions of a scenario of brokers, drawn.
+
+
+_TITLE = "Partitions"
+_CAPTION = (
+    "A row per replica: whether it led, was in the ISR, or could still be elected (ELR). Numbers "
+    "over the rows: the ISR, and behind + the ELR. Below: every acknowledged record at its "
+    "offset and time, red if it is gone at the end, and the high watermark in answers to "
+    "consumers."
+)
+
+
+def partitions_section(
+    evidence: Evidence, faults: Sequence[FaultWindow], end_ns: int
+) -> Markup | None:
+    """None if clients used no partitions."""
+    try:
+        lanes = partition_lanes(evidence, end_ns)
+    except Exception as error:  # noqa: BLE001 - evidence that no check can read has a page too
+        why = f"They cannot be drawn: {type(error).__name__}: {error}"
+        return section(_TITLE, tag("p", why, class_="soft"))
+    if not lanes:
+        return None
+    drawings = [
+        tag("div", partition_drawing(lane, faults, end_ns), class_="scroll") for lane in lanes
+    ]
+    used = len(evidence.tables["spans"]["key"].unique())
+    more = used - len(lanes)
+    left_out = (
+        f" {counted(more, 'more partition is', 'more partitions are')} not drawn."
+        if more > 0
+        else ""
+    )
+    assert len(lanes) <= PARTITIONS_LIMIT
+    return section(_TITLE, tag("figure", *drawings, tag("figcaption", _CAPTION + left_out)))

@@ -17,9 +17,9 @@ from checkers.array_types import Ints
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER
 from checkers.evidence.isr_history import FOREVER_NS, IsrHistory, isr_histories
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.log.findings import Findings, findings_of
-from checkers.page.binning import integers
+from checkers.page.timeline import integers
 
 PARTITIONS_LIMIT = 6
 

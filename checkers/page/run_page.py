@@ -1,28 +1,239 @@
 """The page put together, the most important thing first."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import Run, RunInfo
+from checkers.history.traces import time_of
 from checkers.page import units
-from checkers.page.closeup import witness_drawings
-from checkers.page.document import document, section
+from checkers.page.closeup import (
+    Scene,
+    with_witness,
+    witness_drawings,
+    witness_marks,
+    witness_table,
+)
+from checkers.page.document import Child, Markup, clipped, document, joined, section, tag
 from checkers.page.fault_windows import FaultWindow, fault_windows
 from checkers.page.lanes import lanes_of
-from checkers.page.limits import limits_of
-from checkers.page.markup import Child, Markup, joined, tag
-from checkers.page.node_logs import log_excerpts
-from checkers.page.page_tables import check_table, fact_list, fault_table
-from checkers.page.partition_section import partitions_section
+from checkers.page.page_tables import check_table, fact_list, fault_table, table, verdict_word
+from checkers.page.partition_drawing import partitions_section
 from checkers.page.timeline import Course, timeline
-from checkers.page.undecided import evidence_in_short, undecided_section
-from checkers.page.witness_table import Scene, with_witness, witness_marks, witness_table
 from checkers.run.expectation import expectation_of
-from checkers.verdict import CheckResult, Judgement
+from checkers.verdict import CheckResult, Judgement, Verdict, counted
+
+# What a run cannot show, beside its verdict.
+
+
+def limits_of(run: Run, judgement: Judgement, faults: Sequence[FaultWindow]) -> list[str]:
+    """Sentences, the ones that weigh most first."""
+    return [
+        *_broken_off(run),
+        *_undecided(judgement),
+        *_faults(run, faults),
+        *_unseen(run),
+        *_operations(run),
+        f"It is one run with one seed ({run.info.seed}) and these faults: a verdict about this "
+        "history, not about all that the cluster could do.",
+    ]
+
+
+def _broken_off(run: Run) -> Iterable[str]:
+    if not run.info.finished:
+        yield "The run broke off before its end: what it would have shown later is unknown."
+    for what in run.truncated:
+        yield f"A record was cut, and judged without its tail: {what}."
+
+
+def _undecided(judgement: Judgement) -> Iterable[str]:
+    for verdict, words in (
+        (Verdict.ERROR, "crashed and decided nothing"),
+        (Verdict.VOID, "were void"),
+        (Verdict.UNKNOWN, "could not be decided"),
+    ):
+        names = [result.check for result in judgement.results if result.verdict is verdict]
+        if names:
+            yield f"{len(names)} of {len(judgement.results)} checks {words}: {', '.join(names)}."
+
+
+def _faults(run: Run, faults: Sequence[FaultWindow]) -> Iterable[str]:
+    if not faults:
+        yield "No fault was injected: nothing is shown about how the cluster bears one."
+        return
+    doubtful = [fault for fault in faults if not fault.bit]
+    if doubtful:
+        yield (
+            f"{len(doubtful)} of {len(faults)} faults left no evidence that they had an effect: "
+            "what was seen under them proves nothing."
+        )
+    never = sorted({fault.kind for fault in faults} - {fault.kind for fault in faults if fault.bit})
+    if never:
+        yield f"These kinds of fault never struck: {', '.join(never)}."
+    if not any("may_lose" in fault.harm for fault in faults):
+        ends = any(fault.stops_processes for fault in faults)
+        killed = " A process that ends leaves its unwritten pages to the kernel." * ends
+        yield f"No power was cut: nothing is shown about what survives a missing fsync.{killed}"
+    if run.info.runtime == "sim":
+        yield "Network, disks and clocks were simulated."
+
+
+def _unseen(run: Run) -> Iterable[str]:
+    if not run.tables["node_events"].num_rows:
+        yield "The nodes left no traces: epochs, votes and high watermarks were not judged by them."
+    if not run.tables["disks"].num_rows:
+        yield (
+            "No disk was read after the run: a lost write cannot be distinguished from a late one."
+        )
+    problems = run.tables["disks"].filter(pc.is_valid(run.tables["disks"]["problem"]))
+    for row in problems.to_pylist():
+        yield f"The disk of node {row['node']} could not be read in full: {row['problem']}."
+
+
+def _operations(run: Run) -> Iterable[str]:
+    ops = run.tables["ops"]
+    open_ended = pc.sum(pc.equal(ops["outcome"], "info")).as_py() or 0
+    if not ops.num_rows:
+        yield "No operation was recorded."
+    if open_ended:
+        yield (
+            f"{counted(open_ended, 'operation')} ended as info: each may have happened or not, "
+            "both are allowed for, and their latency is unknown."
+        )
+
+
+# Nodes' log lines around a witness: the most informative ones, and the path to all.
+#
+# A line of Apache Kafka begins with its time by the node's own clock, one of our node's trace has
+# the machine's. A line without a time belongs to the one before it.
+
+
+LOGS = "logs"  # the directory of `node-N.log`, beside the page
+_LINES_SHOWN = 12  # of a node
+_LINE_LENGTH = 320
+_AROUND_NS = 1_500_000_000
+_MOST_BYTES = 32 << 20
+
+_TRACE_TIME = re.compile(r'"mono":(\d+)')
+_LOUD = re.compile(r"\b(WARN|ERROR|FATAL|Exception|panic|assert\w*)\b")
+_DIFFERS = re.compile(r"[\w-]*\d[\w-]*")  # a word with a digit in it
+_FREQUENT = re.compile(r'"ev":"q\.(append|fsync|fetch|hwm)"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    at_ns: int  # of the run
+    text: str
+
+
+def log_excerpts(
+    directory: Path, info: RunInfo, result: CheckResult, faults: Sequence[FaultWindow]
+) -> Markup | None:
+    """For the nodes that a witness names or its faults hit, around its events. None if no log was
+    collected."""
+    begun = {event.get("t_ns") for event in result.witness}
+    nodes = sorted(
+        {node for event in result.witness if isinstance(node := event.get("node"), int)}
+        | {node for fault in faults if fault.start_ns in begun for node in fault.nodes}
+    )
+    logs = [(node, directory / LOGS / f"node-{node}.log") for node in nodes]
+    shown = [_excerpt(node, path, info, result) for node, path in logs if path.is_file()]
+    return joined(tag("h3", "What these nodes wrote then"), *shown) if shown else None
+
+
+def _excerpt(node: int, path: Path, info: RunInfo, result: CheckResult) -> Markup:
+    link = tag("a", f"{LOGS}/{path.name}", href=f"{LOGS}/{path.name}")
+    head = tag("p", f"node {node}, all of it in ", link)
+    if path.stat().st_size > _MOST_BYTES:
+        return joined(head, tag("p", "It is too long to look for lines in.", class_="soft"))
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = most_telling(list(read_lines(text, info)), result)
+    words = "\n".join(f"{units.moment(line.at_ns):>11}  {line.text}" for line in lines)
+    body = tag("pre", words) if words else tag("p", "Nothing at these times.", class_="soft")
+    return joined(head, body)
+
+
+def read_lines(text: str, info: RunInfo) -> Iterator[LogLine]:
+    """Every line with its time, or that of the line before it; in the order of the file."""
+    started_ms = datetime.fromisoformat(info.started_utc).timestamp() * 1_000
+    at_ns = 0
+    for whole in text.splitlines():
+        line = whole
+        if (timed := time_of(line)) is not None:
+            at_ns = round((timed.ms - started_ms) * 1e6)
+            line = timed.rest
+        elif told := _TRACE_TIME.search(line):
+            at_ns = int(told[1]) - info.started_mono_ns
+        yield LogLine(at_ns=at_ns, text=clipped(line, _LINE_LENGTH))
+
+
+def most_telling(lines: Sequence[LogLine], result: CheckResult) -> list[LogLine]:
+    """Lines near an event of the witness: those that name its key first, then warnings, then the
+    nearest; in order of time. Of lines that differ only in numbers and ids, the first."""
+    times = [
+        at
+        for event in result.witness
+        for name in ("t_ns", "t1_ns")
+        if isinstance(at := event.get(name), int)
+    ]
+    keys = {str(event["key"]) for event in result.witness if event.get("key") is not None}
+    ranked = []
+    said: set[str] = set()
+    for number, line in enumerate(lines):
+        away = min((abs(line.at_ns - at) for at in times), default=_AROUND_NS + 1)
+        shape = _DIFFERS.sub("#", line.text)
+        if away <= _AROUND_NS and shape not in said:
+            said.add(shape)
+            named = any(key in line.text for key in keys)
+            loud = _LOUD.search(line.text) is not None
+            frequent = _FREQUENT.search(line.text) is not None
+            ranked.append((frequent, not named, not loud, away, number))
+    chosen = sorted(number for *_, number in sorted(ranked)[:_LINES_SHOWN])
+    return [lines[number] for number in chosen]
+
+
+# What was not judged, to be read first: a verdict is worth as much as the evidence behind it.
+
+
+EVIDENCE = "evidence-complete"
+_DECIDES_NOTHING = (Verdict.ERROR, Verdict.VOID, Verdict.UNKNOWN)
+_COLUMNS = (("verdict", "fixed"), ("check", "fixed"), ("why", "wide"), ("promised", "wide"))
+
+
+def undecided_section(results: Sequence[CheckResult]) -> Markup | None:
+    """Every check that decided nothing, and why; missing evidence first, for it explains others.
+
+    None if all was judged.
+    """
+    undecided = [result for result in results if result.verdict in _DECIDES_NOTHING]
+    if not undecided:
+        return None
+    undecided.sort(key=lambda result: (result.check != EVIDENCE, -result.verdict.value))
+    words = (
+        f"{len(undecided):,} of {len(results):,} checks decided nothing. What they promise may be "
+        "broken in this run without being seen."
+    )
+    rows = [
+        ("", (verdict_word(each.verdict), each.check, each.message, each.promise))
+        for each in undecided
+    ]
+    return section("Not judged", tag("p", words), table(_COLUMNS, rows))
+
+
+def evidence_in_short(results: Sequence[CheckResult]) -> Markup | str:
+    """For the head of the page: whether all planned evidence is there."""
+    found = next((result for result in results if result.check == EVIDENCE), None)
+    if found is None:
+        return "not counted"
+    if found.verdict is Verdict.VALID:
+        return "complete"
+    return tag("span", found.message, class_=f"word {found.verdict.word}")
 
 
 def render_page(run: Run | Evidence, judgement: Judgement) -> str:
@@ -108,8 +319,8 @@ def _expected(info: RunInfo, judgement: Judgement) -> list[tuple[str, Child]]:
     expected = expectation_of(info.expected)
     if expected is None:
         return []
-    unlike = expected.unlike(judgement)
-    seen = tag("span", unlike or "yes", class_="word invalid" if unlike else "word valid")
+    mismatch = expected.mismatch(judgement)
+    seen = tag("span", mismatch or "yes", class_="word invalid" if mismatch else "word valid")
     side: list[tuple[str, Child]] = [("side", info.side)] if info.side else []
     return [*side, ("expected", str(expected)), ("as expected", seen)]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.page.markup import Child, Markup, joined, tag
+from checkers.page.document import Child, Markup, joined, tag
 
 WIDTH = 1056
 LEFT = 84  # of the plots; names of rows are to the left of it

@@ -10,10 +10,10 @@ from functools import partial
 
 from checkers.check import check, of_brokers
 from checkers.conclusion import Violation, conclude, unread
-from checkers.evidence.clean_registrations import clean_registrations
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import Change, MetadataBatch, Timeline
 from checkers.evidence.planned import Kind
+from checkers.evidence.restarts import clean_registrations
 from checkers.partitions.leaders import NEED, both, names, state
 from checkers.verdict import CheckResult, EventValue
 

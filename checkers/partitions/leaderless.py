@@ -1,13 +1,19 @@
 """Partitions without a leader, in the committed metadata log: an eligible broker is elected, and
 the last leader is remembered."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from checkers.check import check, of_brokers
+import pyarrow.compute as pc
+
+from checkers.check import check, of_brokers, traced
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER, Broker, Change, MetadataBatch, Partition, Timeline
+from checkers.evidence.lives import Process
 from checkers.evidence.planned import Kind
+from checkers.evidence.restarts import restarts
+from checkers.history.sealed_run import RunInfo
 from checkers.partitions.leaders import NEED, both, names, state
 from checkers.verdict import CheckResult, EventValue
 
@@ -133,3 +139,274 @@ def _never_led(change: Change, leader: int) -> Violation:
     text = f"{one.key}: [{names(one.last_known_elr)}] is recorded as the last leader, "
     text += "but no node had led" if leader == NO_LEADER else f"but that was node {leader}"
     return Violation(text, both(change))
+
+
+# Brokers that register after they may have lost records: E5 and E6.
+
+
+@check(
+    "E5-unclean-registration-drops",
+    applies=of_brokers,
+    source="KIP-966",
+    rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
+)
+def unclean_registration_drops(evidence: Evidence) -> CheckResult:
+    """E5: A broker that registers after an unclean shutdown is in no ISR and no ELR until it is
+    added again.
+
+    A shutdown is unclean if the broker was killed or lost power, by the fault log; or if the batch
+    of its registration removes it from an ELR, and then it has to remove it everywhere. Judged
+    while ELR is on. (KIP-966)
+    """
+    return _registrations(evidence, lossy=False)
+
+
+@check(
+    "E6-lost-bytes-are-not-clean",
+    applies=of_brokers,
+    source="KIP-966",
+    rests_on=(Kind.METADATA_LOGS, Kind.FAULTS),
+)
+def lost_bytes_are_not_clean(evidence: Evidence) -> CheckResult:
+    """E6: A node that lost bytes never registers as cleanly shut down.
+
+    A node that had stopped in good order before its power failed may: it lost nothing that it
+    answers for, or has broken another promise. The next registration removes it from every ISR and
+    ELR, as after an unclean shutdown; by the fault log. Judged while ELR is on. (KIP-966)
+    """
+    return _registrations(evidence, lossy=True)
+
+
+def _registrations(evidence: Evidence, *, lossy: bool) -> CheckResult:
+    found = evidence.timeline
+    unit = "registrations after " + ("lost bytes" if lossy else "an unclean shutdown")
+    if found is None:
+        return unread(unit, NEED)
+    ends = {id(one.registration): one for one in evidence.once(restarts)}
+    looked_at, violations = 0, []
+    for batch, partitions in found.walk():
+        for registration in batch.registrations if batch.elr_on else ():
+            if batch.from_snapshot or registration.before is None:
+                continue
+            node, end = registration.node, ends.get(id(registration))
+            unclean = end is not None and end.fault.unclean and (end.fault.may_lose or not lossy)
+            if not unclean and (lossy or not _dropped(batch, node)):
+                continue
+            looked_at += 1
+            kept = [one for one in partitions.values() if node in (*one.isr, *one.elr)]
+            if kept:
+                text = f"node {node} registered at offset {registration.offset} after "
+                text += f"{end.fault.kind if end else 'an unclean shutdown'}, and is still "
+                text += f"eligible to lead {kept[0].key}"
+                at: dict[str, EventValue] = {
+                    "what": "registered",
+                    "node": node,
+                    "offset": registration.offset,
+                    "epoch": registration.after.epoch,
+                }
+                fault = (
+                    [end.fault.shown("ended the process before", end.fault.t_start)] if end else []
+                )
+                rows = [{"what": "after that batch", **state(one)} for one in kept[:8]]
+                violations.append(Violation(text, [*fault, at, *rows]))
+    return conclude(
+        looked_at=looked_at,
+        unit=unit,
+        violations=violations,
+        needs=NEED,
+        holds="each broker was in no ISR and no ELR",
+        algorithm="registrations in the metadata log, matched with the fault log by their number",
+        nothing=f"there were no {unit}",
+    )
+
+
+def _dropped(batch: MetadataBatch, node: int) -> bool:
+    """Whether a change of this batch removed the node from an ELR: no clean registration does."""
+    pairs = ((change.before, change.after) for change in batch.changes)
+    return any(one and two and node in one.elr and node not in two.elr for one, two in pairs)
+
+
+# Reassignments in the committed metadata log: that they complete only when they may, and that they
+# do.
+
+
+_UNIT = "reassignments that completed"
+
+
+@check(
+    "reassigned-when-in-sync",
+    applies=of_brokers,
+    source="KIP-455, KIP-966, KAFKA-15665",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def reassigned_when_in_sync(evidence: Evidence) -> CheckResult:
+    """A reassignment completes only when all remaining replicas are in the ISR.
+
+    They are then at least min ISR, which is never more than the number of replicas. A cancelled
+    reassignment keeps the former replicas, in the ISR or not. (KIP-455, KIP-966, KAFKA-15665)
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread(_UNIT, NEED)
+    done = list(_done(found))
+    return conclude(
+        looked_at=len(done),
+        unit=_UNIT,
+        violations=[violation for change in done for violation in _too_early(change)],
+        needs=NEED,
+        holds="all remaining replicas were in sync",
+        algorithm="replay of the committed metadata log",
+        nothing=f"there were no {_UNIT}",
+    )
+
+
+@check(
+    "P18-reassignments-end",
+    applies=of_brokers,
+    source="KIP-966 liveness",
+    rests_on=(Kind.METADATA_LOGS,),
+)
+def reassignments_end(evidence: Evidence) -> CheckResult:
+    """P18: Once the cluster is healed, with all replicas in the ISR, no reassignment goes on.
+
+    It ends with the change by which the last new replica joins. `recovers-when-healed` judges
+    whether the cluster heals. (KIP-966 liveness)
+    """
+    found, info = evidence.timeline, evidence.info
+    if found is None:
+        return unread("reassignments", NEED)
+    is_whole = info.finished and not info.stuck
+    begun = {change.partition.key for _, change in found.changes() if change.partition.adding}
+    begun |= {change.partition.key for _, change in found.changes() if change.partition.removing}
+    left = [each for _, each in sorted(found.partitions.items()) if each.adding or each.removing]
+    return conclude(
+        looked_at=len(begun) if is_whole else 0,
+        unit="partitions that were reassigned",
+        violations=[_goes_on(each) for each in left] if is_whole else [],
+        needs=NEED,
+        holds="no reassignment goes on",
+        algorithm="the end of the committed metadata log",
+        nothing="no partition was reassigned" if is_whole else "the cluster did not heal",
+    )
+
+
+def _goes_on(partition: Partition) -> Violation:
+    text = f"the reassignment of {partition.key} to [{names(partition.replicas)}] goes on, though "
+    text += f"the ISR is [{names(partition.isr)}]"
+    return Violation(text, [{"what": "at the end", **state(partition)}])
+
+
+def _done(found: Timeline) -> Iterator[Change]:
+    """Changes by which a replica to be removed is removed; in a cancelled reassignment, one to be
+    added."""
+    for _, change in found.changes():
+        before, after = change.before, change.partition
+        if before is not None and change.ends_reassignment:
+            first = set(before.replicas) - set(before.adding)
+            if set(after.replicas) != first:
+                yield change
+
+
+def _too_early(change: Change) -> Iterator[Violation]:
+    after = change.partition
+    missing = tuple(node for node in after.replicas if node not in after.isr)
+    if missing:
+        text = f"{after.key} was reassigned to [{names(after.replicas)}], but [{names(missing)}] "
+        yield Violation(f"{text}are not in the ISR [{names(after.isr)}]", both(change))
+
+
+# What nodes replayed about brokers, topics and partitions, against the committed log: M1.
+
+
+_REPLAYED_UNIT = "replayed records"
+_TOLD = frozenset(
+    (
+        "RegisterBroker",
+        "UnregisterBroker",
+        "FenceBroker",
+        "UnfenceBroker",
+        "BrokerRegistrationChange",
+        "Topic",
+        "Partition",
+        "PartitionChange",
+        "ClearElr",
+        "RemoveTopic",
+    )
+)
+
+
+def _told(info: RunInfo) -> bool:
+    """Applies where there are brokers, and nodes trace what they replay."""
+    return of_brokers(info) and traced(info)
+
+
+@check(
+    "M1-replayed-as-committed",
+    applies=_told,
+    source="KIP-966 MetadataLogMatching",
+    rests_on=(Kind.METADATA_LOGS, Kind.TRACES),
+)
+def replayed_as_committed(evidence: Evidence) -> CheckResult:
+    """M1: A node replays exactly the committed records about brokers and partitions, in order.
+
+    By c.record and q.loaded of each process: at each offset the log has such a record, and none is
+    left out between two of them except by a snapshot. (KIP-966 MetadataLogMatching)
+    """
+    found = evidence.timeline
+    if found is None:
+        return unread(_REPLAYED_UNIT, NEED)
+    committed = committed_kinds(evidence, found)
+    looked_at, violations = 0, list[Violation]()
+    for life in evidence.lives:
+        looked_at += len(life.rows("c.record"))
+        for process in life.processes:
+            violations += _wrong(process, committed, found)
+    return conclude(
+        looked_at=looked_at,
+        unit=_REPLAYED_UNIT,
+        violations=violations,
+        needs=NEED,
+        holds="each is in the committed log, and none was left out",
+        algorithm="offset -> kind of record, against the committed metadata log",
+        nothing="no record about brokers was replayed" if evidence.lives else "",
+    )
+
+
+def committed_kinds(evidence: Evidence, found: Timeline) -> dict[int, str]:
+    """The kinds of the log's records, by offset; a snapshot's records have no offsets of their
+    own."""
+    records = evidence.tables["log_records"]
+    kinds: dict[int, str] = {}
+    in_snapshot = False
+    for row in records.filter(pc.equal(records["node"], found.log.node)).to_pylist():
+        if row["type"] in ("SnapshotHeader", "SnapshotFooter"):
+            in_snapshot = row["type"] == "SnapshotHeader"
+        elif not in_snapshot and row["type"] in _TOLD and row["offset"] < found.log.end:
+            kinds[row["offset"]] = row["type"]
+    return kinds
+
+
+def _wrong(process: Process, committed: Mapping[int, str], found: Timeline) -> Iterator[Violation]:
+    """Each process begins to replay at a snapshot or at the log's start. Below `start` only a
+    snapshot has the records, and above the end it is unknown what is committed."""
+    offsets = sorted(offset for offset in committed if offset >= found.start)
+    expected: int | None = None
+    for event in process.events("c.record", "q.loaded"):
+        if event.event == "q.loaded" or not found.start <= event.offset < found.log.end:
+            expected = None
+            continue
+        kind = event.more.get("record")
+        at: dict[str, EventValue] = {
+            "what": "replayed",
+            "node": event.node,
+            "offset": event.offset,
+            "record": str(kind),
+        }
+        text = f"node {event.node} replayed a {kind} at offset {event.offset}"
+        if committed.get(event.offset) != kind:
+            holds = committed.get(event.offset, "no such record")
+            yield Violation(f"{text}, where the committed log has {holds}", [at])
+        elif expected is not None and event.offset != expected:
+            yield Violation(f"{text}, but the next one was at offset {expected}", [at])
+        following = bisect_right(offsets, event.offset)
+        expected = offsets[following] if following < len(offsets) else None

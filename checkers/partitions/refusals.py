@@ -1,14 +1,22 @@
 """Refusals of partition leaders, against the metadata log: each is true when it is sent."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from checkers.array_types import Ints
 from checkers.check import check, of_partition_logs
+from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.image import NO_LEADER, Timeline
-from checkers.evidence.isr_history import LAG_NS, SETTLED_NS
+from checkers.evidence.isr_history import FOREVER_NS, LAG_NS, SETTLED_NS, IsrHistory, isr_histories
+from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
+from checkers.history.events import value_name
+from checkers.partitions.leaders import names, state
 from checkers.partitions.refused import Refused, judged, known_states, sums
 from checkers.verdict import CheckResult
 
@@ -99,3 +107,149 @@ def _hurt(evidence: Evidence, refused: Refused) -> NDArray[np.bool_]:
     for fault in evidence.faults:
         hurt |= (fault.t_start < refused.t1) & (refused.t0 - LAG_NS < fault.over_ns)
     return hurt
+
+
+# No record is shown to clients that too few replicas have: P8, as clients see it.
+
+
+_ISR_HISTORY = (
+    "the metadata log, what brokers answered about partitions, and what clients sent and were given"
+)
+
+_UNTOLD = -1  # for a leader epoch: a library's consumer may not report it
+
+
+@check(
+    "P8-shown-with-min-isr",
+    applies=of_partition_logs,
+    source="KIP-966, Additional High Watermark advancement requirement; KAFKA-15583",
+    rests_on=(Kind.METADATA_LOGS, Kind.PARTITION_PROBES),
+)
+def shown_with_min_isr(evidence: Evidence) -> CheckResult:
+    """P8: No consumer is given a record, whatever acks it came with, while the ISR is smaller than
+    min ISR.
+
+    A high watermark rises only while the ISR has min.insync.replicas members. So the ISR was that
+    large in at least one of the states in which it may have been, from before the record was sent
+    until a consumer had it. The first of them is the one with which the leader of the record's
+    epoch had answered before, the last one that can have been committed by then. A record of
+    unknown sending time accuses no node. `withheld` are those that were answered while the ISR was
+    too small, and given to a consumer later.
+    """
+    if evidence.timeline is None:
+        return unread("given spans", _ISR_HISTORY)
+    given, sent = split(evidence.polled, "key"), split(_sent(evidence), "key")
+    looked_at = withheld = 0
+    violations: list[Violation] = []
+    for key, history in sorted(evidence.once(isr_histories).items()):
+        if (key,) not in given or (key,) not in sent:
+            continue
+        shown = _shown(evidence, history, given[key,], sent[key,])
+        looked_at += len(shown.rows)
+        withheld += int((shown.was_answered & _too_small(history, shown.low, shown.answered)).sum())
+        early = np.flatnonzero(_too_small(history, shown.low, shown.high)).tolist()
+        violations += [_too_early(history, given[key,], shown, at) for at in early]
+    result = conclude(
+        looked_at=looked_at,
+        unit="sends that a consumer was given",
+        violations=violations,
+        needs=_ISR_HISTORY,
+        holds="each after the ISR may have had min ISR",
+        algorithm="states of the ISR from each send to each poll, by metadata log and probes",
+        nothing="no consumer was given a record" if not evidence.polled.num_rows else "",
+    )
+    return replace(result, facts={"withheld": withheld})
+
+
+def _sent(evidence: Evidence) -> pa.Table:
+    spans = evidence.tables["spans"]
+    return spans.filter(spans["sent"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """Each time that a send was given to a consumer: the poll's row, when it was sent and given,
+    and the states of the ISR: the first possible one, the last one by which the send was answered,
+    if it ever was, and the last one by which the record was given."""
+
+    rows: Ints
+    t0: Ints
+    t1: Ints
+    low: Ints
+    was_answered: NDArray[np.bool_]
+    answered: Ints
+    high: Ints
+
+
+def _shown(evidence: Evidence, history: IsrHistory, given: pa.Table, sent: pa.Table) -> _Shown:
+    ops = evidence.tables["ops"]
+    (t1,) = columns(ops.take(given["op_id"]), "t1")
+    sent = sent.sort_by("value")
+    sending = ops.take(sent["op_id"])
+    (t0,) = columns(sending, "t0")
+    answered = sending["t1"].fill_null(FOREVER_NS).to_numpy()
+    (written,) = columns(sent, "value")
+    value, records = columns(given, "value", "records")
+    epoch = given["epoch"].fill_null(_UNTOLD).to_numpy().astype(np.int64)
+    begin, end = np.searchsorted(written, value), np.searchsorted(written, value + records)
+    rows = np.repeat(np.arange(len(value)), end - begin)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
+    sends = np.repeat(begin, end - begin) + within
+    return _Shown(
+        rows=rows,
+        t0=t0[sends],
+        t1=t1[rows],
+        low=_first_states(history, epoch[rows], t0[sends]),
+        was_answered=answered[sends] < FOREVER_NS,
+        answered=history.last_by(answered[sends]),
+        high=history.last_by(t1[rows]),
+    )
+
+
+def _first_states(history: IsrHistory, epoch: Ints, t0: Ints) -> Ints:
+    """The states that the leader of an epoch may have known when it got a record that was sent at
+    `t0`."""
+    of_epoch = np.array([one.leader_epoch for one in history.states], np.int64)
+    low = np.zeros(len(t0), np.int64)
+    for number in np.unique(epoch).tolist():
+        led = np.flatnonzero(of_epoch == number)
+        if len(led):
+            mine = epoch == number
+            known = history.known_before(history.states[led[0]].leader, t0[mine])
+            low[mine] = np.maximum(known, led[0])
+    return low
+
+
+def _too_small(history: IsrHistory, low: Ints, high: Ints) -> NDArray[np.bool_]:
+    """Whether the ISR had min ISR in no state from `low` to `high`."""
+    size = np.array([len(one.isr) for one in history.states], np.int64)
+    pairs, which = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
+    found = [
+        size[begin : max(begin, end) + 1].max() < history.min_isr[begin : max(begin, end) + 1].min()
+        for begin, end in pairs.tolist()
+    ]
+    return np.array(found, np.bool_)[which.reshape(-1)]
+
+
+def _too_early(history: IsrHistory, given: pa.Table, shown: _Shown, at: int) -> Violation:
+    low, high = int(shown.low[at]), int(shown.high[at])
+    between = np.arange(low, max(low, high) + 1)
+    span = given.slice(int(shown.rows[at]), 1).to_pylist()[0]
+    current, needed = history.states[between[-1]], int(history.min_isr[between].min())
+    text = f"{span['key']}, offset {span['offset']}: given to a consumer, but since it was sent "
+    text += f"the ISR was [{names(current.isr)}]; min ISR is {needed}"
+    polled = {name: span[name] for name in ("op_id", "key", "offset", "records")}
+    polled["value"] = value_name(span["value"])
+    known = [
+        {
+            "what": "state of the ISR",
+            "offset": int(history.offsets[one]),
+            **state(history.states[one]),
+        }
+        for one in between.tolist()
+    ]
+    times = [
+        {"what": "sent", "t_ns": int(shown.t0[at])},
+        {"what": "given", "t_ns": int(shown.t1[at]), **polled},
+    ]
+    return Violation(text, [*times, *known])

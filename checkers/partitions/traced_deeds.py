@@ -19,21 +19,23 @@ from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FOREVER_NS
-from checkers.evidence.forgetting import may_forget
 from checkers.evidence.image import NO_LEADER, Change, Timeline, epoch_of, node_of
 from checkers.evidence.lives import Life, Process, gaps, witness
 from checkers.evidence.partition_logs import columns
 from checkers.evidence.planned import Kind
+from checkers.evidence.restarts import may_forget
+from checkers.partitions.leaderless import committed_kinds
 from checkers.partitions.leaders import shown
-from checkers.partitions.replayed import committed_kinds
-from checkers.partitions.traced_cuts import CountedDeeds, untraced_cuts, untraced_ends
 from checkers.partitions.traced_replicas import (
     METADATA,
+    CountedDeeds,
     PartitionId,
     histories,
     ids_by_name,
     told,
     traced_partitions,
+    untraced_cuts,
+    untraced_ends,
 )
 from checkers.verdict import CheckResult, EventValue
 

@@ -4,18 +4,129 @@ Disks do not show when a snapshot was taken, nor which node led when a snapshot 
 (Q16): that takes traces.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
 
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.metadata_logs import StoredBatch
 from checkers.evidence.planned import Kind
-from checkers.evidence.replayed_image import ImageEntry, ReplayedImage
-from checkers.evidence.snapshot_images import StoredSnapshot, stored_snapshots
+from checkers.evidence.replayed_image import (
+    ImageEntry,
+    RecordFields,
+    ReplayedImage,
+    StoredSnapshot,
+    stored_snapshots,
+)
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
-from checkers.quorum.replayed_logs import ReplayedLog, Snapshots, damaged_disks, replayed_logs
 from checkers.verdict import CheckResult, EventValue
+
+# Metadata logs on disks, replayed up to the ends of snapshots.
+
+
+Snapshots = Sequence[StoredSnapshot]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedLog:
+    """The consecutive batches on one disk, and the records in them."""
+
+    node: int
+    batches: Sequence[StoredBatch]
+    records: Sequence[RecordFields] = ()
+
+    @property
+    def start(self) -> int:
+        return self.batches[0].base
+
+    def epoch_before(self, end: int) -> int | None:
+        """The epoch of the record right below an offset; None if the log has none there."""
+        at = bisect_left(self.batches, end, key=lambda batch: batch.last + 1)
+        is_there = at < len(self.batches) and self.batches[at].base < end
+        return self.batches[at].epoch if is_there else None
+
+    def whole_replays(
+        self, wanted: Snapshots, known: Snapshots
+    ) -> Iterator[tuple[StoredSnapshot, ReplayedImage]]:
+        """The complete contents of a snapshot, for those of `wanted` that the log reaches when it
+        is replayed from its beginning, or from the oldest snapshot with which it is contiguous."""
+        base = self._base(known)
+        if base is None and self.start > 0:
+            return
+        image = ReplayedImage()
+        for row in base.records if base is not None else ():
+            image.replay(row)
+        yield from self._walk(image, 0 if base is None else base.end, wanted)
+
+    def partial_replays(self, wanted: Snapshots) -> Iterator[tuple[StoredSnapshot, ReplayedImage]]:
+        """What the log says by itself, wherever it begins."""
+        yield from self._walk(ReplayedImage(is_whole=False), self.start, wanted)
+
+    def _base(self, known: Snapshots) -> StoredSnapshot | None:
+        """A log from 0 begins with the snapshot that its disk was formatted with, if that has
+        records."""
+        if self.start == 0:
+            return next((each for each in known if (each.node, each.end) == (self.node, 0)), None)
+        reached = [each for each in known if each.end >= self.start and self._goes_on(each)]
+        return min(reached, key=lambda each: each.end, default=None)
+
+    def _goes_on(self, snapshot: StoredSnapshot) -> bool:
+        is_right_before = snapshot.end == self.start
+        return is_right_before or self.epoch_before(snapshot.end) == snapshot.epoch
+
+    def _walk(
+        self, image: ReplayedImage, start: int, wanted: Snapshots
+    ) -> Iterator[tuple[StoredSnapshot, ReplayedImage]]:
+        """Records that another node's log has in place of a snapshot's last one may never have been
+        committed; a node's own snapshot is of its own log."""
+        at = bisect_left(self.records, start, key=lambda row: int(row["offset"]))
+        for snapshot in sorted(wanted, key=lambda each: each.end):
+            epoch = self.epoch_before(snapshot.end)
+            is_its_log = epoch is not None and snapshot.node == self.node
+            if snapshot.end <= start or not (is_its_log or epoch == snapshot.epoch):
+                continue
+            while at < len(self.records) and self.records[at]["offset"] < snapshot.end:
+                image.replay(self.records[at])
+                at += 1
+            yield snapshot, image
+
+
+def replayed_logs(evidence: Evidence) -> list[ReplayedLog]:
+    """Of all collected disks with a log, except those with bytes that a fault damages."""
+    damaged = damaged_disks(evidence)
+    rows: dict[int, list[RecordFields]] = {}
+    for row in evidence.tables["log_records"].to_pylist():
+        rows.setdefault(row["node"], []).append(row)
+    return [
+        ReplayedLog(node, tuple(_connected(batches)), _of_the_log(rows.get(node, [])))
+        for node, batches in sorted(evidence.metadata_logs.items())
+        if node not in damaged
+    ]
+
+
+def damaged_disks(evidence: Evidence) -> set[int]:
+    """The nodes with disks with bytes that a fault damages."""
+    return {node for fault in evidence.faults if fault.damages_bytes for node in fault.nodes}
+
+
+def _connected(batches: Sequence[StoredBatch]) -> Iterator[StoredBatch]:
+    end = batches[0].base
+    for batch in batches:
+        if batch.base != end:
+            return
+        end = batch.last + 1
+        yield batch
+
+
+def _of_the_log(rows: Sequence[RecordFields]) -> Sequence[RecordFields]:
+    """Without the snapshot with which they may begin."""
+    ends = [at for at, row in enumerate(rows) if row["type"] == "SnapshotFooter"]
+    return rows[ends[-1] + 1 :] if ends else rows
+
 
 _NONE = "no complete snapshot with records is on a disk"
 _SHOWN = 5  # entries in which two images differ
@@ -234,3 +345,73 @@ def _disagree(one: StoredSnapshot, other: StoredSnapshot) -> Iterator[Violation]
         by_one, by_other = (f"by node {each.node}" for each in (one, other))
         shown = _shown(found, one.image.entries, by_one, other.image.entries, by_other)
         yield Violation(f"{text}differ in {found[0]}", shown)
+
+
+# Snapshots on disks have the levels of features: a node that begins with one has no other
+# source.
+
+
+_LEVEL, _METADATA = "FeatureLevel", "metadata.version"
+_GONE = "0"  # the level that removes a feature
+
+
+@check(
+    "stored-snapshots-name-features",
+    applies=everywhere,
+    source="KIP-584; FeaturesImage.write",
+    rests_on=(Kind.FAULTS, Kind.METADATA_LOGS),
+)
+def snapshots_name_features(evidence: Evidence) -> CheckResult:
+    """A snapshot on a disk has a level of metadata.version, and of each feature that had one in an
+    older snapshot or a log up to its end.
+
+    Needs: snapshot_records, log_records.
+
+    It replaces the records that set them, and the logs that had those may all be gone. Disks are
+    not judged if a fault damages their bytes.
+    """
+    found = [each for each in evidence.once(snapshots) if each.end > 0]
+    told = sorted(_stored_level(evidence, found), key=lambda each: each[0])
+    violations: list[Violation] = []
+    for snapshot in found:
+        named = {row["name"] for row in snapshot.records if row["type"] == _LEVEL}
+        for name, level in sorted(_levels(told, snapshot.end).items()):
+            if name not in named and level != _GONE:
+                violations.append(_forgotten(snapshot, name))
+    return conclude(
+        looked_at=len(found),
+        unit="snapshots on disks",
+        violations=violations,
+        needs="the nodes' disks",
+        holds="each has the levels that were set by then",
+        algorithm="levels by offset in logs and snapshots, against those in each snapshot",
+        nothing="no complete snapshot with records is on a disk",
+    )
+
+
+_Told = tuple[int, str, str]  # the offset behind the record, the feature, its level
+
+
+def _stored_level(evidence: Evidence, found: Sequence[StoredSnapshot]) -> Iterator[_Told]:
+    records = evidence.tables["log_records"]
+    levels = records.filter(pc.equal(records["type"], _LEVEL)).select(["offset", "name", "value"])
+    unique = levels.group_by(levels.column_names).aggregate([])
+    first = pc.min(levels.filter(pc.equal(levels["name"], _METADATA))["offset"]).as_py()
+    starts_at_0 = not evidence.first_snapshots and first is not None
+    yield first + 1 if starts_at_0 else 0, _METADATA, "set when the quorum began"
+    yield from ((row["offset"] + 1, row["name"], row["value"]) for row in unique.to_pylist())
+    for snapshot in found:
+        for row in snapshot.records:
+            if row["type"] == _LEVEL:
+                yield snapshot.end, row["name"], row["value"]
+
+
+def _levels(told: Sequence[_Told], end: int) -> Mapping[str, str]:
+    return {name: level for at, name, level in told if at <= end}
+
+
+def _forgotten(snapshot: StoredSnapshot, name: str) -> Violation:
+    text = f"the snapshot of node {snapshot.node} that ends at {snapshot.end} has no level of "
+    shown: dict[str, EventValue] = {"what": "snapshot", "node": snapshot.node}
+    shown |= {"end": snapshot.end, "epoch": snapshot.epoch}
+    return Violation(f"{text}{name}", [shown])

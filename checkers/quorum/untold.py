@@ -17,15 +17,13 @@ import pyarrow.compute as pc
 from checkers.array_types import Flags, Ints
 from checkers.check import check, of_registers, traced, traced_quorum
 from checkers.conclusion import Violation, conclude
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, Life, NodeEvent, Process, first_of, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.evidence.told_voters import ToldVoters
-from checkers.evidence.voter_history import ReplicaKey, VoterSet
+from checkers.evidence.voter_history import ReplicaKey, ToldVoters, VoterSet
 from checkers.history.sealed_run import RunInfo
 from checkers.quorum.fsync import UNLIMITED, fetches
-from checkers.verdict import CheckResult, EventValue
+from checkers.verdict import CheckResult, EventValue, counted
 
 _SERVED = ("read", "write", "delete")
 

@@ -14,8 +14,7 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.lives import NEED, NodeEvent, Process, gaps, witness
 from checkers.evidence.planned import Kind
-from checkers.evidence.told_voters import ToldVoters
-from checkers.evidence.voter_history import ReplicaKey
+from checkers.evidence.voter_history import ReplicaKey, ToldVoters
 from checkers.history.tables import NO_DIRECTORY
 from checkers.verdict import CheckResult
 

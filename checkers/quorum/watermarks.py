@@ -18,7 +18,7 @@ from checkers.evidence.lives import (
     witness,
 )
 from checkers.evidence.planned import Kind
-from checkers.quorum.epochs import leader_changes, led_from
+from checkers.quorum.elections import leader_changes, led_from
 from checkers.verdict import CheckResult
 
 

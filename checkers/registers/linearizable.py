@@ -14,22 +14,22 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.check import check, of_registers
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
-from checkers.history.asked_by_clients import asked_by_clients
+from checkers.history.asked import asked_by_clients
 from checkers.history.sealed_run import LINEARIZABLE_READS, Run
 from checkers.registers.register_anomalies import (
     FAILED_WRITE_HAPPENED,
     FUTURE_READ,
     PHANTOM_READ,
     STALE_READ,
+    RegisterColumns,
     SweptRegisters,
+    register_columns,
+    search,
     witness_row,
 )
-from checkers.registers.register_columns import RegisterColumns, register_columns
-from checkers.registers.repeated_values import search
-from checkers.verdict import CheckResult, EventValue, Verdict
+from checkers.verdict import CheckResult, EventValue, Verdict, counted
 
 SWEEP = "zones of unique-valued registers, one pass over all keys"
 PLURALS = {

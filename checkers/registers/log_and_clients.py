@@ -13,10 +13,8 @@ from checkers.conclusion import Violation, conclude
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import LINEARIZABLE_READS
-from checkers.registers.asked_for import NEVER
-from checkers.registers.deletions import may_be_of
-from checkers.registers.log_times import BEFORE_ALL, LogTimes, RegisterState, log_times
-from checkers.registers.stored_values import told_whole
+from checkers.registers.log_times import BEFORE_ALL, LogTimes, RegisterState, log_times, may_be_of
+from checkers.registers.stored_values import NEVER, told_whole
 from checkers.verdict import CheckResult, EventValue
 
 _SHOWN = ["op_id", "process", "node", "key", "f", "value", "outcome", "phase", "t0", "t1"]

@@ -1,18 +1,182 @@
 """The anomalies in a history of registers, by kind; and one case in a few rows."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from checkers.array_types import Flags, Ints
-from checkers.registers.register_columns import RegisterColumns
-from checkers.verdict import EventValue
+from checkers.history.calls import NEVER, NIL, Calls, Model, Outcome, Step
+from checkers.linearizability import DEFAULT, Decision, decide
+from checkers.verdict import EventValue, Verdict
 
-if TYPE_CHECKING:  # the import compiles
+if TYPE_CHECKING:
     from checkers.linearizability.zones import Zones
+
+
+# The operations of a run as arrays: keys interned, outcomes turned into kinds.
+
+
+_SPARSE = 8  # event indices per operation, above which they are ranked first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterColumns:
+    """The operations as the sweep takes them: `keys` names key codes, `events` bounds indices."""
+
+    kind: NDArray[np.int8]  # of `zones`
+    key: NDArray[np.int32]
+    value: Ints
+    invoke: Ints
+    complete: Ints
+    keys: Sequence[str]
+    events: int
+
+
+def register_columns(ops: pa.Table) -> RegisterColumns:
+    """OPS as arrays: keys become codes, kinds small integers, a missing completion never comes.
+
+    Raises ValueError for an operation that is not on a register.
+    """
+    from checkers.linearizability import zones
+
+    encoded = ops.column("key").combine_chunks().dictionary_encode()
+    invoke = ops.column("invoke_index").to_numpy()
+    complete = ops.column("complete_index").fill_null(zones.NEVER).to_numpy()
+    invoke, complete, events = _dense(invoke, complete, zones.NEVER)
+    return RegisterColumns(
+        kind=_kinds(ops),
+        key=encoded.indices.to_numpy().astype(np.int32, copy=False),
+        value=ops.column("value").fill_null(0).to_numpy(),
+        invoke=invoke,
+        complete=complete,
+        keys=encoded.dictionary.to_pylist(),
+        events=events,
+    )
+
+
+def _kinds(ops: pa.Table) -> NDArray[np.int8]:
+    from checkers.linearizability import zones
+
+    valued = ops.column("value").is_valid().to_numpy()
+    write, delete, read = (_is(ops, "f", word) for word in ("write", "delete", "read"))
+    if not (write | delete | read).all():
+        raise ValueError(
+            "not a history of registers: an operation neither reads, writes nor deletes"
+        )
+    if not valued[write].all() or valued[delete].any():
+        raise ValueError("not a history of registers: a write without a value, or a delete of one")
+    ok, fail = _is(ops, "outcome", "ok"), _is(ops, "outcome", "fail")
+    writes = np.where(ok, zones.WRITE, np.where(fail, zones.FAILED_WRITE, zones.PENDING_WRITE))
+    deletes = np.where(ok, zones.DELETE, np.where(fail, zones.IGNORED, zones.PENDING_DELETE))
+    reads = np.where(ok, np.where(valued, zones.READ, zones.READ_NOTHING), zones.IGNORED)
+    return np.where(write, writes, np.where(delete, deletes, reads)).astype(np.int8)
+
+
+def _is(ops: pa.Table, column: str, word: str) -> Flags:
+    flags: Flags = pc.equal(ops.column(column), word).to_numpy()
+    return flags
+
+
+def _dense(invoke: Ints, complete: Ints, never: int) -> tuple[Ints, Ints, int]:
+    """Indices from 0 on, and their bound. Recorded ones are dense; others are ranked."""
+    if not len(invoke):
+        return invoke, complete, 0
+    ended = complete != never
+    low = int(invoke.min())
+    high = max(int(invoke.max()), int(complete[ended].max(initial=low)))
+    if low >= 0 and high < _SPARSE * len(invoke) + _SPARSE:
+        return invoke, complete, high + 1
+    known = np.unique(np.concatenate([invoke, complete[ended]]))
+    ranked = np.full(len(complete), never, np.int64)
+    ranked[ended] = np.searchsorted(known, complete[ended])
+    return np.searchsorted(known, invoke), ranked, len(known)
+
+
+# Keys on which a value was written twice, or deleted: searched instead of swept.
+
+
+WORK_PER_OPERATION = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """The results of the keys that were searched. `why` describes the worst of them."""
+
+    keys: int = 0
+    violated: int = 0  # keys without any order
+    undecided: int = 0
+    why: str = ""
+    algorithm: str = ""
+    witness: Sequence[Mapping[str, EventValue]] = ()
+    facts: Mapping[str, EventValue] = field(default_factory=dict)
+
+
+def search(
+    ops: pa.Table, columns: RegisterColumns, keys: Sequence[int], left_out: Flags
+) -> Searched:
+    """Judge these keys, each by itself, without the operations that are known to be wrong."""
+    if not keys:
+        return Searched()
+    rows = np.flatnonzero(np.isin(columns.key, keys) & ~left_out)
+    work = max(DEFAULT.work, WORK_PER_OPERATION * len(rows))
+    decision = decide(_as_calls(ops, columns, rows, keys), budget=replace(DEFAULT, work=work))
+    verdicts = [key.verdict for key in decision.keys]
+    undecided = verdicts.count(Verdict.UNKNOWN)
+    facts: dict[str, EventValue] = {"searched_keys": len(keys), "steps": decision.work}
+    facts |= {"undecided_keys": undecided} if undecided else {}
+    return Searched(
+        keys=len(keys),
+        violated=verdicts.count(Verdict.INVALID),
+        undecided=undecided,
+        why=decision.message,
+        algorithm=f"{decision.algorithm} where values repeat",
+        witness=_witness(ops, rows, decision),
+        facts=facts,
+    )
+
+
+def _as_calls(ops: pa.Table, columns: RegisterColumns, rows: Ints, keys: Sequence[int]) -> Calls:
+    """Some operations of a run; their keys become 0, 1, ... in the order of `keys`."""
+    from checkers.linearizability import zones
+
+    kind = columns.kind[rows]
+    pending = np.isin(kind, (zones.PENDING_WRITE, zones.PENDING_DELETE))
+    happened = np.isin(kind, (zones.WRITE, zones.DELETE, zones.READ, zones.READ_NOTHING))
+    outcome = np.where(happened, Outcome.OK, np.where(pending, Outcome.INFO, Outcome.FAIL))
+    reads = np.isin(kind, (zones.READ, zones.READ_NOTHING, zones.IGNORED))
+    nothing = np.isin(kind, (zones.READ_NOTHING, zones.DELETE, zones.PENDING_DELETE))
+    values, code = np.unique(columns.value[rows], return_inverse=True)
+    number = np.full(len(columns.keys), -1, np.int32)
+    number[list(keys)] = np.arange(len(keys))
+    return Calls(
+        model=Model.REGISTER,
+        process=ops.column("process").to_numpy()[rows].astype(np.int32),
+        outcome=outcome.astype(np.int8),
+        invoke=columns.invoke[rows],
+        complete=np.where(happened, columns.complete[rows], NEVER),
+        line=np.zeros(len(rows), np.int32),
+        step_from=np.arange(len(rows) + 1, dtype=np.int32),
+        kind=np.where(reads, Step.READ, Step.WRITE).astype(np.int8),
+        key=number[columns.key[rows]],
+        value=np.where(nothing, NIL, code).astype(np.int32),
+        expected=np.full(len(rows), NIL, np.int32),
+        keys=[columns.keys[key] for key in keys],
+        values=[str(value) for value in values],
+    )
+
+
+def _witness(ops: pa.Table, rows: Ints, decision: Decision) -> list[Mapping[str, EventValue]]:
+    found = decision.witness
+    if found is None:
+        return []
+    parts = zip(found.calls, found.parts, strict=True)
+    return [witness_row(ops, int(rows[call]), part) for call, part in parts]
+
 
 STALE_READ = "stale read"
 FUTURE_READ = "future read"

@@ -8,11 +8,9 @@ from itertools import chain
 import pyarrow.compute as pc
 
 from checkers.check import check, of_registers
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
-from checkers.registers.deletions import deletes_of, lost_deletes
-from checkers.registers.log_times import log_times
+from checkers.registers.log_times import deletes_of, log_times, lost_deletes
 from checkers.registers.stored_values import (
     StoredOn,
     Written,
@@ -21,7 +19,7 @@ from checkers.registers.stored_values import (
     told_whole,
     whole_disks,
 )
-from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
+from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict, counted
 
 CHECK = "durability"
 ALGORITHM = (
@@ -69,13 +67,13 @@ def acknowledged_writes_survive(evidence: Evidence) -> CheckResult:
     more often than all the others can have put it there.
 
     A delete has no value: it is there if the log has a deletion of that register for it alone that
-    can have been written while the delete was under way (`checkers.registers.deletions`), or if the
+    can have been written while the delete was under way (`checkers.registers.log_times`), or if the
     register had no value then.
 
     A log that begins behind a snapshot counts as having a write that the snapshot has, or may have
     overwritten: by other logs that hold the same, and else by when the writes were asked for and
     acknowledged. A write that must have been above the cut is not excused, nor one that nothing can
-    have overwritten (`checkers.registers.cut_logs`).
+    have overwritten (`checkers.registers.stored_values`).
 
     A voter that lost its disk counts with that disk's contents. If the disks of a majority of the
     voters are lost, a write that only they have may be gone; but once the remaining voters were

@@ -22,8 +22,8 @@ from checkers.evidence.partition_logs import columns, split
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
 from checkers.partitions.traced_replicas import PartitionId, ids_by_name, traced_partitions
-from checkers.registers.stored_records import stored_records
-from checkers.run.calm import LEAST_S, slowest_answer_s
+from checkers.registers.stored_values import stored_records
+from checkers.run.recovery import LEAST_S, slowest_answer_s
 from checkers.verdict import CheckResult
 
 _SECOND = 1_000_000_000

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import check, everywhere, of_registers
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
-from checkers.history.error_words import (
+from checkers.history.events import (
     ACCEPTED,
     MALFORMED,
     REFUSED,
@@ -24,7 +23,7 @@ from checkers.history.error_words import (
 )
 from checkers.history.sealed_run import STRICT_CONFIGS
 from checkers.registers.requests import committed_values
-from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict
+from checkers.verdict import WITNESS_LIMIT, CheckResult, EventValue, Verdict, counted
 
 _Row = dict[str, EventValue]
 _NOBODY = -1  # the node of an operation that a library sent

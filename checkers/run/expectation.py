@@ -25,7 +25,7 @@ class Bound:
         bounds += [f"{self.most:g} at most"] if self.most < inf else []
         return f"{self.name.replace('_', ' ')} {' and '.join(bounds)}"
 
-    def unlike(self, judgement: Judgement) -> str:
+    def mismatch(self, judgement: Judgement) -> str:
         """The actual value; "" if it is within the bounds. A missing number is within none."""
         found = judgement.statistics.get(self.name)
         if self.check:
@@ -70,9 +70,9 @@ class Expectation:
         return f"{self.verdict.word}{by}{anomaly}{times}{numbers}"
 
     def holds(self, judgement: Judgement) -> bool:
-        return not self.unlike(judgement)
+        return not self.mismatch(judgement)
 
-    def unlike(self, judgement: Judgement) -> str:
+    def mismatch(self, judgement: Judgement) -> str:
         """How a run differs from the expectation, in words; "" if it does not."""
         return "; ".join(self._differences(judgement))
 
@@ -92,7 +92,7 @@ class Expectation:
             failed = [row for row in _of(judgement, Verdict.ERROR) if row.check != _HARNESS]
             if failed:
                 yield f"{failed[0].check} failed itself: {failed[0].message}"
-        yield from filter(None, (bound.unlike(judgement) for bound in self.numbers))
+        yield from filter(None, (bound.mismatch(judgement) for bound in self.numbers))
 
     def _not_by_it(self, judgement: Judgement) -> Iterator[str]:
         of_it = [row for row in judgement.results if row.check == self.check]

@@ -7,8 +7,8 @@ import numpy as np
 from checkers.check import check
 from checkers.conclusion import Violation, conclude, unread
 from checkers.evidence.evidence import Evidence
-from checkers.evidence.forgetting import may_forget
 from checkers.evidence.planned import Kind
+from checkers.evidence.restarts import may_forget
 from checkers.partitions.leaders import NEED
 from checkers.partitions.told_partitions import (
     FollowedAnswers,

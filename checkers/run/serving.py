@@ -10,15 +10,14 @@ import pyarrow.compute as pc
 from checkers.array_types import Ints
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
-from checkers.history.asked_by_clients import asked_by_clients
-from checkers.history.error_words import ACCEPTED, REFUSED, UNANSWERED
+from checkers.history.asked import asked_by_clients
+from checkers.history.events import ACCEPTED, REFUSED, UNANSWERED
 from checkers.quorum.leadership import bounds_of
 from checkers.run.recovery import why_in_doubt
 from checkers.run.silence import SECOND, main_ends
-from checkers.verdict import CheckResult, EventValue
+from checkers.verdict import CheckResult, EventValue, counted
 
 # Shares of operations in calm that have to succeed. Some reads of registers go to any controller,
 # and one that does not lead refuses them.

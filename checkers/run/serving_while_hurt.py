@@ -16,20 +16,19 @@ import pyarrow.compute as pc
 from checkers.array_types import Ints
 from checkers.check import check, everywhere
 from checkers.conclusion import Violation, conclude
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
 from checkers.evidence.isr_history import IsrHistory, isr_histories
 from checkers.evidence.planned import Kind
 from checkers.evidence.voter_history import planned_voters
-from checkers.history.asked_by_clients import asked_by_clients
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.asked import asked_by_clients
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import VOTER_CHANGES
 from checkers.quorum.leadership import cuts_links
 from checkers.run.recovery import why_in_doubt
 from checkers.run.silence import SECOND, main_ends
-from checkers.verdict import CheckResult, EventValue
+from checkers.verdict import CheckResult, EventValue, counted
 
 ENOUGH = 5  # that are invoked while nothing succeeds
 # A node that serves on without a break has answered by then, also if a slow follower has to leave

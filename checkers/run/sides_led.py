@@ -5,11 +5,10 @@ from collections.abc import Collection, Mapping
 import pyarrow.compute as pc
 
 from checkers.check import check
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import RunInfo
-from checkers.verdict import CheckResult, Verdict
+from checkers.verdict import CheckResult, Verdict, counted
 
 # What a scenario may have to show.
 EACH_SIDE_LEADS, EACH_SIDE_CREATES = "each-side-leads", "each-side-creates-topics"

@@ -6,17 +6,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.check import asks_who_votes, check, everywhere, of_registers
-from checkers.counted import counted
 from checkers.evidence.evidence import Evidence
 from checkers.evidence.faults import FaultFact
+from checkers.evidence.missing import nobody_counted
 from checkers.evidence.planned import Kind
-from checkers.history.asked_by_clients import asked_by_clients
+from checkers.history.asked import asked_by_clients
 from checkers.history.sealed_run import RunInfo
 from checkers.history.tables import DESCRIBE_QUORUM, VOTER_CHANGES
-from checkers.run.demand import undone
 from checkers.run.sides_led import OF_SIDES
-from checkers.run.silence import silence
-from checkers.verdict import CheckResult, EventValue, Verdict
+from checkers.run.silence import silence, undone
+from checkers.verdict import CheckResult, EventValue, Verdict, counted
 
 ENOUGH_SUCCESSES = 50
 ENOUGH_SHARE = 0.1  # of what was tried
@@ -92,7 +91,7 @@ def workload_succeeded(evidence: Evidence) -> CheckResult:
     * clients did what they were to do: reads and writes, sends and polls, sends that wait
       for all in-sync replicas, more than one register or partition, the chores; and each kind of it
       that was tried ten times succeeded before the first fault and after the last cure, as
-      something did that changes what is stored (`checkers.run.demand`);
+      something did that changes what is stored (`checkers.run.silence`);
     * if clients change voters and ask for them, ten answers to that, and an acknowledged
       change: without one nothing can have been forgotten;
     * after the last cure, a twentieth of what succeeded in a second before the first fault, if
@@ -296,3 +295,52 @@ def _where(table: pa.Table, **equal: EventValue) -> pa.Table:
     for name, value in equal.items():
         table = table.filter(pc.equal(table[name], value))
     return table
+
+
+# Is everything there that the run was planned to leave?
+
+
+_NAMED = 3
+
+
+@check("evidence-complete", applies=everywhere, source="")
+def evidence_complete(evidence: Evidence) -> CheckResult:
+    """Everything that the run was planned to leave is there: all evidence that was counted during
+    the run is found.
+
+    Counted are operations, by the recorder and by the clients themselves, none of them outside of
+    the run's time; faults, planned and begun; answers to probes; processes of each node, the
+    numbers of their trace lines and how the last one ended; files, by bytes and CRC, as they were
+    collected; disks. Missing evidence accuses no node, and a result without it is unknown at best.
+    """
+    lacking = evidence.missing
+    if lacking:
+        named = "; ".join(str(each) for each in lacking[:_NAMED])
+        more = f" (and {len(lacking) - _NAMED} more)" if len(lacking) > _NAMED else ""
+        return _row(Verdict.UNKNOWN, f"evidence is missing: {named}{more}", len(lacking))
+    if nobody_counted(evidence.run):
+        return _row(Verdict.UNKNOWN, "what this run should have left was not counted", 0)
+    counts = _counts(evidence)
+    told = ", ".join(counted(number, *words) for words, number in counts.items())
+    return _row(
+        Verdict.VALID, f"everything that was counted is there: {told}", sum(counts.values())
+    )
+
+
+def _counts(evidence: Evidence) -> dict[tuple[str, str], int]:
+    """By one and many of what was counted."""
+    tables = evidence.tables
+    found = {
+        ("operation", "operations"): tables["ops"].num_rows,
+        ("fault", "faults"): tables["faults"].num_rows,
+        ("answer to probes", "answers to probes"): tables["probes"].num_rows,
+        ("trace line", "trace lines"): tables["node_events"].num_rows,
+        ("disk", "disks"): tables["disks"].num_rows,
+        ("lost disk", "lost disks"): tables["lost_disks"].num_rows,
+        ("replica", "replicas"): tables["replicas"].num_rows,
+    }
+    return {words: number for words, number in found.items() if number}
+
+
+def _row(verdict: Verdict, message: str, looked_at: int) -> CheckResult:
+    return CheckResult(verdict=verdict, message=message, looked_at=looked_at)

@@ -7,36 +7,32 @@ from collections.abc import Mapping
 from random import Random
 from uuid import UUID
 
-from node.broker.checkpoint import Checkpoints
 from node.broker.controller_link import CONTROLLER_CHANNEL, ControllerLink
 from node.broker.coordinators.group_coordinator import GroupCoordinator
-from node.broker.deletions import Deletions
-from node.broker.directory_reports import DirectoryReports
+from node.broker.descriptions import (
+    describe,
+    describe_cluster,
+    describe_log_dirs,
+    describe_partitions,
+    live_brokers,
+)
 from node.broker.fetch_requests import FetchRequests
 from node.broker.fetchers import Fetchers
-from node.broker.forwarding import Forwarding
-from node.broker.held_replicas import HeldReplicas
+from node.broker.forwarding import Forwarding, TopicAutocreation
 from node.broker.image_follower import MetadataFollower
 from node.broker.isr_changes import IsrChanges
-from node.broker.life_traces import LifeTraces
-from node.broker.lifecycle import Lifecycle
-from node.broker.log_dir_descriptions import describe_log_dirs
+from node.broker.lifecycle import DirectoryReports, Lifecycle, LifeTraces, Shutdown
 from node.broker.offset_requests import ends_of_epochs, list_offsets
-from node.broker.partition_descriptions import describe_partitions
 from node.broker.produce_requests import ProduceRequests
 from node.broker.producer_id_source import ProducerIdSource
 from node.broker.replica_logs import ReplicaLogs
-from node.broker.retention import Retention
-from node.broker.shutdown import Shutdown
-from node.broker.topic_autocreation import TopicAutocreation
-from node.broker.topic_descriptions import describe, describe_cluster, live_brokers
+from node.broker.replica_manager import ReplicaManager
+from node.broker.retention import Deletions, Retention
 from node.config import BrokerRole, NodeConfig
 from node.controller import reads
-from node.effects import OpenListeners
-from node.endpoint import Endpoint
-from node.ids import NEVER_NS, ChannelId, ConnectionId, LogId, NodeId, Now, Offset
-from node.outbox import Outbox
-from node.parking import Parking
+from node.effects import OpenListeners, SaveRecoveryPoints
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Endpoint, LogId, NodeId, Now, Offset
+from node.outbox import Outbox, Parking
 from node.wire.api import ApiRange
 from node.wire.apis import (
     BROKER_API_RANGES,
@@ -47,16 +43,48 @@ from node.wire.apis import (
     Response,
 )
 from node.wire.configs import DescribeConfigsRequest
-from node.wire.delete_records import DeleteRecordsRequest
-from node.wire.describe_cluster import DescribeClusterRequest
 from node.wire.describe_log_dirs import DescribeLogDirsRequest
-from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
-from node.wire.init_producer_id import InitProducerIdRequest
-from node.wire.list_offsets import ListOffsetsRequest
-from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from node.wire.offsets import DeleteRecordsRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
 from node.wire.partition_fetch import PartitionsFetchRequest
-from node.wire.produce import ProduceRequest
-from node.wire.topic_metadata import MetadataRequest
+from node.wire.produce import InitProducerIdRequest, ProduceRequest
+from node.wire.topic_metadata import (
+    DescribeClusterRequest,
+    DescribeTopicPartitionsRequest,
+    MetadataRequest,
+)
+
+# When high watermarks and recovery points are saved: now and then, and at the end, if any has
+# changed.
+#
+# A broker that begins again knows by its high watermarks what was committed. Else, while the ISR is
+# below min.insync.replicas and no high watermark may move, it would show consumers nothing at all.
+# By its recovery points it knows, after an end that was in no good order, what it need not read.
+
+
+_INTERVAL_NS = 5000 * MS  # replica.high.watermark.checkpoint.interval.ms
+
+
+class Checkpoints:
+    def __init__(self, replicas: ReplicaManager, role: BrokerRole, outbox: Outbox) -> None:
+        self._replicas = replicas
+        self._outbox = outbox
+        self._recovery_ns = role.recovery_points_ms * MS
+        self._watermarks_due_ns = 0
+        self._recovery_due_ns: int | None = None
+
+    def poll(self, mono_ns: int) -> None:
+        if mono_ns >= self._watermarks_due_ns:
+            self._watermarks_due_ns = mono_ns + _INTERVAL_NS
+            self._replicas.save_high_watermarks()
+        if self._recovery_due_ns is None:
+            self._recovery_due_ns = mono_ns + self._recovery_ns
+        elif mono_ns >= self._recovery_due_ns:
+            self._recovery_due_ns = mono_ns + self._recovery_ns
+            self._outbox.emit(SaveRecoveryPoints())
+
+    def deadline_ns(self) -> int:
+        return min(self._watermarks_due_ns, self._recovery_due_ns or 0)
+
 
 _OF_RECORDS = (ProduceRequest, PartitionsFetchRequest)
 
@@ -98,7 +126,7 @@ class Broker:
             link=self._link,
         )
         self._life = LifeTraces(self.lifecycle, logs.previous_epoch, outbox)
-        self.replicas = HeldReplicas(me, logs, config.brokers, role, self.may_join, outbox)
+        self.replicas = ReplicaManager(me, logs, config.brokers, role, self.may_join, outbox)
         self._checkpoints = Checkpoints(self.replicas, role, outbox)
         self._shutdown = Shutdown(logs, self.replicas, self.lifecycle, self._life, outbox)
         self._changes = IsrChanges(me, self.replicas, self.lifecycle, self._link, role.lag_ms)
@@ -178,7 +206,7 @@ class Broker:
             case InitProducerIdRequest():
                 return self._producer_ids.take(connection, request, now.mono_ns)
 
-    def why_silent(self, listener: str) -> str:  # noqa: ARG002 - they are all alike
+    def refusal_reason(self, listener: str) -> str:  # noqa: ARG002 - they are all alike
         """Until it has replayed its registration it serves nobody (`BrokerServer` opens no listener
         before): who is answered by it sees it at work, and not what is left of its last life in
         the metadata log, by which it is not fenced and in sync."""

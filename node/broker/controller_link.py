@@ -13,8 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from node.effects import DisconnectPeer
-from node.endpoint import Endpoint
-from node.ids import MS, NEVER_NS, ChannelId
+from node.ids import MS, NEVER_NS, ChannelId, Endpoint
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.wire.alter_partition import ALTER_PARTITION, AlterPartitionRequest

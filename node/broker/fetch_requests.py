@@ -20,10 +20,10 @@ from node.broker.fetch_sessions import (
     ToldOffsets,
     place_of,
 )
-from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
+from node.broker.isr import RemoteReplica
 from node.broker.isr_changes import IsrChanges
-from node.broker.remote_replica import RemoteReplica
 from node.broker.replica_logs import ReplicaLog
+from node.broker.replica_manager import HostedPartition, PartitionRefusal, ReplicaManager
 from node.errors import ErrorCode
 from node.ids import (
     MS,
@@ -37,8 +37,9 @@ from node.ids import (
     Offset,
 )
 from node.lazy_dataclass import dataclass
-from node.parking import Parking, Waiting
-from node.storage.storage_errors import CorruptLog
+from node.outbox import Parking, Waiting
+from node.storage.disk import CorruptLog
+from node.wire.entities import TopicPartition, grouped
 from node.wire.partition_fetch import (
     CONSUMER,
     FIRST_SESSION_EPOCH,
@@ -48,7 +49,6 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
-from node.wire.topic_partitions import TopicPartition, grouped
 
 # Who leads is told to those who took another one for it (KIP-951).
 _TELLING_WHO_LEADS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
@@ -83,7 +83,7 @@ class _Found:
     """Of one partition: what is told of it, and the records that are to be read: `size` bytes."""
 
     requested: FetchedPartition
-    held: Held | None
+    held: HostedPartition | None
     refusal: PartitionRefusal | None = None
     high_watermark: int = -1
     log_start: int = NO_OFFSET
@@ -105,7 +105,7 @@ class _Found:
 
 class FetchRequests:
     def __init__(
-        self, replicas: HeldReplicas, changes: IsrChanges, parking: Parking, rng: Random
+        self, replicas: ReplicaManager, changes: IsrChanges, parking: Parking, rng: Random
     ) -> None:
         """`rng`: of the numbers of sessions."""
         self._replicas = replicas
@@ -144,7 +144,7 @@ class FetchRequests:
         self._waiting.park(connection, asked)
         return None
 
-    def is_awaited(self, logs: Mapping[LogId, Held]) -> bool:
+    def is_awaited(self, logs: Mapping[LogId, HostedPartition]) -> bool:
         """Does anybody wait for news of one of them?"""
         waiting = self._waiting.requests.values()
         in_session = {each.session.id for each in waiting if each.session is not None}
@@ -155,7 +155,7 @@ class FetchRequests:
                         return True
         return not all(each.wanted.keys().isdisjoint(logs) for each in waiting)
 
-    def poll(self, moved: Mapping[LogId, Held], mono_ns: int) -> None:
+    def poll(self, moved: Mapping[LogId, HostedPartition], mono_ns: int) -> None:
         """Answer who waits for what is there now, or waited long enough."""
         in_sessions = self._moved_in_sessions(moved) if len(self.sessions) else {}
         for connection, asked in self._waiting.all():
@@ -171,7 +171,7 @@ class FetchRequests:
                 self._waiting.respond(connection, self._tell(asked, found))
 
     def _moved_in_sessions(
-        self, moved: Mapping[LogId, Held]
+        self, moved: Mapping[LogId, HostedPartition]
     ) -> Mapping[int, Sequence[FetchedPartition]]:
         """What of it each session asks for, which has to look at that when it is asked next."""
         found: dict[int, list[FetchedPartition]] = {}
@@ -258,7 +258,7 @@ class FetchRequests:
         self,
         request: PartitionsFetchRequest,
         requested: FetchedPartition,
-        held: Held,
+        held: HostedPartition,
         diverging: LogPosition | None,
         clock: FetchClock,
     ) -> None:
@@ -278,7 +278,7 @@ class FetchRequests:
             self._replicas.note(held)
 
     def _refusal(
-        self, request: PartitionsFetchRequest, requested: FetchedPartition, held: Held
+        self, request: PartitionsFetchRequest, requested: FetchedPartition, held: HostedPartition
     ) -> ErrorCode:
         """A follower, too, gives consumers what it knows to be committed (KIP-392)."""
         replica, is_consumer = held.replica, request.replica == CONSUMER
@@ -375,7 +375,7 @@ def _note(session: FetchSession, found: _Found) -> bool:
     return is_news
 
 
-def _refused(requested: FetchedPartition, held: Held, error: ErrorCode) -> _Found:
+def _refused(requested: FetchedPartition, held: HostedPartition, error: ErrorCode) -> _Found:
     replica = held.replica
     refusal = PartitionRefusal(
         error=error, leader=replica.leader, leader_epoch=replica.leader_epoch

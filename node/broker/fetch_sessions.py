@@ -3,7 +3,7 @@
 Who opens a session names all partitions once, and from then on only those that it asks for in
 another way; it is told of those only that have something new. So a Fetch costs what has changed,
 and not what there is: a session knows which of its partitions may have something new, because
-whatever changes a replica says so (`HeldReplicas.note`).
+whatever changes a replica says so (`ReplicaManager.note`).
 
 There are as many sessions as Kafka has, and of those that are not in use the new one takes a place:
 that of one that was not used for two minutes, else that of a smaller one. Followers come before
@@ -19,12 +19,12 @@ from node import limits
 from node.errors import ErrorCode
 from node.ids import MS, NodeId, Offset
 from node.lazy_dataclass import dataclass
+from node.wire.entities import TopicPartition
 from node.wire.partition_fetch import (
     CONSUMER,
     FetchedPartition,
     PartitionsFetchRequest,
 )
-from node.wire.topic_partitions import TopicPartition
 
 # Of a partition, as requests name it: the id of its topic as a number, or its name; and its index.
 Place = tuple[int | str, int]

@@ -16,17 +16,17 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from node import limits
-from node.broker.held_replicas import Held, HeldReplicas, Key
 from node.broker.lifecycle import Lifecycle
+from node.broker.replica_manager import HostedPartition, Key, ReplicaManager
 from node.config import BrokerRole
 from node.effects import DisconnectPeer
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, NO_EPOCH, NO_NODE, ChannelId, NodeId, Offset
+from node.ids import MS, NEVER_NS, NO_EPOCH, NO_NODE, ChannelId, Endpoint, NodeId, Offset
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.records.batch import HEADER_SIZE, DamagedBatch, read_header, split_batches
 from node.wire.apis import Response
+from node.wire.entities import TopicPartition, grouped
 from node.wire.partition_fetch import (
     FIRST_SESSION_EPOCH,
     NO_SESSION,
@@ -35,7 +35,6 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
-from node.wire.topic_partitions import TopicPartition, grouped
 
 _FIRST_CHANNEL = -1000  # minus the broker's id: the quorum numbers its own from 0
 _LAST_EPOCH = 2**31 - 1
@@ -53,7 +52,7 @@ class _Fetcher:
 
     at: Endpoint | None = None
     correlation_id: int = 0
-    followed: dict[Key, Held] = field(default_factory=dict)
+    followed: dict[Key, HostedPartition] = field(default_factory=dict)
     session: int = NO_SESSION
     epoch: int = FIRST_SESSION_EPOCH  # of the session, in the next Fetch
     # How the leader was asked for each, in the session or in the last Fetch without one.
@@ -73,7 +72,7 @@ class _Fetcher:
             return self.due_ns
         return max(self.due_ns, next((until for _, until in self.refused.values()), NEVER_NS))
 
-    def is_wanted(self, held: Held, mono_ns: int) -> bool:
+    def is_wanted(self, held: HostedPartition, mono_ns: int) -> bool:
         epoch, until_ns = self.refused.get(held.key, (NO_EPOCH, 0))
         return until_ns <= mono_ns or epoch != held.replica.leader_epoch
 
@@ -85,7 +84,7 @@ class _Fetcher:
             del self.refused[key]
             self.changed[key] = None
 
-    def refuse(self, held: Held, until_ns: int) -> None:
+    def refuse(self, held: HostedPartition, until_ns: int) -> None:
         self.refused.pop(held.key, None)
         self.refused[held.key] = held.replica.leader_epoch, until_ns
         self.changed[held.key] = None
@@ -112,7 +111,7 @@ class Fetchers:
     def __init__(
         self,
         me: NodeId,
-        replicas: HeldReplicas,
+        replicas: ReplicaManager,
         lifecycle: Lifecycle,
         role: BrokerRole,
         outbox: Outbox,
@@ -198,7 +197,7 @@ class Fetchers:
     def _backoff_ns(self) -> int:
         return self._role.fetch_backoff_ms * MS
 
-    def _follow(self, key: Key, held: Held) -> None:
+    def _follow(self, key: Key, held: HostedPartition) -> None:
         """A replica may have another leader, or other contents, or be gone."""
         replica = held.replica
         is_led = replica.leading is not None or replica.leader in (self._me, NO_NODE)
@@ -278,7 +277,7 @@ class Fetchers:
             grouped(forgotten, lambda each: each),
         )
 
-    def _asked(self, held: Held) -> FetchedPartition:
+    def _asked(self, held: HostedPartition) -> FetchedPartition:
         return FetchedPartition(
             partition=TopicPartition(id=held.key[0], index=held.key[1]),
             offset=held.replica.end,
@@ -292,7 +291,9 @@ class Fetchers:
         self._outbox.emit(DisconnectPeer(channel=_channel(leader)))
         self._lose(fetcher, mono_ns)
 
-    def _take(self, fetcher: _Fetcher, held: Held, told: FetchedRecords, mono_ns: int) -> bool:
+    def _take(
+        self, fetcher: _Fetcher, held: HostedPartition, told: FetchedRecords, mono_ns: int
+    ) -> bool:
         """False: it is better to wait before it is asked again."""
         replica = held.replica
         if replica.leading is not None:
@@ -319,7 +320,7 @@ class Fetchers:
             self._replicas.begin_at(held, log_start)
         return is_sound
 
-    def _append(self, held: Held, records: bytes, mono_ns: int) -> bool:
+    def _append(self, held: HostedPartition, records: bytes, mono_ns: int) -> bool:
         """Whole batches that continue the log; False where others came."""
         self._begin_with(held, records)
         replica, batches, end = held.replica, [], held.replica.end
@@ -339,7 +340,7 @@ class Fetchers:
             self._replicas.append(held, data, [batch.header for batch in batches], mono_ns)
         return bool(batches)
 
-    def _begin_with(self, held: Held, records: bytes) -> None:
+    def _begin_with(self, held: HostedPartition, records: bytes) -> None:
         """An empty log begins where the leader's may, within a batch: it gets the whole batch
         (`Partition.appendRecordsToFollowerOrFutureReplica`)."""
         replica = held.replica

@@ -5,11 +5,8 @@ from typing import Protocol
 
 from node.config import SnapshotSettings
 from node.controller.image import Image
-from node.controller.image_loader import ImageLoader
-from node.controller.snapshot_generator import SnapshotGenerator
-from node.controller.told_replay import replay
-from node.endpoint import Endpoint
-from node.ids import Epoch, Now, Offset
+from node.controller.image_loader import ImageLoader, SnapshotGenerator, replay
+from node.ids import Endpoint, Epoch, Now, Offset
 from node.outbox import Outbox
 from node.raft.client import RaftClient, SnapshotPart
 from node.records.metadata import decode_metadata

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from node.broker.controller_link import ControllerLink
-from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.isr import Proposal
 from node.broker.lifecycle import Lifecycle
+from node.broker.replica_manager import HostedPartition, ReplicaManager
 from node.errors import ErrorCode
 from node.ids import MS, NodeId
 from node.limits import MAX_ELEMENTS
@@ -26,7 +26,7 @@ class IsrChanges:
     def __init__(
         self,
         me: NodeId,
-        replicas: HeldReplicas,
+        replicas: ReplicaManager,
         lifecycle: Lifecycle,
         link: ControllerLink,
         lag_ms: int,
@@ -37,8 +37,8 @@ class IsrChanges:
         self._link = link
         self._look_ns = lag_ms * MS // 2  # how often replicas are looked for that do not catch up
         self._next_look_ns = 0
-        self._again: list[tuple[int, Held, Proposal]] = []  # when, and what
-        self._unsent: list[tuple[Held, Proposal]] = []  # of this step
+        self._again: list[tuple[int, HostedPartition, Proposal]] = []  # when, and what
+        self._unsent: list[tuple[HostedPartition, Proposal]] = []  # of this step
 
     def poll(self, mono_ns: int) -> None:
         """Propose what is due."""
@@ -60,7 +60,7 @@ class IsrChanges:
             if _is_pending(held, proposal):
                 self.propose(held, proposal)
 
-    def propose(self, held: Held, proposal: Proposal) -> None:
+    def propose(self, held: HostedPartition, proposal: Proposal) -> None:
         """With all others of this step."""
         self._unsent.append((held, proposal))
 
@@ -68,7 +68,7 @@ class IsrChanges:
         """What was proposed in this step, in requests of as many elements as any controller
         takes."""
         unsent, self._unsent = self._unsent, []
-        part: list[tuple[Held, Proposal]] = []
+        part: list[tuple[HostedPartition, Proposal]] = []
         elements = 0
         for held, proposal in unsent:
             if not _is_pending(held, proposal):
@@ -82,7 +82,7 @@ class IsrChanges:
         if part:
             self._send(part)
 
-    def _send(self, proposed: Sequence[tuple[Held, Proposal]]) -> None:
+    def _send(self, proposed: Sequence[tuple[HostedPartition, Proposal]]) -> None:
         request = AlterPartitionRequest(
             broker=self._me,
             epoch=self._lifecycle.epoch,
@@ -94,7 +94,7 @@ class IsrChanges:
 
         self._link.send(request, on_response)
 
-    def _altered(self, held: Held, proposal: Proposal) -> AlteredPartition:
+    def _altered(self, held: HostedPartition, proposal: Proposal) -> AlteredPartition:
         return AlteredPartition(
             topic=held.key[0],
             index=held.key[1],
@@ -119,7 +119,7 @@ class IsrChanges:
 
     def _on_response(
         self,
-        proposed: Sequence[tuple[Held, Proposal]],
+        proposed: Sequence[tuple[HostedPartition, Proposal]],
         response: Response | None,
         mono_ns: int,
     ) -> None:
@@ -136,6 +136,6 @@ class IsrChanges:
             self._replicas.note(held)
 
 
-def _is_pending(held: Held, proposal: Proposal) -> bool:
+def _is_pending(held: HostedPartition, proposal: Proposal) -> bool:
     leading = held.replica.leading
     return leading is not None and leading.isr.pending is proposal

@@ -4,14 +4,15 @@ from collections import Counter
 from dataclasses import field
 
 from node import limits
-from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.replica_logs import ReplicaLog
+from node.broker.replica_manager import HostedPartition, ReplicaManager
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, Epoch
 from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader, DamagedBatch, Record, split_batches
-from node.storage.storage_errors import CorruptLog
-from node.wire.list_offsets import (
+from node.storage.disk import CorruptLog
+from node.wire.entities import TopicPartition
+from node.wire.offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,
@@ -19,22 +20,19 @@ from node.wire.list_offsets import (
     LATEST_TIERED,
     LATEST_TIME,
     SPECIAL_TIMES,
+    EpochEnd,
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
-    SoughtOffset,
-)
-from node.wire.offset_for_leader_epoch import (
-    EpochEnd,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    SoughtOffset,
 )
-from node.wire.topic_partitions import TopicPartition
 
 _OPENED_BYTES = 1024 * 1024  # of compressed records: some tenth of a second, of snappy and lz4
 
 
-def list_offsets(replicas: HeldReplicas, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def list_offsets(replicas: ReplicaManager, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """A fresh leader does not know the latest: consumers must not be sent back (KIP-207). A
     partition that is asked for twice is refused both times, as in Kafka."""
     requested = Counter(each.partition for each in request.partitions)
@@ -51,7 +49,7 @@ def list_offsets(replicas: HeldReplicas, request: ListOffsetsRequest) -> ListOff
 
 
 def ends_of_epochs(
-    replicas: HeldReplicas, request: OffsetForLeaderEpochRequest
+    replicas: ReplicaManager, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse:
     """For consumers that look whether the log that they read was cut (KIP-320)."""
     found = []
@@ -72,7 +70,7 @@ def ends_of_epochs(
 class _Lookup:
     """Of one request, which is answered in one step: so many records are read for it."""
 
-    replicas: HeldReplicas
+    replicas: ReplicaManager
     version: int
     records_left: int = field(default_factory=lambda: limits.MAX_RECORDS_PER_STEP)
 
@@ -94,14 +92,18 @@ class _Lookup:
             case time:
                 return self._in_log(held, sought, None if time == LATEST_TIME else time)
 
-    def _in_log(self, held: Held, sought: SoughtOffset, time_ms: int | None) -> ListedOffset:
+    def _in_log(
+        self, held: HostedPartition, sought: SoughtOffset, time_ms: int | None
+    ) -> ListedOffset:
         try:
             return self._at_time(held, sought, time_ms)
         except CorruptLog as damage:
             self.replicas.damaged(held, damage)
             return ListedOffset(partition=sought.partition, error=ErrorCode.CORRUPT_MESSAGE)
 
-    def _at_time(self, held: Held, sought: SoughtOffset, time_ms: int | None) -> ListedOffset:
+    def _at_time(
+        self, held: HostedPartition, sought: SoughtOffset, time_ms: int | None
+    ) -> ListedOffset:
         """The first record of that time, or a later one, in the batch that has it; -1 if none has.
         None: of the latest time. A fresh leader may not know of it yet."""
         log, limit = self.replicas.log(held), held.replica.high_watermark
@@ -144,7 +146,7 @@ def _is_known(timestamp_ms: int, version: int) -> bool:
     return timestamp_ms >= 0 or version >= SPECIAL_TIMES.get(timestamp_ms, version + 1)
 
 
-def _earliest(held: Held, sought: SoughtOffset) -> ListedOffset:
+def _earliest(held: HostedPartition, sought: SoughtOffset) -> ListedOffset:
     """With the epoch of its record, or of the one that will be there."""
     replica, known = held.replica, held.replica.first_epoch
     epoch = replica.leader_epoch if known == NO_EPOCH else known
@@ -155,14 +157,14 @@ def _not_available(sought: SoughtOffset) -> ListedOffset:
     return ListedOffset(partition=sought.partition, error=ErrorCode.OFFSET_NOT_AVAILABLE)
 
 
-def _found(sought: SoughtOffset, held: Held, offset: int) -> ListedOffset:
+def _found(sought: SoughtOffset, held: HostedPartition, offset: int) -> ListedOffset:
     epoch = held.replica.leader_epoch
     return ListedOffset(partition=sought.partition, offset=offset, epoch=epoch)
 
 
 def _leader(
-    replicas: HeldReplicas, partition: TopicPartition, epoch: int
-) -> tuple[Held | None, ErrorCode]:
+    replicas: ReplicaManager, partition: TopicPartition, epoch: int
+) -> tuple[HostedPartition | None, ErrorCode]:
     held = replicas.find(partition)
     if held is None:
         return None, replicas.absent(partition).error

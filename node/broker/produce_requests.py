@@ -5,15 +5,14 @@ from dataclasses import replace
 from operator import attrgetter
 from struct import Struct
 
-from node.broker.held_replicas import Held, HeldReplicas, PartitionRefusal
-from node.broker.topic_settings import TopicSettings
+from node.broker.replica_logs import TopicSettings
+from node.broker.replica_manager import HostedPartition, PartitionRefusal, ReplicaManager
 from node.controller.image.topics import INTERNAL
 from node.effects import CloseConnection, NoResponse
 from node.errors import ErrorCode
 from node.ids import MS, NO_EPOCH, ConnectionId, Epoch, LogId, Now, Offset
 from node.lazy_dataclass import dataclass
-from node.outbox import Outbox, ResponseTo
-from node.parking import Parking, Waiting
+from node.outbox import Outbox, Parking, ResponseTo, Waiting
 from node.records.batch import (
     NO_TIME,
     BatchHeader,
@@ -23,14 +22,14 @@ from node.records.batch import (
     check_batch,
 )
 from node.records.record_checks import MistakenRecords, check_contents
-from node.storage.storage_errors import CorruptLog
+from node.storage.disk import CorruptLog
+from node.wire.entities import TopicPartition
 from node.wire.produce import (
     ProducedPartition,
     ProduceRequest,
     ProduceResponse,
     ProduceResult,
 )
-from node.wire.topic_partitions import TopicPartition
 
 ALL, LEADER, NONE = -1, 1, 0  # acks
 _BASE_OFFSET, _LEADER_EPOCH = Struct(">q"), Struct(">i")
@@ -50,7 +49,7 @@ class _Appended:
     """Of one partition: what is answered once all of the ISR have it, up to `end`."""
 
     result: ProduceResult
-    held: Held | None = None  # None: it is not to be waited for
+    held: HostedPartition | None = None  # None: it is not to be waited for
     leader_epoch: int = NO_EPOCH
     end: Offset = Offset(0)
 
@@ -75,7 +74,7 @@ class _WaitingProduce:
 
 
 class ProduceRequests:
-    def __init__(self, replicas: HeldReplicas, parking: Parking, outbox: Outbox) -> None:
+    def __init__(self, replicas: ReplicaManager, parking: Parking, outbox: Outbox) -> None:
         self._outbox = outbox
         self._replicas = replicas
         self._waiting = Waiting[_WaitingProduce](parking)
@@ -138,7 +137,7 @@ class ProduceRequests:
         else:
             self._outbox.emit(NoResponse(connection=connection))
 
-    def poll(self, moved: Mapping[LogId, Held], mono_ns: int) -> None:
+    def poll(self, moved: Mapping[LogId, HostedPartition], mono_ns: int) -> None:
         """Answer who waits for what all have now, or waited for too long."""
         if not self._waiting.requests:
             return
@@ -186,7 +185,7 @@ class ProduceRequests:
             return _refused(at, _by(held, ErrorCode.INVALID_TIMESTAMP))
         return self._append_once(held, at, header, produced.records, now)
 
-    def _is_in_log(self, held: Held, produced: ProducedPartition) -> bool:
+    def _is_in_log(self, held: HostedPartition, produced: ProducedPartition) -> bool:
         """Then it waits for replicas, as it did when it came first. Whoever is told that there are
         not enough takes it for not appended, and sends it under another epoch: there it would be
         twice, as it is in Kafka, which does not look (docs/results/duplicates.md)."""
@@ -206,7 +205,12 @@ class ProduceRequests:
         return header if is_one and is_plain and is_full and is_numbered else None
 
     def _append_once(
-        self, held: Held, at: TopicPartition, header: BatchHeader, records: bytes, now: Now
+        self,
+        held: HostedPartition,
+        at: TopicPartition,
+        header: BatchHeader,
+        records: bytes,
+        now: Now,
     ) -> _Appended:
         """Unless it is in the log already (KIP-98)."""
         replica, append_ms = held.replica, NO_TIME
@@ -258,7 +262,7 @@ def _why_not_requested(request: ProduceRequest) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _why_not(request: ProduceRequest, held: Held) -> ErrorCode:
+def _why_not(request: ProduceRequest, held: HostedPartition) -> ErrorCode:
     if held.name in INTERNAL:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     error = held.replica.refusal(NO_EPOCH)
@@ -267,7 +271,7 @@ def _why_not(request: ProduceRequest, held: Held) -> ErrorCode:
     return error
 
 
-def _by(held: Held, error: ErrorCode) -> PartitionRefusal:
+def _by(held: HostedPartition, error: ErrorCode) -> PartitionRefusal:
     replica = held.replica
     return PartitionRefusal(error=error, leader=replica.leader, leader_epoch=replica.leader_epoch)
 

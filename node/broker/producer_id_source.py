@@ -5,11 +5,15 @@ from node.broker.lifecycle import Lifecycle
 from node.broker.producers import NO_PRODUCER_EPOCH
 from node.errors import ErrorCode
 from node.ids import MS, ConnectionId, NodeId
-from node.parking import Parking, Waiting
+from node.outbox import Parking, Waiting
 from node.storage.producers import NO_PRODUCER
 from node.wire.apis import Response
-from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from node.wire.produce import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 
 _TOO_LATE = InitProducerIdResponse(error=ErrorCode.REQUEST_TIMED_OUT)
 _PATIENCE_NS = 30_000 * MS  # request.timeout.ms

@@ -16,9 +16,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from node.broker.fetch_sessions import FetchClock
-from node.broker.isr import Isr, Proposal
-from node.broker.remote_replica import RemoteReplica
-from node.controller.image.partition import Partition as PartitionState
+from node.broker.isr import Isr, Proposal, RemoteReplica
+from node.controller.image.topics import Partition as PartitionState
 from node.errors import ErrorCode
 from node.ids import NO_EPOCH, NO_NODE, Epoch, LogPosition, NodeId, Offset
 from node.lazy_dataclass import dataclass

@@ -4,11 +4,156 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
-from node.ids import LogId, Offset
+from node.config import BrokerRole
+from node.controller.image import Image
+from node.controller.image.configurations import CLUSTER, TOPIC
+from node.effects import SegmentLimits, Slice
+from node.ids import MS, LogId, Offset
+from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader
-from node.slices import Slice
 from node.storage.leader_epochs import LeaderEpochs
 from node.storage.producers import KnownProducers
+
+# How much of a long work is done in one step, where nobody knows how long a piece takes: to make a
+# log takes some flushes, which are a millisecond on one disk and a tenth of a second on another.
+#
+# The first step does one piece. As long as steps are short the next does twice as much, and half as
+# much after a long one: so heartbeats, followers and clients are served meanwhile, and yet a fast
+# disk is kept busy. A step that also served others was longer than its own pieces; then less is
+# done, and never nothing.
+
+
+LONG_NS = 100 * MS  # of a step: a twentieth of broker.heartbeat.interval.ms, as Kafka has it
+_MOST = 4096
+
+
+class Pace:
+    def __init__(self) -> None:
+        self._pieces = 1
+        self._began_ns: int | None = None  # when the last step began to do some; None: none goes on
+
+    def pieces(self, mono_ns: int) -> int:
+        """As many may be done in the step that begins now."""
+        if self._began_ns is not None:
+            took_ns = mono_ns - self._began_ns
+            if took_ns > LONG_NS:
+                self._pieces = max(1, self._pieces // 2)
+            elif took_ns <= LONG_NS // 4:
+                self._pieces = min(_MOST, self._pieces * 2)
+        self._began_ns = mono_ns
+        return self._pieces
+
+    def rest(self) -> None:
+        """All is done: until there is more, how long steps take says nothing."""
+        self._began_ns = None
+
+
+# How topics are configured, as a broker goes by it: as the topic says, else what is set for all
+# brokers, else the broker's own file.
+
+
+LOG_APPEND_TIME = "LogAppendTime"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettings:
+    """`before_max_ms`, `after_max_ms`: how far timestamps may lie from the leader's clock; where
+    `takes_append_time` it gives them itself. A retention of -1 is for ever."""
+
+    segments: SegmentLimits
+    min_isr: int
+    batch_bytes: int
+    takes_append_time: bool
+    before_max_ms: int
+    after_max_ms: int
+    retention_ms: int
+    retention_bytes: int
+
+
+class ConfiguredTopics:
+    """Of all topics, each read again when something was set that concerns it."""
+
+    def __init__(self, role: BrokerRole, min_isr: int) -> None:
+        self._role = role
+        self._min_isr = min_isr
+        # With what it was read from: values of the image, which are replaced and never changed.
+        self._read: dict[str, tuple[object, object, TopicSettings]] = {}
+
+    def of(self, image: Image, topic: str) -> TopicSettings:
+        own, of_all = image.configs.of((TOPIC, topic)), image.configs.of(CLUSTER)
+        found = self._read.get(topic)
+        if found is None or found[0] is not own or found[1] is not of_all:
+            found = self._read[topic] = (own, of_all, self._settings(image, topic))
+        return found[2]
+
+    def forget(self, topic: str) -> None:
+        self._read.pop(topic, None)
+
+    def _settings(self, image: Image, topic: str) -> TopicSettings:
+        role = self._role
+
+        def number(key: str, default: int) -> int:
+            value = image.topic_config(topic, key)
+            return default if value is None else int(value)
+
+        kind = image.topic_config(topic, "message.timestamp.type")
+        return TopicSettings(
+            segments=SegmentLimits(
+                size=number("segment.bytes", role.segment_bytes),
+                ms=number("segment.ms", role.segment_ms),
+                index_interval=number("index.interval.bytes", role.index_interval),
+                flush_messages=number("flush.messages", role.flush_messages),
+            ),
+            min_isr=number("min.insync.replicas", self._min_isr),
+            batch_bytes=number("max.message.bytes", role.message_bytes),
+            takes_append_time=role.takes_append_time if kind is None else kind == LOG_APPEND_TIME,
+            before_max_ms=number("message.timestamp.before.max.ms", role.before_max_ms),
+            after_max_ms=number("message.timestamp.after.max.ms", role.after_max_ms),
+            retention_ms=number("retention.ms", role.retention_ms),
+            retention_bytes=number("retention.bytes", role.retention_bytes),
+        )
+
+
+# In which log directory a new replica is (KIP-858; `LogManager.nextLogDirs`).
+#
+# In the one that the controller assigned it to, if the broker has that. Else the broker chooses, as
+# Kafka does, the one with the fewest logs, and says so afterwards (`directory_reports`). Kafka
+# makes no log elsewhere while a directory is offline, as the log may be there: this broker is not
+# without one of its directories and alive.
+
+
+class PlacedLogs(Protocol):
+    @property
+    def directories(self) -> Sequence[UUID]: ...
+
+    def directory_of(self, log: LogId) -> UUID: ...
+
+    def __iter__(self) -> Iterator[LogId]: ...
+
+
+class LogPlacement:
+    """Knows the logs of each directory, with what was asked for in this step."""
+
+    def __init__(self, logs: PlacedLogs) -> None:
+        self._places = {log: logs.directory_of(log) for log in logs}
+        self._counts = dict.fromkeys(logs.directories, 0)
+        for directory in self._places.values():
+            self._counts[directory] += 1
+
+    def place(self, log: LogId, assigned: UUID) -> UUID:
+        """Of a new log, in the place of one of that name; where several have the fewest, in the
+        first of them."""
+        self.remove(log)
+        counts = self._counts
+        chosen = assigned if assigned in counts else min(counts, key=counts.__getitem__)
+        counts[chosen] += 1
+        self._places[log] = chosen
+        return chosen
+
+    def remove(self, log: LogId) -> None:
+        directory = self._places.pop(log, None)
+        if directory is not None:
+            self._counts[directory] -= 1
 
 
 class KeptSegment(Protocol):

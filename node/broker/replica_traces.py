@@ -1,4 +1,5 @@
-"""What a broker tells of its replicas (`node.trace`): who leads, its ISR and its high watermark.
+"""What a broker tells of its replicas (`node.server.output`): who leads, its ISR and its high
+watermark.
 
 A line says what is, not what was decided from it: the ends of followers as the leader knows them,
 and not whom it counted. So the judge can decide once more whether the high watermark might move.
@@ -6,7 +7,7 @@ and not whom it counted. So the judge can decide once more whether the high wate
 
 from uuid import UUID
 
-from node.broker.remote_replica import RemoteReplica
+from node.broker.isr import RemoteReplica
 from node.broker.replica import Leading, Replica
 from node.ids import NO_EPOCH, LogId, NodeId, Offset, uuid_text
 from node.lazy_dataclass import dataclass

@@ -7,7 +7,7 @@ so `reader` trusts no length, counts elements, and skips tagged fields that it d
 number of variable length is the same everywhere (`varint`).
 """
 
-from node.codec.codec_errors import MalformedMessage, TooManyElements, UnencodableMessage
+from node.codec.fields import MalformedMessage, TooManyElements, UnencodableMessage
 from node.codec.reader import read_whole, struct_reader, whole_reader
 from node.codec.writer import struct_writer, write_into, write_whole
 

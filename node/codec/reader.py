@@ -15,8 +15,15 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from node import limits
-from node.codec.codec_errors import MalformedMessage, TooManyElements
-from node.codec.fields import FIXED, MarkedField, lacking, of_version, runs
+from node.codec.fields import (
+    FIXED,
+    MalformedMessage,
+    MarkedField,
+    TooManyElements,
+    lacking,
+    of_version,
+    runs,
+)
 from node.codec.varint import read_unsigned
 from node.ids import ZERO_UUID
 

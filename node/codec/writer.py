@@ -11,8 +11,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from node.codec.codec_errors import UnencodableMessage
-from node.codec.fields import FIXED, MarkedField, lacking, of_version, runs
+from node.codec.fields import FIXED, MarkedField, UnencodableMessage, lacking, of_version, runs
 from node.codec.varint import write_unsigned
 from node.ids import ZERO_UUID
 

@@ -3,45 +3,147 @@
 import random
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import field
 
 from node import limits
-from node.config import NodeConfig
+from node.config import BrokerSettings, NodeConfig
 from node.controller import heartbeats
-from node.controller.accumulator import (
-    Accumulation,
-    Accumulator,
-    AppendedBatch,
-    encode_all,
-)
-from node.controller.claim import Claim, claim_of
-from node.controller.confirmed_reads import ConfirmedReads
-from node.controller.decision import Situation
+from node.controller.decision import DecisionContext, min_isr
+from node.controller.elections import PeriodicElections
 from node.controller.feature_updates import one_min_isr
+from node.controller.heartbeats import BrokerSessions
 from node.controller.image import Image
-from node.controller.image_loader import ImageLoader
-from node.controller.partition_gauges import partition_gauges
+from node.controller.image_loader import ImageLoader, SnapshotGenerator, replay
+from node.controller.reads import ConfirmedReads
 from node.controller.registration import Registrar
 from node.controller.resource_configs import drop_elr
-from node.controller.snapshot_generator import SnapshotGenerator
-from node.controller.told_replay import replay
 from node.controller.writes import decide
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Epoch, Now, Offset
 from node.lazy_dataclass import dataclass
-from node.outbox import Outbox
-from node.parking import Parking, Waiting
+from node.outbox import Outbox, Parking, Waiting
 from node.raft.client import RaftClient, SnapshotPart
+from node.records.batch import HEADER_SIZE, RECORD_OVERHEAD
 from node.records.metadata import (
     BeginTransactionRecord,
     EndTransactionRecord,
     MetadataRecord,
     NoOpRecord,
     decode_metadata,
+    encode_metadata,
 )
 from node.wire.apis import ReadRequest, Response, WriteRequest
-from node.wire.broker_lifecycle import BrokerHeartbeatRequest
-from node.wire.controller_registration import ControllerRegistrationRequest
 from node.wire.refusals import refused
+from node.wire.registration import BrokerHeartbeatRequest, ControllerRegistrationRequest
+
+# What metrics tell of partitions at a moment (KIP-966, "Metrics"), by what is committed here.
+
+
+def partition_gauges(image: Image, settings: BrokerSettings) -> dict[str, int]:
+    electable = under_min_isr = 0
+    for (topic_id, _), found in image.topics.partitions():
+        topic = image.topics.find(topic_id)
+        assert topic is not None, f"{topic_id} is no topic"
+        least = min_isr(image, topic, len(found.replicas), settings.min_isr)
+        electable += len(found.isr) + len(found.elr)
+        under_min_isr += len(found.isr) < least
+    return {
+        "electable-leaders": electable,
+        "global-under-min-isr-partition-count": under_min_isr,
+    }
+
+
+# What only the active controller has: what is decided and not yet committed, and what it heard.
+
+
+@dataclass(slots=True, kw_only=True)
+class ActiveState:
+    """`image` is ahead of the committed one by what was decided since; it is thrown away with the
+    claim (KAFKA-20839: keep nothing, revert nothing)."""
+
+    epoch: Epoch
+    image: Image
+    sessions: BrokerSessions
+    elections: PeriodicElections
+
+    def deadline_ns(self) -> int:
+        return min(self.sessions.deadline_ns(), self.elections.deadline_ns())
+
+
+def claim_of(epoch: Epoch, committed: Image, settings: BrokerSettings, now_ns: int) -> ActiveState:
+    """One that begins."""
+    image = committed.copy()
+    return ActiveState(
+        epoch=epoch,
+        image=image,
+        sessions=BrokerSessions(image, settings.session_ms, now_ns),
+        elections=PeriodicElections(settings, now_ns),
+    )
+
+
+# Records that wait to be appended together: one batch, one flush, for all writes of a moment.
+
+
+@dataclass(slots=True)
+class Accumulation:
+    """The records of one batch in the order they were decided, as they are and as bytes, and the
+    clients that wait for them. `size` bounds the bytes of the batch."""
+
+    records: list[MetadataRecord] = field(default_factory=list)
+    values: list[bytes] = field(default_factory=list)
+    writers: list[ConnectionId] = field(default_factory=list)
+    size: int = HEADER_SIZE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendedBatch:
+    """What was appended in one batch, whose last offset is `last`."""
+
+    last: Offset
+    records: list[MetadataRecord]
+    writers: list[ConnectionId]
+
+
+def encode_all(records: Sequence[MetadataRecord], level: int) -> Accumulation:
+    """What is to be appended at once or not at all, and how large it is; as metadata.version has
+    it."""
+    values = [encode_metadata(record, level) for record in records]
+    size = HEADER_SIZE + sum(len(value) + RECORD_OVERHEAD for value in values)
+    return Accumulation(records=list(records), values=values, size=size)
+
+
+class Accumulator:
+    def __init__(self, linger_ns: int) -> None:
+        self._linger_ns = linger_ns
+        self._batches: list[Accumulation] = []  # all but the last are full
+        self.deadline_ns = NEVER_NS  # when they are to be appended
+
+    def add(self, added: Accumulation, mono_ns: int) -> None:
+        """The first record starts the clock; a full batch stops it."""
+        if not self._batches:
+            self._batches.append(Accumulation())
+            self.deadline_ns = mono_ns + self._linger_ns
+        elif self._batches[-1].size + added.size > limits.MAX_BATCH_BYTES:
+            self._batches.append(Accumulation())
+            self.deadline_ns = mono_ns
+        last = self._batches[-1]
+        last.records += added.records
+        last.values += added.values
+        last.writers += added.writers
+        last.size += added.size
+        if len(last.records) >= limits.MAX_RECORDS_PER_BATCH:
+            self.deadline_ns = mono_ns
+
+    def count(self) -> int:
+        """Of the records that gathered."""
+        return sum(len(batch.records) for batch in self._batches)
+
+    def take(self) -> list[Accumulation]:
+        """What gathered, a batch each, oldest first."""
+        taken, self._batches = self._batches, []
+        self.deadline_ns = NEVER_NS
+        return taken
+
 
 _STANDBY = "The active controller is another node."
 _LOST = "The leadership was lost before the write was committed; it may still take effect."
@@ -88,7 +190,7 @@ class Controller:
         self._snapshots = SnapshotGenerator(raft, config.snapshots, outbox)
         self.image = Image()  # all that is committed and below `applied`
         self._snapshot = ImageLoader()
-        self._claim: Claim | None = None
+        self._claim: ActiveState | None = None
         self._appended: deque[AppendedBatch] = deque()
         self._writes = Waiting[PendingWrite](parking)
         self._own = config.own
@@ -114,7 +216,7 @@ class Controller:
         claim = self._claim
         if claim is None:
             return refused(request, ErrorCode.NOT_CONTROLLER, _STANDBY)
-        decision = decide(self._situation(claim, now), request)
+        decision = decide(self._context(claim, now), request)
         encoded = self._encode(decision.records, claim)
         if encoded.size > limits.MAX_BATCH_BYTES:
             why = "The records do not fit into one batch."
@@ -210,8 +312,8 @@ class Controller:
 
     # --- writes ---
 
-    def _situation(self, claim: Claim, now: Now) -> Situation:
-        return Situation(
+    def _context(self, claim: ActiveState, now: Now) -> DecisionContext:
+        return DecisionContext(
             image=claim.image,
             settings=self._brokers,
             own=self._own,
@@ -223,7 +325,7 @@ class Controller:
             voters_without=self._raft.voters_without,
         )
 
-    def _after(self, request: WriteRequest, claim: Claim, now: Now) -> None:
+    def _after(self, request: WriteRequest, claim: ActiveState, now: Now) -> None:
         """What only the active controller keeps in mind of a request."""
         if isinstance(request, ControllerRegistrationRequest):
             self._register_self(claim, now)
@@ -232,7 +334,7 @@ class Controller:
         else:
             claim.sessions.follow(claim.image, now.mono_ns)
 
-    def _hear(self, request: BrokerHeartbeatRequest, claim: Claim, now: Now) -> None:
+    def _hear(self, request: BrokerHeartbeatRequest, claim: ActiveState, now: Now) -> None:
         found = claim.image.brokers.find(request.broker)
         if found is None or found.broker_epoch != request.epoch:
             return  # it was another that spoke
@@ -241,23 +343,23 @@ class Controller:
             last = self._raft.log_end() + self._accumulator.count() - 1
             claim.sessions.shuts_down_at(request.broker, last)
 
-    def _fence_silent_broker(self, claim: Claim, now: Now) -> None:
+    def _fence_silent_broker(self, claim: ActiveState, now: Now) -> None:
         broker = claim.sessions.expired(now.mono_ns)
         if broker is not None:
-            self._write(heartbeats.fence(self._situation(claim, now), broker), claim, now)
+            self._write(heartbeats.fence(self._context(claim, now), broker), claim, now)
             claim.sessions.follow(claim.image, now.mono_ns)
 
-    def _hold_elections(self, claim: Claim, now: Now) -> None:
+    def _hold_elections(self, claim: ActiveState, now: Now) -> None:
         if now.mono_ns >= claim.elections.deadline_ns():
-            records = claim.elections.due(self._situation(claim, now))
+            records = claim.elections.due(self._context(claim, now))
             if records:
                 self._write(records, claim, now)
 
-    def _register_self(self, claim: Claim, now: Now) -> None:
+    def _register_self(self, claim: ActiveState, now: Now) -> None:
         if self._registrar.is_wanted(claim.image, is_voter=True):
             self._write([self._registrar.record], claim, now)
 
-    def _set_min_isr(self, claim: Claim, now: Now) -> None:
+    def _set_min_isr(self, claim: ActiveState, now: Now) -> None:
         """Eligible replicas that were there from the first record on, by the format, need the same
         as those that an operator turns on."""
         default, image = self._brokers.min_isr, claim.image
@@ -265,13 +367,13 @@ class Controller:
         if records:
             self._write([*records, *drop_elr(image, records, default)], claim, now)
 
-    def _write(self, records: Sequence[MetadataRecord], claim: Claim, now: Now) -> None:
+    def _write(self, records: Sequence[MetadataRecord], claim: ActiveState, now: Now) -> None:
         self._gather(self._encode(records, claim), claim, now)
 
-    def _encode(self, records: Sequence[MetadataRecord], claim: Claim) -> Accumulation:
+    def _encode(self, records: Sequence[MetadataRecord], claim: ActiveState) -> Accumulation:
         return encode_all(records, claim.image.metadata_version)
 
-    def _gather(self, added: Accumulation, claim: Claim, now: Now) -> None:
+    def _gather(self, added: Accumulation, claim: ActiveState, now: Now) -> None:
         for record in added.records:
             claim.image.replay(record)
         self._accumulator.add(added, now.mono_ns)

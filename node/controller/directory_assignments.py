@@ -6,16 +6,14 @@ the broker has: it failed, and the replica is in no ISR any more.
 
 from dataclasses import replace
 
-from node.controller.broker_registration import at_epoch
-from node.controller.decision import Decision, RefusedError, Situation
+from node.controller.decision import Decision, DecisionContext, RefusedError, is_there
 from node.controller.image import Partition, PartitionKey
 from node.controller.isr_updates import rules_for
 from node.controller.partition_changes import change, without
-from node.controller.replica_rules import is_there
+from node.controller.registration import at_epoch
 from node.errors import ErrorCode
-from node.records.metadata import PartitionChangeRecord
-from node.records.metadata_versions import DIRECTORIES
-from node.wire.assign_directories import (
+from node.records.metadata import DIRECTORIES, PartitionChangeRecord
+from node.wire.alter_partition import (
     AssignDirectoriesRequest,
     AssignDirectoriesResponse,
     AssignedReplica,
@@ -23,9 +21,9 @@ from node.wire.assign_directories import (
 )
 
 
-def assign(situation: Situation, request: AssignDirectoriesRequest) -> Decision:
+def assign(context: DecisionContext, request: AssignDirectoriesRequest) -> Decision:
     """Raises RefusedError."""
-    image, broker = situation.image, request.broker
+    image, broker = context.image, request.broker
     if image.metadata_version < DIRECTORIES:
         raise RefusedError(ErrorCode.UNSUPPORTED_VERSION)
     registration = at_epoch(image, broker, request.epoch)
@@ -38,19 +36,19 @@ def assign(situation: Situation, request: AssignDirectoriesRequest) -> Decision:
             if key in seen:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate replica.")
             seen.add(key)
-            found = _found(situation, broker, each)
+            found = _found(context, broker, each)
         except RefusedError as refused:
             results.append(AssignmentResult(replica=each, error=refused.error))
             continue
         is_lost = not is_there(registration.log_dirs, each.directory)
-        record = _assign_one(situation, broker, each, found, is_lost=is_lost)
+        record = _assign_one(context, broker, each, found, is_lost=is_lost)
         records += [] if record is None else [record]
         results.append(AssignmentResult(replica=each))
     return Decision(records=records, response=AssignDirectoriesResponse(results=tuple(results)))
 
 
-def _found(situation: Situation, broker: int, requested: AssignedReplica) -> Partition:
-    topics = situation.image.topics
+def _found(context: DecisionContext, broker: int, requested: AssignedReplica) -> Partition:
+    topics = context.image.topics
     if topics.find(requested.topic) is None:
         raise RefusedError(ErrorCode.UNKNOWN_TOPIC_ID)
     found = topics.partition(requested.topic, requested.index)
@@ -62,7 +60,7 @@ def _found(situation: Situation, broker: int, requested: AssignedReplica) -> Par
 
 
 def _assign_one(
-    situation: Situation,
+    context: DecisionContext,
     broker: int,
     requested: AssignedReplica,
     found: Partition,
@@ -74,4 +72,4 @@ def _assign_one(
     if is_lost:
         placed = replace(placed, isr=without(found.isr, broker))
     key = (requested.topic, requested.index)
-    return change(key, found, placed, rules_for(situation, key, placed))
+    return change(key, found, placed, rules_for(context, key, placed))

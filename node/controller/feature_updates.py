@@ -7,21 +7,22 @@ metadata.version never goes below a level that knows more: what is written would
 from collections.abc import Iterator, Sequence
 
 from node import limits
-from node.controller.decision import Decision, RefusedError, Situation
+from node.controller.decision import MIN_ISR, Decision, DecisionContext, RefusedError
 from node.controller.image import Image
 from node.controller.image.configurations import BROKER, CLUSTER
-from node.controller.replica_rules import MIN_ISR
 from node.errors import ErrorCode
 from node.ids import NodeId
-from node.records.broker_schemas import BrokerFeature
 from node.records.metadata import (
+    CHANGED,
+    ELR,
+    ELR_VERSION,
+    METADATA_VERSION,
     ClearElrRecord,
     ConfigRecord,
     FeatureLevelRecord,
     MetadataRecord,
 )
-from node.records.metadata_versions import CHANGED, ELR, ELR_VERSION, METADATA_VERSION
-from node.records.schemas import ControllerFeature
+from node.records.schemas import BrokerFeature, ControllerFeature
 from node.wire.api_versions import SUPPORTED_FEATURES
 from node.wire.update_features import (
     SAFE_DOWNGRADE,
@@ -35,34 +36,34 @@ from node.wire.update_features import (
 _OURS = {name: (low, high) for name, low, high in SUPPORTED_FEATURES}
 
 
-def update(situation: Situation, request: UpdateFeaturesRequest) -> Decision:
+def update(context: DecisionContext, request: UpdateFeaturesRequest) -> Decision:
     """Raises RefusedError."""
-    image = situation.image
+    image = context.image
     if len(request.updates) > limits.MAX_FEATURES:
         why = f"More than {limits.MAX_FEATURES} features in request"
         raise RefusedError(ErrorCode.INVALID_REQUEST, why)
     levels = {**image.feature_levels(), **{each.name: each.level for each in request.updates}}
     records: list[MetadataRecord] = []
     for each in request.updates:
-        why = _why_not(situation, each) or _why_not_together(each, levels)
+        why = _why_not(context, each) or _why_not_together(each, levels)
         if why:
             raise RefusedError(
                 ErrorCode.INVALID_UPDATE_VERSION,
                 f"Invalid update version {each.level} for feature {each.name}. {why}",
             )
-        records += _beside(situation, each)
+        records += _beside(context, each)
         records.append(FeatureLevelRecord(name=each.name, feature_level=each.level))
     response = UpdateFeaturesResponse(features=tuple(each.name for each in request.updates))
     return Decision(records=records, response=response, only_validated=request.validate_only)
 
 
-def _why_not(situation: Situation, update: FeatureUpdate) -> str:
-    image = situation.image
+def _why_not(context: DecisionContext, update: FeatureUpdate) -> str:
+    image = context.image
     now = image.feature_level(update.name)
     if update.kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
         return "The controller does not support the given upgrade type."
     if update.name == "kraft.version":
-        return _why_not_by_voters(situation.voters_without(update.level), update.kind)
+        return _why_not_by_voters(context.voters_without(update.level), update.kind)
     if update.name not in _OURS and not now:
         return "There is no such feature."  # also not to be set to 0, where it is
     for who, low, high in _supported(image, update.name):
@@ -112,7 +113,7 @@ def _levels(features: Sequence[ControllerFeature | BrokerFeature], name: str) ->
     )
 
 
-def _beside(situation: Situation, update: FeatureUpdate) -> Iterator[MetadataRecord]:
+def _beside(context: DecisionContext, update: FeatureUpdate) -> Iterator[MetadataRecord]:
     """What has to be so with and without an ELR.
 
     With: one min.insync.replicas for the whole cluster, and none of single brokers (KAFKA-16540).
@@ -123,7 +124,7 @@ def _beside(situation: Situation, update: FeatureUpdate) -> Iterator[MetadataRec
     if not update.level:
         yield ClearElrRecord(topic_name="")
         return
-    yield from one_min_isr(situation.image, situation.settings.min_isr)
+    yield from one_min_isr(context.image, context.settings.min_isr)
 
 
 def one_min_isr(image: Image, default: int) -> Iterator[ConfigRecord]:

@@ -8,16 +8,16 @@ registered, not fenced, not about to shut down, and in the life in which it was 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from node.controller.broker_registration import at_epoch
-from node.controller.decision import Decision, RefusedError, Situation
+from node.controller.decision import Decision, DecisionContext, RefusedError
 from node.controller.image import Image, Partition, PartitionKey
-from node.controller.image.partition import RECOVERING
+from node.controller.image.topics import RECOVERING
 from node.controller.isr_updates import rules_for
 from node.controller.partition_changes import change
+from node.controller.registration import at_epoch
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import PartitionChangeRecord
-from node.records.topic_schemas import NO_LEADER_CHANGE
+from node.records.schemas import NO_LEADER_CHANGE
 from node.wire.alter_partition import (
     ANY_EPOCH,
     AlteredPartition,
@@ -28,9 +28,9 @@ from node.wire.alter_partition import (
 )
 
 
-def alter(situation: Situation, request: AlterPartitionRequest) -> Decision:
+def alter(context: DecisionContext, request: AlterPartitionRequest) -> Decision:
     """Raises RefusedError where the broker is not who it says."""
-    at_epoch(situation.image, request.broker, request.epoch)
+    at_epoch(context.image, request.broker, request.epoch)
     records: list[PartitionChangeRecord] = []
     results: list[PartitionResult] = []
     seen: set[PartitionKey] = set()
@@ -39,7 +39,7 @@ def alter(situation: Situation, request: AlterPartitionRequest) -> Decision:
             if (proposal.topic, proposal.index) in seen:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate partition.")
             seen.add((proposal.topic, proposal.index))
-            record, result = _alter_one(situation, request.broker, proposal)
+            record, result = _alter_one(context, request.broker, proposal)
         except RefusedError as refused:
             results.append(
                 PartitionResult(topic=proposal.topic, index=proposal.index, error=refused.error)
@@ -51,13 +51,13 @@ def alter(situation: Situation, request: AlterPartitionRequest) -> Decision:
 
 
 def _alter_one(
-    situation: Situation, broker: int, proposal: AlteredPartition
+    context: DecisionContext, broker: int, proposal: AlteredPartition
 ) -> tuple[PartitionChangeRecord | None, PartitionResult]:
-    before = _checked(situation.image, broker, proposal)
+    before = _checked(context.image, broker, proposal)
     key = (proposal.topic, proposal.index)
     isr = tuple(int(member.broker) for member in proposal.isr)
     proposed = replace(before, isr=isr, recovery=proposal.recovery)
-    record = change(key, before, proposed, rules_for(situation, key, before))
+    record = change(key, before, proposed, rules_for(context, key, before))
     after = before if record is None else before.changed(record)
     if record is not None and record.leader not in (NO_LEADER_CHANGE, broker):
         # It completed a reassignment that it is no part of.

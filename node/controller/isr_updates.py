@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from uuid import UUID
 
-from node.controller import replica_rules
-from node.controller.decision import Situation
+from node.controller import decision
+from node.controller.decision import DecisionContext
 from node.controller.image import Partition, PartitionKey
 from node.controller.partition_changes import Election, Rules, change, without
 from node.records.metadata import PartitionChangeRecord, RegisterBrokerRecord
@@ -19,7 +19,7 @@ def _all(_: Partition) -> bool:
 
 
 def rules_for(
-    situation: Situation,
+    context: DecisionContext,
     key: PartitionKey,
     partition: Partition,
     *,
@@ -28,34 +28,34 @@ def rules_for(
     unclean: tuple[int, ...] = (),
 ) -> Rules:
     """`active` where it is not the image that says who is; `election` where the topic does not."""
-    image = situation.image
+    image = context.image
     topic = image.topics.find(key[0])
     assert topic is not None, f"{key} is of no topic"
     if election is None:
-        is_unclean = replica_rules.elects_uncleanly(image, topic, situation.settings.unclean)
+        is_unclean = decision.elects_uncleanly(image, topic, context.settings.unclean)
         election = Election.UNCLEAN if is_unclean else Election.ONLINE
     count = len(partition.replicas)
     return Rules(
         level=image.metadata_version,
         elr=image.has_elr,
-        min_isr=replica_rules.min_isr(image, topic, count, situation.settings.min_isr),
-        may_lead=replica_rules.acceptable(image, partition, active or image.brokers.is_active),
+        min_isr=decision.min_isr(image, topic, count, context.settings.min_isr),
+        may_lead=decision.acceptable(image, partition, active or image.brokers.is_active),
         election=election,
         unclean=unclean,
     )
 
 
 def when_removed(
-    situation: Situation, broker: int, among: Among = _all
+    context: DecisionContext, broker: int, among: Among = _all
 ) -> list[PartitionChangeRecord]:
     """It is fenced, or about to shut down: out of every ISR, and into the ELR where that is so."""
     return _updates(
-        situation, removed=broker, touches=lambda found: broker in found.isr and among(found)
+        context, removed=broker, touches=lambda found: broker in found.isr and among(found)
     )
 
 
 def when_back(
-    situation: Situation, last: RegisterBrokerRecord, directories: Collection[UUID]
+    context: DecisionContext, last: RegisterBrokerRecord, directories: Collection[UUID]
 ) -> list[PartitionChangeRecord]:
     """It shut down cleanly, and comes with these directories. It vouches for what is in them: of a
     replica that is assigned to another one nobody knows what it has, nor, if one is missing, of a
@@ -67,34 +67,34 @@ def when_back(
         if broker not in found.replicas:
             return False
         own = found.directory(broker)
-        if own in (replica_rules.MIGRATING, replica_rules.UNASSIGNED):
+        if own in (decision.MIGRATING, decision.UNASSIGNED):
             return is_one_missing
         return own not in directories
 
-    in_doubt = when_in_doubt(situation, broker, among=is_missed)
-    return [*in_doubt, *when_removed(situation, broker, among=lambda it: not is_missed(it))]
+    in_doubt = when_in_doubt(context, broker, among=is_missed)
+    return [*in_doubt, *when_removed(context, broker, among=lambda it: not is_missed(it))]
 
 
 def when_in_doubt(
-    situation: Situation, broker: int, among: Among = _all
+    context: DecisionContext, broker: int, among: Among = _all
 ) -> list[PartitionChangeRecord]:
     """Nobody knows what it has: it shut down uncleanly, or there is none. Out of every ISR and ELR
     (KIP-966, "Controller behaviors" 4)."""
     return _updates(
-        situation,
+        context,
         removed=broker,
         unclean=(broker,),
         touches=lambda found: (broker in found.isr or broker in found.elr) and among(found),
     )
 
 
-def when_added(situation: Situation, broker: int) -> list[PartitionChangeRecord]:
+def when_added(context: DecisionContext, broker: int) -> list[PartitionChangeRecord]:
     """It is not fenced any more: it may lead what nobody leads."""
-    return _updates(situation, added=broker, touches=lambda found: not found.has_leader)
+    return _updates(context, added=broker, touches=lambda found: not found.has_leader)
 
 
 def _updates(
-    situation: Situation,
+    context: DecisionContext,
     *,
     touches: Callable[[Partition], bool],
     removed: int = _NOBODY,
@@ -104,13 +104,13 @@ def _updates(
     """The image does not know yet that a broker comes or goes."""
 
     def active(broker: int) -> bool:
-        is_active = broker == added or situation.image.brokers.is_active(broker)
+        is_active = broker == added or context.image.brokers.is_active(broker)
         return broker != removed and is_active
 
     records: list[PartitionChangeRecord] = []
-    for key, found in situation.image.topics.partitions():
+    for key, found in context.image.topics.partitions():
         if touches(found):
-            rules = rules_for(situation, key, found, active=active, unclean=unclean)
+            rules = rules_for(context, key, found, active=active, unclean=unclean)
             proposed = replace(found, isr=without(found.isr, removed))
             record = change(key, found, proposed, rules)
             records += [] if record is None else [record]

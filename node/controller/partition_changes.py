@@ -18,11 +18,10 @@ from dataclasses import replace
 from enum import Enum, auto
 
 from node.controller.image import Partition, PartitionKey
-from node.controller.image.partition import RECOVERING
+from node.controller.image.topics import RECOVERING
 from node.lazy_dataclass import dataclass
-from node.records.metadata import PartitionChangeRecord
-from node.records.metadata_versions import DIRECTORIES
-from node.records.topic_schemas import NO_LEADER
+from node.records.metadata import DIRECTORIES, PartitionChangeRecord
+from node.records.schemas import NO_LEADER
 
 _SHRINKS_IN_EPOCH = 12  # level of metadata.version, 3.6-IV0: else brokers get lost (KAFKA-15021)
 Ids = tuple[int, ...]

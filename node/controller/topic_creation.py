@@ -7,21 +7,21 @@ from functools import cache
 from uuid import UUID
 
 from node import limits
-from node.controller import effective_configs, resource_configs
-from node.controller.assignments import (
+from node.controller import config_definitions, resource_configs
+from node.controller.config_definitions import TOPIC_DEFINITIONS
+from node.controller.decision import Decision, DecisionContext, RefusedError
+from node.controller.image import Image, Topic
+from node.controller.image.configurations import TOPIC
+from node.controller.image.topics import is_legal
+from node.controller.partition_creation import (
     Places,
     check_assignment,
     check_room,
     new_partitions,
+    place,
     require_active,
     room_for_partitions,
 )
-from node.controller.decision import Decision, RefusedError, Situation
-from node.controller.image import Image, Topic
-from node.controller.image.configurations import TOPIC
-from node.controller.image.topics import is_legal
-from node.controller.placement import place
-from node.controller.topic_configs import TOPIC_DEFINITIONS
 from node.errors import ErrorCode
 from node.ids import METADATA_TOPIC, ZERO_UUID
 from node.records.metadata import (
@@ -31,28 +31,26 @@ from node.records.metadata import (
     TopicRecord,
 )
 from node.wire.configs import ConfigChange, ConfigEntry, ResourceChange
-from node.wire.create_topics import (
+from node.wire.topic_changes import (
     BY_DEFAULT,
     CreateTopicsRequest,
     CreateTopicsResponse,
-    NewTopic,
-    TopicResult,
-)
-from node.wire.delete_topics import (
     DeletedTopic,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeletionResult,
+    NewTopic,
+    TopicResult,
 )
 
 _SET = 0
 _Entries = tuple[tuple[str, str], ...]  # what is set of a topic
 
 
-def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
+def create(context: DecisionContext, request: CreateTopicsRequest) -> Decision:
     """A topic is created whole or not at all; one that is refused keeps no other back. What is
     asked for twice is refused once."""
-    image = situation.image.copy()  # with the topics of this request so far
+    image = context.image.copy()  # with the topics of this request so far
     room = room_for_partitions(image)
     records: list[MetadataRecord] = []
     results: list[TopicResult] = []
@@ -62,13 +60,13 @@ def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
     @cache
     def effective(entries: _Entries) -> tuple[ConfigEntry, ...]:
         """Mostly the same of all."""
-        return _effective(situation, image, dict(entries))
+        return _effective(context, image, dict(entries))
 
     for topic in named.values():
         try:
             if requested[topic.name] > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            made, result = _create_one(situation, image, topic, room, effective)
+            made, result = _create_one(context, image, topic, room, effective)
         except RefusedError as refused:
             results.append(
                 TopicResult(name=topic.name, error=refused.error, message=refused.message)
@@ -82,7 +80,7 @@ def create(situation: Situation, request: CreateTopicsRequest) -> Decision:
     return Decision(records=records, response=response, only_validated=request.validate_only)
 
 
-def delete(situation: Situation, request: DeleteTopicsRequest) -> Decision:
+def delete(context: DecisionContext, request: DeleteTopicsRequest) -> Decision:
     """What is asked for twice is refused, once, and stays (`ControllerApis.deleteTopics`)."""
     requested = Counter(request.topics)
     records: list[MetadataRecord] = []
@@ -92,7 +90,7 @@ def delete(situation: Situation, request: DeleteTopicsRequest) -> Decision:
         try:
             if times > 1:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic.")
-            topic = _found(situation.image, each)
+            topic = _found(context.image, each)
             if topic.id in seen:
                 raise RefusedError(ErrorCode.INVALID_REQUEST, "Duplicate topic.")
         except RefusedError as refused:
@@ -131,7 +129,7 @@ def _found(image: Image, requested: DeletedTopic) -> Topic:
 
 
 def _create_one(
-    situation: Situation,
+    context: DecisionContext,
     image: Image,
     topic: NewTopic,
     room: int,
@@ -144,8 +142,8 @@ def _create_one(
     if topic.assignments:
         places = _assigned(image, topic, room)
     else:
-        places = _placed(situation, image, topic, room)
-    id_ = _new_id(image, situation.rng)
+        places = _placed(context, image, topic, room)
+    id_ = _new_id(image, context.rng)
     keys = [(id_, index) for index in range(len(places))]
     partitions = new_partitions(image, keys, places)
     result = TopicResult(
@@ -176,11 +174,11 @@ def _check_name(image: Image, name: str) -> None:
 
 
 def _effective(
-    situation: Situation, image: Image, entries: Mapping[str, str]
+    context: DecisionContext, image: Image, entries: Mapping[str, str]
 ) -> tuple[ConfigEntry, ...]:
     """All that it is configured as, as this controller knows it (KIP-525)."""
     return tuple(
-        effective_configs.of_topic(situation.own, image, key, entries)
+        config_definitions.of_topic(context.own, image, key, entries)
         for key in sorted(TOPIC_DEFINITIONS)
     )
 
@@ -196,8 +194,8 @@ def _configs(image: Image, topic: NewTopic) -> list[ConfigRecord]:
     return records
 
 
-def _placed(situation: Situation, image: Image, topic: NewTopic, room: int) -> Places:
-    settings = situation.settings
+def _placed(context: DecisionContext, image: Image, topic: NewTopic, room: int) -> Places:
+    settings = context.settings
     replication, partitions = topic.replication, topic.partitions
     if replication != BY_DEFAULT and replication <= 0:
         raise RefusedError(
@@ -212,7 +210,7 @@ def _placed(situation: Situation, image: Image, topic: NewTopic, room: int) -> P
     replication = settings.replication if replication == BY_DEFAULT else replication
     partitions = settings.partitions if partitions == BY_DEFAULT else partitions
     check_room(partitions, room)
-    places = place(image.brokers.all(), partitions, replication, situation.rng)
+    places = place(image.brokers.all(), partitions, replication, context.rng)
     require_active(image, places, ErrorCode.INVALID_REPLICATION_FACTOR)
     return places
 

@@ -5,51 +5,62 @@ from typing import assert_never
 
 from node import limits
 from node.controller import (
-    broker_registration,
     directory_assignments,
+    elections,
     feature_updates,
     heartbeats,
     isr_proposals,
-    leader_elections,
     partition_creation,
-    producer_id_blocks,
-    reassigning,
+    reassignments,
     registration,
     resource_configs,
     topic_creation,
 )
-from node.controller.decision import Decision, RefusedError, Situation
+from node.controller.decision import Decision, DecisionContext, RefusedError
+from node.controller.registration import at_epoch
 from node.errors import ErrorCode
-from node.records.metadata import MetadataRecord
-from node.records.strings import is_too_long, strings
-from node.wire.alter_partition import AlterPartitionRequest
+from node.records.metadata import MetadataRecord, ProducerIdsRecord, is_too_long, strings
+from node.wire.alter_partition import AlterPartitionRequest, AssignDirectoriesRequest
 from node.wire.apis import WriteRequest
-from node.wire.assign_directories import AssignDirectoriesRequest
-from node.wire.broker_lifecycle import (
+from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse, ReplaceConfigsRequest
+from node.wire.produce import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from node.wire.reassignments import AlterReassignmentsRequest, ElectLeadersRequest
+from node.wire.refusals import refused
+from node.wire.registration import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
+    ControllerRegistrationRequest,
     UnregisterBrokerRequest,
 )
-from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse, ReplaceConfigsRequest
-from node.wire.controller_registration import (
-    ControllerRegistrationRequest,
-)
-from node.wire.create_partitions import (
+from node.wire.topic_changes import (
     CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
 )
-from node.wire.create_topics import CreateTopicsRequest
-from node.wire.delete_topics import DeleteTopicsRequest
-from node.wire.elect_leaders import ElectLeadersRequest
-from node.wire.producer_ids import AllocateProducerIdsRequest
-from node.wire.reassignments import AlterReassignmentsRequest
-from node.wire.refusals import refused
 from node.wire.update_features import UpdateFeaturesRequest
 
+# AllocateProducerIds: each block of producer ids is given away once (KIP-730).
 
-def decide(situation: Situation, request: WriteRequest) -> Decision:
+
+_BLOCK = 1000
+
+
+def allocate(context: DecisionContext, request: AllocateProducerIdsRequest) -> Decision:
+    """Raises RefusedError."""
+    at_epoch(context.image, request.broker, request.epoch)
+    first = context.image.next_producer_id or 0
+    record = ProducerIdsRecord(
+        broker_id=request.broker, broker_epoch=request.epoch, next_producer_id=first + _BLOCK
+    )
+    return Decision(
+        records=[record], response=AllocateProducerIdsResponse(first=first, count=_BLOCK)
+    )
+
+
+def decide(context: DecisionContext, request: WriteRequest) -> Decision:
     """What becomes of it. Refused whole, it is answered with that, and nothing is written."""
     try:
-        decision = _decide(situation, request)
+        decision = _decide(context, request)
         _check_strings(decision.records)
         return decision
     except RefusedError as refusal:
@@ -65,11 +76,11 @@ def _check_strings(records: Sequence[MetadataRecord]) -> None:
         raise RefusedError(ErrorCode.INVALID_REQUEST, why)
 
 
-def _decide(situation: Situation, request: WriteRequest) -> Decision:
+def _decide(context: DecisionContext, request: WriteRequest) -> Decision:
     match request:
         case AlterConfigsRequest():
             records, results = resource_configs.alter_all(
-                situation.image, request.resources, situation.settings.min_isr
+                context.image, request.resources, context.settings.min_isr
             )
             return Decision(
                 records=records,
@@ -78,7 +89,7 @@ def _decide(situation: Situation, request: WriteRequest) -> Decision:
             )
         case ReplaceConfigsRequest():
             records, results = resource_configs.replace_all(
-                situation.image, request.resources, situation.settings.min_isr
+                context.image, request.resources, context.settings.min_isr
             )
             return Decision(
                 records=records,
@@ -86,30 +97,30 @@ def _decide(situation: Situation, request: WriteRequest) -> Decision:
                 only_validated=request.validate_only,
             )
         case ControllerRegistrationRequest():
-            return registration.register_controller(situation.image, request)
+            return registration.register_controller(context.image, request)
         case BrokerRegistrationRequest():
-            return broker_registration.register_broker(situation, request)
+            return registration.register_broker(context, request)
         case BrokerHeartbeatRequest():
-            return heartbeats.heartbeat(situation, request)
+            return heartbeats.heartbeat(context, request)
         case UnregisterBrokerRequest():
-            return broker_registration.unregister(situation, request)
+            return registration.unregister(context, request)
         case AlterPartitionRequest():
-            return isr_proposals.alter(situation, request)
+            return isr_proposals.alter(context, request)
         case AllocateProducerIdsRequest():
-            return producer_id_blocks.allocate(situation, request)
+            return allocate(context, request)
         case CreateTopicsRequest():
-            return topic_creation.create(situation, request)
+            return topic_creation.create(context, request)
         case CreatePartitionsRequest():
-            return partition_creation.create(situation, request)
+            return partition_creation.create(context, request)
         case AlterReassignmentsRequest():
-            return reassigning.alter(situation, request)
+            return reassignments.alter(context, request)
         case AssignDirectoriesRequest():
-            return directory_assignments.assign(situation, request)
+            return directory_assignments.assign(context, request)
         case DeleteTopicsRequest():
-            return topic_creation.delete(situation, request)
+            return topic_creation.delete(context, request)
         case ElectLeadersRequest():
-            return leader_elections.elect(situation, request)
+            return elections.elect(context, request)
         case UpdateFeaturesRequest():
-            return feature_updates.update(situation, request)
+            return feature_updates.update(context, request)
         case _:
             assert_never(request)

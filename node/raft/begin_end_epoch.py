@@ -6,16 +6,14 @@ second the others would find out about a resignation only by their fetch time-ou
 
 from dataclasses import replace
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, Offset, ReplicaKey
+from node.ids import MS, Endpoint, Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed, is_plausible, top_refusal
 from node.raft.peers import Peers
-from node.raft.progress import NOT_MET
 from node.raft.quorum import Quorum
-from node.raft.roles import Follower, Leader, Resigned
-from node.wire.quorum_epoch import (
+from node.raft.roles import NOT_MET, Follower, Leader, Resigned
+from node.wire.vote import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     QuorumEpochResponse,

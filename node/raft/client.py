@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
-from node.endpoint import Endpoint
 from node.ids import (
     NEVER_NS,
     NO_NODE,
+    Endpoint,
     Epoch,
     LogPosition,
     NodeId,
@@ -27,11 +27,11 @@ from node.ids import (
     Ticket,
 )
 from node.lazy_dataclass import dataclass
-from node.raft.local_snapshots import PieceWriter
-from node.raft.portion import portion
+from node.raft.fetch_follower import portion
+from node.raft.local_log import first_unknown
 from node.raft.raft import Raft
 from node.raft.roles import Leader
-from node.raft.unreplayable import first_unknown
+from node.raft.snapshots import PieceWriter
 from node.records.batch import Batch, BatchHeader, split_batches
 from node.records.control import ControlRecord
 from node.records.snapshot import SnapshotEncoder, SnapshotReader

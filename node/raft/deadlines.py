@@ -33,8 +33,17 @@ from typing import Protocol
 
 from node.config import QuorumTimeouts
 from node.ids import MS, NEVER_NS, ReplicaKey
-from node.raft.election import is_lost, is_won
-from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from node.raft.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+    is_lost,
+    is_won,
+)
 from node.raft.voter_set import VoterSet
 
 _MAX_WAIT_MS = 2**31 - 1  # of AddRaftVoter, by the protocol
@@ -50,9 +59,9 @@ class Move(Enum):
     STAND = "stand for election"
     GIVE_UP = "give up what pre-votes did not allow"
     LEAD = "lead"
-    LOOK_AROUND = "look for another leader"
+    FIND_LEADER = "look for another leader"
     RESIGN = "resign"
-    GO_ON = "go on in the next epoch"
+    NEXT_EPOCH = "go on in the next epoch"
 
 
 class Standing(Protocol):
@@ -71,7 +80,7 @@ def due_move(role: Role, standing: Standing, elapsed_ns: int) -> Move | None:
         case Follower():
             if elapsed_ns < role.fetch_deadline_ns:
                 return None
-            return Move.ASK if standing.can_lead else Move.LOOK_AROUND
+            return Move.ASK if standing.can_lead else Move.FIND_LEADER
         case Leader():
             is_lonely = has_lost_quorum(role, standing.voters, elapsed_ns)
             return Move.RESIGN if is_lonely else None
@@ -89,7 +98,7 @@ def due_move(role: Role, standing: Standing, elapsed_ns: int) -> Move | None:
                 return Move.LEAD
             return Move.ASK if elapsed_ns >= role.election_deadline_ns else None
         case Resigned():
-            return Move.GO_ON if elapsed_ns >= role.election_deadline_ns else None
+            return Move.NEXT_EPOCH if elapsed_ns >= role.election_deadline_ns else None
 
 
 def may_stand(role: Prospective, voters: VoterSet) -> bool:

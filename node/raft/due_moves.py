@@ -1,17 +1,44 @@
 """Transitions that are due, taken: `deadlines` says which, `quorum` what they are."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from node.ids import Epoch, Now
 from node.raft import deadlines
 from node.raft.begin_end_epoch import Epochs, preferred_candidates
 from node.raft.deadlines import Move
-from node.raft.leader_records import begin_epoch
 from node.raft.local_log import LocalLog
 from node.raft.quorum import Quorum
-from node.raft.read_index import ReadIndex
+from node.raft.replicas import ReadIndex, Replicas
 from node.raft.roles import Leader, Resigned
 from node.raft.voter_changes import VoterChanges
+from node.raft.voter_set import VoterSet
+from node.records.control import ControlRecord, LeaderChange, encode_control
+
+# The control records that a leader writes of itself, and of who votes.
+
+
+def begin_epoch(log: LocalLog, leader: Leader, voters: VoterSet, now: Now) -> None:
+    """LeaderChange is the first batch of an epoch: nothing older is committed without it."""
+    change = LeaderChange(
+        leader=leader.leader,
+        voters=log.voters.form.told(voters.keys),
+        granting_voters=log.voters.form.told(leader.granting),
+    )
+    _append(log, [change, *log.voters.first_records(())], leader, now)
+
+
+def name_voters(log: LocalLog, leader: Leader, replicas: Replicas, now: Now) -> None:
+    """The first leader of a quorum, once it has met all voters (KIP-856, "Bootstrapping")."""
+    if not log.voters.is_named:
+        records = log.voters.first_records(replicas.met(leader))
+        if records:
+            _append(log, records, leader, now)
+
+
+def _append(log: LocalLog, records: Sequence[ControlRecord], leader: Leader, now: Now) -> None:
+    encoded = [encode_control(record) for record in records]
+    log.append_as_leader(encoded, leader.epoch, now, control=True)
 
 
 class DueMoves:
@@ -58,11 +85,11 @@ class DueMoves:
                 quorum.after_prospective(mono_ns)
             case Move.LEAD:
                 self._lead(now)
-            case Move.LOOK_AROUND:
+            case Move.FIND_LEADER:
                 quorum.to_unattached(quorum.epoch, mono_ns)
             case Move.RESIGN:
                 self.resign(now)
-            case Move.GO_ON:
+            case Move.NEXT_EPOCH:
                 quorum.to_unattached(Epoch(quorum.epoch + 1), mono_ns)
             case _:
                 assert_never(move)

@@ -16,13 +16,11 @@ from node.ids import (
     uuid_text,
 )
 from node.lazy_dataclass import dataclass
-from node.outbox import Outbox
-from node.parking import Parking, Waiting
+from node.outbox import Outbox, Parking, Waiting
 from node.raft.common import top_refusal
 from node.raft.local_log import LocalLog
 from node.raft.quorum import Quorum
-from node.raft.read_index import ReadIndex
-from node.raft.replicas import Replicas
+from node.raft.replicas import ReadIndex, Replicas
 from node.raft.roles import Leader
 from node.storage.view import LogView
 from node.wire.fetch import FetchRequest, FetchResponse

@@ -5,14 +5,113 @@ from collections.abc import Sequence
 
 from node.config import QuorumTimeouts
 from node.effects import ElectionState, PersistElectionState
-from node.endpoint import Endpoint
-from node.ids import NEVER_NS, NO_NODE, Epoch, LogPosition, NodeId, Offset, ReplicaKey, uuid_text
+from node.ids import (
+    NEVER_NS,
+    NO_NODE,
+    Endpoint,
+    Epoch,
+    LogPosition,
+    NodeId,
+    Offset,
+    ReplicaKey,
+    uuid_text,
+)
 from node.outbox import Outbox
-from node.raft.addresses import Addresses
-from node.raft.candidacy import Candidacy
+from node.raft import deadlines
 from node.raft.local_log import LocalLog
-from node.raft.roles import STATE_NAMES, Leader, Role, Unattached, election_state, voted_in
+from node.raft.roles import (
+    STATE_NAMES,
+    Follower,
+    Leader,
+    Prospective,
+    Role,
+    Unattached,
+    election_state,
+    voted_in,
+)
 from node.raft.voter_set import VoterSet
+
+# Where other nodes are reached: by the voter set, and the leader where it said that it is.
+
+
+_Told = tuple[VoterSet | None, NodeId, Endpoint | None]
+
+
+class Addresses:
+    """By the newest voters of the log. `listener`: the one by which voters reach one another."""
+
+    def __init__(self, log: LocalLog, listener: str) -> None:
+        self._log = log
+        self._listener = listener
+        # By which voters, of which leader, where that said that it is, and what is known so.
+        self._leader_at: tuple[_Told, Endpoint | None] = ((None, NO_NODE, None), None)
+
+    def by_set(self, node: NodeId) -> Endpoint | None:
+        return self._log.voters.newest.endpoint(node, self._listener)
+
+    def of(self, node: NodeId, role: Role) -> Endpoint | None:
+        """A leader that we follow where we were told, others where the voter set says. A leader may
+        have moved before it was elected, and the set does not say so."""
+        told = _told_by_leader(role)
+        return told if told is not None and role.leader == node else self.by_set(node)
+
+    def of_leader(self, role: Role) -> Endpoint | None:
+        """As answers tell it: the listener has no name there."""
+        by: _Told = self._log.voters.newest, role.leader, _told_by_leader(role)
+        if self._leader_at[0] != by:
+            at = self.of(role.leader, role)
+            known = None if at is None else Endpoint(name="", host=at.host, port=at.port)
+            self._leader_at = by, known
+        return self._leader_at[1]
+
+
+def _told_by_leader(role: Role) -> Endpoint | None:
+    return role.leader_at if isinstance(role, Follower | Prospective) else None
+
+
+# Who may stand for election, and how long it waits before it does.
+
+
+class Candidacy:
+    """Of one replica, by the voters that its log names."""
+
+    def __init__(
+        self, key: ReplicaKey, log: LocalLog, timeouts: QuorumTimeouts, rng: random.Random
+    ) -> None:
+        self._key = key
+        self._log = log
+        self._timeouts = timeouts
+        self._rng = rng
+        # Of which set, and what it says: it is asked for in every step of a leader.
+        self._votes_in: tuple[object, bool] = (None, False)
+
+    @property
+    def is_voter(self) -> bool:
+        voters = self._log.voters.newest
+        if self._votes_in[0] is not voters:
+            self._votes_in = voters, self._key in voters
+        return self._votes_in[1]
+
+    def is_open(self, committed: Offset | None) -> bool:
+        """To a voter that can replay its whole log. Others follow, vote, and never stand.
+        `committed`: the highest high watermark that it knows of."""
+        may_stand = self.is_voter or self._is_being_removed(committed)
+        return may_stand and self._log.unreplayable is None
+
+    def _is_being_removed(self, committed: Offset | None) -> bool:
+        """Is it removed by a record that may not be committed? The others may lack that record, and
+        elect nobody without it: so it still stands, and does not count its own vote (Raft thesis
+        4.2.2; the KIPs say nothing of it)."""
+        voters = self._log.voters
+        is_committed = committed is not None and committed > voters.newest_since
+        return voters.is_removing(self._key) and not is_committed
+
+    def after_ns(self, mono_ns: int) -> int:
+        """When an election time-out that begins now is over. A single voter has nobody to wait
+        for."""
+        if self.is_voter and len(self._log.voters.newest) == 1:
+            return mono_ns
+        return mono_ns + deadlines.election_timeout_ns(self._timeouts, self._rng)
 
 
 class KnownQuorum:

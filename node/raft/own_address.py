@@ -15,9 +15,8 @@ of a quorum of KIP-856, it says where they are, and nobody is told.
 
 from uuid import UUID
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import NEVER_NS, Epoch, Now, ReplicaKey
+from node.ids import NEVER_NS, Endpoint, Epoch, Now, ReplicaKey
 from node.raft import deadlines
 from node.raft.common import heed
 from node.raft.local_log import LocalLog

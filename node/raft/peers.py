@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from node.effects import DisconnectPeer
-from node.endpoint import Endpoint
-from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, Epoch, NodeId, ReplicaKey
+from node.ids import MS, NEVER_NS, NO_NODE, ChannelId, Endpoint, Epoch, NodeId, ReplicaKey
 from node.lazy_dataclass import dataclass
 from node.outbox import Outbox, RequestTo
 from node.raft.quorum import Quorum

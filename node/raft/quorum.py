@@ -35,13 +35,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from node.effects import ElectionState
-from node.endpoint import Endpoint
-from node.ids import NEVER_NS, NO_NODE, Epoch, NodeId, Offset, ReplicaKey
+from node.ids import NEVER_NS, NO_NODE, Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from node.raft import deadlines
-from node.raft.election import Ballot
 from node.raft.known_quorum import KnownQuorum
-from node.raft.reachable_epoch import LAST_EPOCH
 from node.raft.roles import (
+    LAST_EPOCH,
+    Ballot,
     Candidate,
     Follower,
     Leader,

@@ -13,53 +13,46 @@ from uuid import UUID
 from node import limits
 from node.config import QuorumTimeouts, SnapshotSettings
 from node.effects import ElectionState
-from node.endpoint import Endpoint
-from node.ids import ChannelId, ConnectionId, LogPosition, NodeId, Now, Offset, ReplicaKey
-from node.outbox import Outbox
-from node.parking import Parking
+from node.ids import ChannelId, ConnectionId, Endpoint, LogPosition, NodeId, Now, Offset, ReplicaKey
+from node.outbox import Outbox, Parking
 from node.raft import deadlines
 from node.raft.begin_end_epoch import Epochs
-from node.raft.cluster_description import describe_cluster
-from node.raft.due_moves import DueMoves
+from node.raft.common import refuse_to_others
+from node.raft.descriptions import Gauge, describe_cluster, describe_quorum, quorum_gauges
+from node.raft.due_moves import DueMoves, name_voters
 from node.raft.fetch_follower import FollowerFetch
 from node.raft.fetch_leader import LeaderFetch
-from node.raft.leader_records import name_voters
 from node.raft.local_log import LocalLog
-from node.raft.local_snapshots import LocalSnapshots, PieceWriter
-from node.raft.new_voters import NewVoters
 from node.raft.own_address import OwnAddress
 from node.raft.peers import Peers
-from node.raft.peers_only import refuse_to_others
 from node.raft.quorum import Quorum
-from node.raft.quorum_description import describe_quorum
-from node.raft.quorum_gauges import Gauge, quorum_gauges
-from node.raft.read_index import ReadIndex
-from node.raft.replicas import Registered, Replicas
+from node.raft.replicas import ReadIndex, Registered, Replicas
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from node.raft.snapshot_transfer import FollowerSnapshots, LeaderSnapshots
-from node.raft.voter_changes import VoterChanges
+from node.raft.snapshots import FollowerSnapshots, LeaderSnapshots, LocalSnapshots, PieceWriter
+from node.raft.voter_changes import NewVoters, VoterChanges
 from node.raft.voter_history import VoterHistory
 from node.raft.votes import Votes
 from node.records.batch import BatchHeader, KeyValue
 from node.storage.view import LogView
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import PeerRequest, Response
-from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from node.wire.describe_quorum import DescribeQuorumRequest
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
-from node.wire.quorum_epoch import (
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-    QuorumEpochResponse,
-)
 from node.wire.raft_voters import (
     AddVoterRequest,
+    DescribeQuorumRequest,
     RemoveVoterRequest,
     UpdateVoterRequest,
     UpdateVoterResponse,
 )
-from node.wire.vote import VoteRequest, VoteResponse
+from node.wire.topic_metadata import DescribeClusterRequest, DescribeClusterResponse
+from node.wire.vote import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
+)
 
 QuorumRequest = PeerRequest | DescribeQuorumRequest | AddVoterRequest | RemoveVoterRequest
 

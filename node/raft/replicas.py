@@ -6,20 +6,146 @@ controllers, the nodes of voters, and whom somebody wants to add to the voters. 
 made up, so there are not many of those.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from node.endpoint import Endpoint
-from node.ids import MS, ConnectionId, NodeId, Now, Offset, ReplicaKey
-from node.raft import deadlines, high_watermark
+from node.ids import MS, ConnectionId, Endpoint, NodeId, Now, Offset, ReplicaKey, Ticket
+from node.lazy_dataclass import dataclass
+from node.raft import deadlines
 from node.raft.local_log import LocalLog
-from node.raft.progress import NOT_MET, Progress
 from node.raft.quorum import Quorum
-from node.raft.read_index import ReadIndex
-from node.raft.roles import Leader
+from node.raft.roles import NOT_MET, Leader, Progress
 from node.raft.voter_set import VoterSet
 from node.wire.fetch import FetchRequest
+
+# The rule of what is committed (KIP-595, `LeaderState.maybeUpdateHighWatermark`).
+
+
+def replicated_to_majority(ends: Sequence[Offset]) -> Offset:
+    """The offset below which a majority has everything; `ends` has one entry a voter."""
+    return sorted(ends, reverse=True)[len(ends) // 2]
+
+
+def covers_leader_change(candidate: Offset, epoch_start: Offset) -> bool:
+    """Records of older epochs are committed only together with one of this epoch.
+
+    `epoch_start` is where LeaderChange lies, so the candidate must be greater (KAFKA-12619;
+    Raft, figure 8).
+    """
+    return candidate > epoch_start
+
+
+def never_lower(candidate: Offset, known: Offset | None) -> Offset:
+    """A lower candidate (a voter lost its log) does not take back what was promised."""
+    return candidate if known is None else max(candidate, known)
+
+
+def advance(known: Offset | None, ends: Sequence[Offset], epoch_start: Offset) -> Offset | None:
+    """The leader's high watermark, given the voters' durable log ends."""
+    candidate = replicated_to_majority(ends)
+    if not covers_leader_change(candidate, epoch_start):
+        return known
+    return never_lower(candidate, known)
+
+
+# Does this leader still lead? Asked once for every round of reads (Raft thesis, 6.4).
+#
+# Only a Fetch that was sent after the read arrived proves that its sender follows us then; a Fetch
+# that was already on its way may come from a voter that has elected somebody else since. The
+# network says nothing about when a request was sent, but one that follows, on the same connection,
+# an answer of ours was sent after that answer. So every waiting read takes a ticket; an answer to a
+# voter marks its connection with the newest ticket; the voter's next valid Fetch on that connection
+# acknowledges all tickets up to the mark; and a ticket that a majority acknowledged may be served.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What an answer to a voter was marked with: the newest ticket, and when the answer left."""
+
+    ticket: Ticket
+    responded_ns: int
+
+
+class Voting(Protocol):
+    """`node.raft.quorum.Quorum`, as far as it is asked who votes."""
+
+    @property
+    def key(self) -> ReplicaKey: ...
+
+    @property
+    def voters(self) -> VoterSet: ...
+
+
+class ReadIndex:
+    def __init__(self, quorum: Voting) -> None:
+        self._quorum = quorum
+        self.issued = Ticket(0)  # the newest ticket
+        self._acknowledged: dict[ReplicaKey, Ticket] = {}
+        self._marks: dict[ConnectionId, Mark] = {}
+        self._followed_ns: dict[ReplicaKey, int] = {}
+        # Of which voters, and what they acknowledged; None: to be looked at again.
+        self._confirmed: tuple[VoterSet, Ticket] | None = None
+
+    @property
+    def followed_ns(self) -> Mapping[ReplicaKey, int]:
+        """When the newest answer left that a voter's valid Fetch has followed on its connection:
+        the voter sent that Fetch later, in this epoch. Told in the trace, and decides nothing."""
+        return self._followed_ns
+
+    def take_ticket(self) -> Ticket:
+        self.issued = Ticket(self.issued + 1)
+        self._confirmed = None
+        return self.issued
+
+    def confirmed(self) -> Ticket:
+        """All tickets up to this one are acknowledged by a majority; the leader counts itself."""
+        voters = self._quorum.voters
+        if self._confirmed is None or self._confirmed[0] is not voters:
+            self._confirmed = voters, self._by_majority(voters)
+        return self._confirmed[1]
+
+    def awaits(self, voter: ReplicaKey) -> bool:
+        """Would an answer to this voter now help a read that waits?"""
+        if self._newest(voter) >= self.issued or self.confirmed() >= self.issued:
+            return False
+        return voter in self._quorum.voters
+
+    def on_response(self, connection: ConnectionId, voter: ReplicaKey, mono_ns: int) -> None:
+        if voter in self._quorum.voters:
+            self._marks[connection] = Mark(ticket=self.issued, responded_ns=mono_ns)
+
+    def on_fetch(self, connection: ConnectionId, voter: ReplicaKey) -> None:
+        """`voter`: of those that vote now."""
+        mark = self._marks.get(connection)
+        if mark is None:
+            return
+        self._acknowledged[voter] = max(mark.ticket, self._newest(voter))
+        self._followed_ns[voter] = max(mark.responded_ns, self._followed_ns.get(voter, 0))
+        self._confirmed = None
+
+    def on_closed(self, connection: ConnectionId) -> None:
+        self._marks.pop(connection, None)
+
+    def restart(self) -> None:
+        """A new epoch: nothing that was said in an older one confirms anything."""
+        self._acknowledged.clear()
+        self._marks.clear()
+        self._followed_ns.clear()
+        self._confirmed = None
+
+    def _by_majority(self, voters: VoterSet) -> Ticket:
+        me = self._quorum.key
+        newest = [
+            self.issued if key.id == me.id and key == me else self._newest(key)
+            for key in voters.keys
+        ]
+        return sorted(newest, reverse=True)[voters.majority - 1]
+
+    def _newest(self, voter: ReplicaKey) -> Ticket:
+        """That it acknowledged."""
+        return self._acknowledged.get(voter, Ticket(0))
+
 
 _STRANGERS = 256  # of these the leader remembers the progress; the rest are served and forgotten
 _DISKS = 4  # of one node that is known, likewise: an operator replaces one at a time
@@ -190,7 +316,7 @@ class Replicas:
     def advance_high_watermark(self) -> None:
         leader = self._leader()
         ends = self.voter_ends(leader)
-        new = high_watermark.advance(leader.high_watermark, ends, leader.epoch_start)
+        new = advance(leader.high_watermark, ends, leader.epoch_start)
         if new is not None:
             self._quorum.publish_high_watermark(new)
 

@@ -5,16 +5,105 @@ remembered by every role that did not vote for itself. Deadlines are monotonic n
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import ClassVar
 
 from node.effects import ElectionState
-from node.endpoint import Endpoint
-from node.ids import NO_NODE, Epoch, NodeId, Offset, ReplicaKey
+from node.ids import NEVER_NS, NO_NODE, Endpoint, Epoch, NodeId, Now, Offset, ReplicaKey
 from node.lazy_dataclass import dataclass
-from node.raft.election import Ballot
-from node.raft.progress import Progress
+from node.raft.voter_set import VoterSet
 from node.records.control import Voter
+
+# How far ahead a message may take a node: there are 2^31 epochs, and an election needs a new one.
+#
+# Up to half of them at once, and from there a little at a time: so no message, whoever sent it,
+# comes near the last epoch, after which nobody could be elected any more. An election takes one.
+
+
+LAST_EPOCH = Epoch(2**31 - 1)  # epochs are int32
+_AT_ONCE = Epoch(2**30)
+_FROM_THERE = 2**16
+
+
+def reachable(own: Epoch) -> Epoch:
+    """The highest epoch that a message may take a node of epoch `own` to."""
+    return min(max(_AT_ONCE, Epoch(own + _FROM_THERE)), Epoch(LAST_EPOCH - 1))
+
+
+# Counting the votes of one election or pre-election (`EpochElection`).
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballot:
+    """Who has answered, and how. One answer counts a voter."""
+
+    granted: frozenset[ReplicaKey] = frozenset()
+    rejected: frozenset[ReplicaKey] = frozenset()
+
+    def with_vote(self, voter: ReplicaKey, *, granted: bool) -> "Ballot":
+        if voter in self.granted or voter in self.rejected:
+            return self
+        if granted:
+            return replace(self, granted=self.granted | {voter})
+        return replace(self, rejected=self.rejected | {voter})
+
+    def unanswered(self, voters: VoterSet) -> list[ReplicaKey]:
+        return [key for key in voters.keys if key not in self.granted | self.rejected]
+
+
+def is_won(ballot: Ballot, voters: VoterSet) -> bool:
+    return _count(ballot.granted, voters) >= voters.majority
+
+
+def is_lost(ballot: Ballot, voters: VoterSet) -> bool:
+    """No majority is possible any more."""
+    return len(voters) - _count(ballot.rejected, voters) < voters.majority
+
+
+def _count(responded: frozenset[ReplicaKey], voters: VoterSet) -> int:
+    return sum(key in voters for key in responded)
+
+
+# A replica as the leader sees it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a replica's valid Fetches have told. `None`: it has not fetched in this epoch."""
+
+    end: Offset | None = None  # durable there: everything below
+    last_fetch_ns: int = -NEVER_NS  # monotonic
+    last_fetch_wall_ns: int = -1
+    last_caught_up_wall_ns: int = -1  # when it last had all that the leader had then
+    leader_end_at_fetch: Offset = Offset(-1)
+    outcome: str = ""  # of the last Fetch, as traced
+
+    def fetched(self, *, end: Offset, leader_end: Offset, now: Now, outcome: str) -> "Progress":
+        """After a valid Fetch from `end`, while the leader's log ended at `leader_end`.
+
+        Caught up as Kafka counts it (`ReplicaState.updateFollowerState`): now, if it has all; at
+        the time of the fetch before, if it has all that the leader had then.
+        """
+        caught_up = self.last_caught_up_wall_ns
+        if end >= leader_end:
+            caught_up = now.wall_ns
+        elif self.leader_end_at_fetch >= 0 and end >= self.leader_end_at_fetch:
+            caught_up = max(caught_up, self.last_fetch_wall_ns)
+        return Progress(
+            end=end,
+            last_fetch_ns=now.mono_ns,
+            last_fetch_wall_ns=now.wall_ns,
+            last_caught_up_wall_ns=caught_up,
+            leader_end_at_fetch=leader_end,
+            outcome=outcome,
+        )
+
+    def fetched_snapshot(self, now: Now) -> "Progress":
+        """After a FetchSnapshot: it follows, and what it has is what it had."""
+        return replace(self, last_fetch_ns=now.mono_ns, last_fetch_wall_ns=now.wall_ns)
+
+
+NOT_MET = Progress()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

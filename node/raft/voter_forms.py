@@ -18,27 +18,26 @@ A disk is formatted for one of them (`node.storage.format`).
     a voter is at      what the set says of it             what the list says of its node
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from node.endpoint import Endpoint, why_not_taken
 from node.errors import ErrorCode
-from node.ids import NodeId, Offset, ReplicaKey
+from node.ids import Endpoint, NodeId, Offset, ReplicaKey, why_not_taken
+from node.lazy_dataclass import dataclass
 from node.raft.voter_set import VoterSet
-from node.records.control import (
-    ControlRecord,
-    Voter,
-)
+from node.records.control import AddVoter, ControlRecord, KRaftVersion, RemoveVoter, Voter, Voters
 from node.wire.api import Api
 from node.wire.api_versions import ApiVersionsResponse
 from node.wire.fetch import FETCH
 from node.wire.fetch_snapshot import FETCH_SNAPSHOT
-from node.wire.quorum_epoch import BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH
 from node.wire.raft_voters import (
+    ADD_RAFT_VOTER,
+    DESCRIBE_QUORUM,
+    REMOVE_RAFT_VOTER,
     AddVoterRequest,
     RemoveVoterRequest,
 )
-from node.wire.vote import VOTE
+from node.wire.vote import BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, VOTE
 
 FEATURE = "kraft.version"
 STATIC, DYNAMIC = 0, 1  # its levels: voters by configuration, or by records with directory ids
@@ -139,3 +138,252 @@ def why_unreachable(endpoints: Sequence[Endpoint], listener: str) -> str | None:
     if all(at.name != listener for at in endpoints):
         return f"it has no address on listener {listener}"
     return why_not_taken(endpoints)
+
+
+# KIP-856: the configuration lists the nodes that may vote (`node.raft.voter_forms`).
+
+
+# From which version on voters are described by their directories, or changed at all (KIP-856).
+_OF_CHANGES: Sequence[tuple[Api, int]] = (
+    (DESCRIBE_QUORUM, 2),
+    (ADD_RAFT_VOTER, 0),
+    (REMOVE_RAFT_VOTER, 0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedNodes:
+    """`listed` is what controller.quorum.voters says, and says of every node."""
+
+    listed: Mapping[NodeId, tuple[Endpoint, ...]]
+
+    def told(self, keys: Iterable[ReplicaKey]) -> tuple[ReplicaKey, ...]:
+        return tuple(sorted(keys))
+
+    def first_set(self, me: ReplicaKey) -> VoterSet:
+        """Before the log names any: all that are listed, by id alone but for ourselves.
+
+        Its majority is all of them. A majority of wiped disks would otherwise elect a leader that
+        knows nothing of what is committed; with all of them one that does know is among those that
+        are asked, and refuses, for its log is newer. Nothing is lost by that: until all have the
+        records that name them, nothing may be written.
+        """
+        keys = [me if node == me.id else ReplicaKey(node) for node in self.listed]
+        return VoterSet.of_rows(map(self._row, keys), majority=len(keys))
+
+    def named(self, before: VoterSet | None, records: Iterable[ControlRecord]) -> VoterSet | None:
+        voters = before
+        for record in records:
+            match record:
+                case AddVoter(key=key):
+                    self._check_listed(key)
+                    voters = (voters or VoterSet.of(())).plus(self._row(key))
+                case RemoveVoter(key=key):
+                    voters = (voters or VoterSet.of(())).minus(key)
+                case Voters() | KRaftVersion():
+                    raise ForeignVoters(
+                        "the log belongs to a quorum that was formatted with its voters (KIP-853),"
+                        " and this disk to one whose voters controller.quorum.voters lists"
+                        " (KIP-856)",
+                        "leave controller.quorum.voters out, and format an empty disk with"
+                        " --no-initial-controllers",
+                    )
+                case _:
+                    pass
+        return None if voters is before else voters
+
+    def records_of(self, voters: VoterSet, kraft_version: int) -> tuple[ControlRecord, ...]:
+        del kraft_version
+        if any(key.known_directory is None for key in voters.keys):
+            return ()
+        return tuple(AddVoter(key=key) for key in voters.keys)
+
+    def first_records(
+        self, voters: VoterSet, kraft_version: int, met: Iterable[ReplicaKey]
+    ) -> tuple[ControlRecord, ...]:
+        newest = {key.id: key for key in met if key.known_directory is not None}
+        known = [
+            key if key.known_directory is not None else newest.get(key.id, key)
+            for key in voters.keys
+        ]
+        return self.records_of(VoterSet.of_rows(map(self._row, known)), kraft_version)
+
+    def lets_write(self, named_at: Offset | None, voter_ends: Sequence[Offset]) -> bool:
+        return named_at is not None and min(voter_ends) > named_at
+
+    def refuses(self, change: VoterChange, kraft_version: int, listener: str) -> Refused | None:
+        del kraft_version, listener
+        if change.voter.id not in self.listed:
+            what = f"controller.quorum.voters does not list node {change.voter.id}"
+            return ErrorCode.INVALID_REQUEST, what
+        return None
+
+    def forbids(self, change: VoterChange, voters: VoterSet) -> Refused | None:
+        key = change.voter
+        match change:
+            case AddVoterRequest() if key in voters:
+                return ErrorCode.DUPLICATE_VOTER, "it is a voter already"
+            case RemoveVoterRequest() if key not in voters:
+                return ErrorCode.VOTER_NOT_FOUND, "it is no voter"
+            case RemoveVoterRequest() if key.id not in voters.minus(key).by_id:
+                what = f"node {key.id} would have no voter left: add its other directory first"
+                return ErrorCode.INVALID_REQUEST, what
+            case _:
+                return None
+
+    def candidate_at(self, node: NodeId) -> tuple[Endpoint, ...] | None:
+        return self.listed.get(node)
+
+    def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
+        return self.listed[request.voter.id]
+
+    def lacks(self, told: ApiVersionsResponse, kraft_version: int) -> Refused | None:
+        del kraft_version
+        if (what := why_no_voter(told)) is not None:
+            return ErrorCode.UNSUPPORTED_VERSION, what
+        missed = next(lacked(told, _OF_CHANGES), None)
+        if missed is not None:
+            return ErrorCode.UNSUPPORTED_VERSION, f"{missed}: upgrade it first"
+        return None
+
+    def change_record(
+        self, change: VoterChange, voters: VoterSet, supported: KRaftVersions
+    ) -> ControlRecord:
+        del voters, supported
+        match change:
+            case AddVoterRequest():
+                return AddVoter(key=change.voter)
+            case RemoveVoterRequest():
+                return RemoveVoter(key=change.voter)
+
+    def tells_leaders(self, kraft_version: int) -> bool:
+        del kraft_version
+        return False
+
+    def update_record(
+        self, row: Voter, voters: VoterSet, kraft_version: int
+    ) -> ControlRecord | None:
+        del row, voters, kraft_version
+        return None
+
+    def _check_listed(self, key: ReplicaKey) -> None:
+        if key.id not in self.listed:
+            raise ForeignVoters(
+                f"the log names node {key.id} as a voter, and controller.quorum.voters does not"
+                f" list it ({', '.join(map(str, sorted(self.listed)))})",
+                "list the same nodes in the file of every node",
+            )
+
+    def _row(self, key: ReplicaKey) -> Voter:
+        return Voter(key=key, endpoints=self.listed[key.id])
+
+
+# KIP-853, as shipped: the log holds the whole set of voters (`node.raft.voter_forms`).
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSets:
+    """With kraft.version 0 voters are static, and their directory ids unknown."""
+
+    def told(self, keys: Iterable[ReplicaKey]) -> tuple[ReplicaKey, ...]:
+        """By their ids, as Apache Kafka's controllers read it."""
+        return tuple(map(ReplicaKey, sorted({key.id for key in keys})))
+
+    def named(self, before: VoterSet | None, records: Iterable[ControlRecord]) -> VoterSet | None:
+        del before
+        voters = None
+        for record in records:
+            match record:
+                case Voters(voters=rows):
+                    voters = VoterSet.of_rows(rows)
+                case AddVoter() | RemoveVoter():
+                    raise ForeignVoters(
+                        "the log belongs to a quorum whose voters controller.quorum.voters lists"
+                        " (KIP-856), and this disk was formatted for one whose voters have no list"
+                        " (KIP-853)",
+                        "format an empty disk as those of the other nodes were",
+                    )
+                case _:
+                    pass
+        return voters
+
+    def records_of(self, voters: VoterSet, kraft_version: int) -> tuple[ControlRecord, ...]:
+        if kraft_version == STATIC:
+            return ()
+        return KRaftVersion(version=kraft_version), Voters(voters=tuple(voters.rows.values()))
+
+    def first_records(
+        self, voters: VoterSet, kraft_version: int, met: Iterable[ReplicaKey]
+    ) -> tuple[ControlRecord, ...]:
+        del met
+        return self.records_of(voters, kraft_version)
+
+    def lets_write(self, named_at: Offset | None, voter_ends: Sequence[Offset]) -> bool:
+        del named_at, voter_ends
+        return True
+
+    def refuses(self, change: VoterChange, kraft_version: int, listener: str) -> Refused | None:
+        if kraft_version < DYNAMIC:
+            return ErrorCode.UNSUPPORTED_VERSION, "kraft.version is 0: voters are static"
+        if isinstance(change, AddVoterRequest):
+            what = why_unreachable(change.endpoints, listener)
+            return (ErrorCode.INVALID_REQUEST, what) if what else None
+        return None
+
+    def forbids(self, change: VoterChange, voters: VoterSet) -> Refused | None:
+        key = change.voter
+        match change:
+            case AddVoterRequest() if key in voters:
+                return ErrorCode.DUPLICATE_VOTER, "it is a voter already"
+            case AddVoterRequest() if key.id in voters.by_id:
+                what = f"node {key.id} is a voter with another directory: remove that one first"
+                return ErrorCode.DUPLICATE_VOTER, what
+            case RemoveVoterRequest() if key not in voters:
+                return ErrorCode.VOTER_NOT_FOUND, "it is no voter"
+            case RemoveVoterRequest() if len(voters) == 1:
+                return ErrorCode.VOTER_NOT_FOUND, "it is the last one"
+            case _:
+                return None
+
+    def candidate_at(self, node: NodeId) -> tuple[Endpoint, ...] | None:
+        del node
+        return ()
+
+    def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
+        return request.endpoints
+
+    def lacks(self, told: ApiVersionsResponse, kraft_version: int) -> Refused | None:
+        if (what := why_no_voter(told)) is not None:
+            return ErrorCode.INVALID_REQUEST, what
+        low, high = told.levels(FEATURE)
+        if low <= kraft_version <= high:
+            return None
+        what = f"it supports {FEATURE} {low} to {high}, and the quorum's is {kraft_version}"
+        return ErrorCode.INVALID_REQUEST, what
+
+    def change_record(
+        self, change: VoterChange, voters: VoterSet, supported: KRaftVersions
+    ) -> ControlRecord:
+        match change:
+            case AddVoterRequest():
+                low, high = supported
+                row = Voter(
+                    key=change.voter,
+                    endpoints=change.endpoints,
+                    min_kraft_version=low,
+                    max_kraft_version=high,
+                )
+                voters = voters.plus(row)
+            case RemoveVoterRequest():
+                voters = voters.minus(change.voter)
+        return Voters(voters=tuple(voters.rows.values()))
+
+    def tells_leaders(self, kraft_version: int) -> bool:
+        return kraft_version == STATIC
+
+    def update_record(
+        self, row: Voter, voters: VoterSet, kraft_version: int
+    ) -> ControlRecord | None:
+        if kraft_version == STATIC:
+            return None
+        return Voters(voters=tuple(voters.plus(row).rows.values()))

@@ -9,13 +9,10 @@ what the disk was formatted with, or the configuration lists (`node.raft.voter_f
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from node.endpoint import Endpoint
-from node.ids import Epoch, NodeId, Offset, ReplicaKey
+from node.ids import Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from node.lazy_dataclass import dataclass
-from node.raft.listed_nodes import ListedNodes
-from node.raft.voter_forms import STATIC, ForeignVoters, VoterForm
+from node.raft.voter_forms import STATIC, ForeignVoters, ListedNodes, VoterForm, WholeSets
 from node.raft.voter_set import VoterSet
-from node.raft.whole_sets import WholeSets
 from node.records.batch import Batch
 from node.records.control import (
     AddVoter,

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from node.endpoint import Endpoint
-from node.ids import NodeId, ReplicaKey, one_key
+from node.ids import Endpoint, NodeId, ReplicaKey, one_key
 from node.lazy_dataclass import dataclass
 from node.records.control import Voter
 

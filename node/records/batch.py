@@ -19,6 +19,13 @@ from node.lazy_dataclass import dataclass
 from node.limits import MAX_RECORDS_PER_BATCH
 from node.records.compression import DamagedCompression, can_open, opened
 
+# What the writer of a record did wrong.
+
+
+class MalformedRecord(ValueError):
+    """A record's key or value is not what its type says. Its batch's CRC held: a writer's fault."""
+
+
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
 _PREFIX = struct.Struct(">qiibI")  # base offset .. crc, what the CRC does not cover

@@ -19,12 +19,10 @@ from kio.schema.voters_record.v0 import data as voters_record
 from kio.static.primitive import i16, i32, i64, u16
 
 from node.codec import read_whole, write_whole
-from node.endpoint import Endpoint
-from node.ids import ZERO_UUID, NodeId, ReplicaKey
+from node.ids import ZERO_UUID, Endpoint, NodeId, ReplicaKey
 from node.lazy_dataclass import dataclass
-from node.records.batch import KeyValue
-from node.records.malformed_record import MalformedRecord
-from node.records.voter_schemas import AddVoterRecord, RemoveVoterRecord
+from node.records.batch import KeyValue, MalformedRecord
+from node.records.schemas import AddVoterRecord, RemoveVoterRecord
 
 _KEY = struct.Struct(">hh")  # version (0), type
 LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(2, 7)

@@ -12,7 +12,7 @@ from uuid import UUID
 from node.codec import read_whole, write_whole
 from node.ids import ZERO_UUID
 from node.lazy_dataclass import dataclass
-from node.records.malformed_record import MalformedRecord
+from node.records.batch import MalformedRecord
 
 _VERSION_BYTES = 2
 _EXPIRING = 1  # of an OffsetCommitValue: a time follows, which nobody goes by any more

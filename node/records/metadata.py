@@ -5,41 +5,103 @@ data batch of `__cluster_metadata`; the key is null. Other controllers, Apache K
 write records that this node does not know: it keeps their bytes, but cannot replay them.
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import get_args
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, get_args
 
+from node import limits
 from node.codec import whole_reader, write_whole
+from node.codec.fields import MarkedField, marked_fields
 from node.codec.varint import read_unsigned
+from node.ids import ZERO_UUID
 from node.lazy_dataclass import dataclass
-from node.records.broker_schemas import (
-    BrokerRegistrationChangeRecord,
-    FenceBrokerRecord,
-    ProducerIdsRecord,
-    RegisterBrokerRecord,
-    UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
-)
-from node.records.malformed_record import MalformedRecord
-from node.records.metadata_versions import NEWEST, written_version
-from node.records.record_types import RECORD_TYPES
+from node.records.batch import ATTRIBUTES, Batch, DamagedBatch, MalformedRecord
+from node.records.control import AddVoter, ControlRecord, RemoveVoter, Voters, decode_control
 from node.records.schemas import (
+    RECORD_TYPES,
     AbortTransactionRecord,
     BeginTransactionRecord,
+    BrokerRegistrationChangeRecord,
+    ClearElrRecord,
     ConfigRecord,
     EndTransactionRecord,
     FeatureLevelRecord,
+    FenceBrokerRecord,
     NoOpRecord,
-    RegisterControllerRecord,
-    ZkMigrationStateRecord,
-)
-from node.records.topic_schemas import (
-    ClearElrRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
     RemoveTopicRecord,
     TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    ZkMigrationStateRecord,
 )
+
+# What the levels of metadata.version allow to be written (Kafka's `MetadataVersion`).
+
+
+METADATA_VERSION = "metadata.version"  # the feature
+OLDEST, NEWEST = 7, 30  # 3.3-IV3, 4.3-IV0
+CONTROLLER_REGISTRATIONS = 15  # 3.7-IV0
+DIRECTORIES = 17  # 3.7-IV2: of replicas and brokers
+ELR = 23  # 4.0-IV1: eligible leader replicas
+CORDONED_DIRECTORIES = 30  # 4.3-IV0
+ELR_VERSION = "eligible.leader.replicas.version"  # another feature, from ELR on
+# Those that changed what is written: to go below one of them would lose what it knows.
+CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30)
+
+# From which level on each version of a record is written, newest first.
+_WRITTEN: dict[type[Any], tuple[tuple[int, int], ...]] = {
+    RegisterBrokerRecord: ((CORDONED_DIRECTORIES, 4), (DIRECTORIES, 3), (8, 2), (7, 1)),
+    BrokerRegistrationChangeRecord: ((CORDONED_DIRECTORIES, 3), (DIRECTORIES, 2), (7, 1)),
+    PartitionRecord: ((ELR, 2), (DIRECTORIES, 1)),
+    PartitionChangeRecord: ((ELR, 2), (DIRECTORIES, 1)),
+}
+
+
+def written_version(kind: type[Any], level: int) -> int:
+    """In which version a record is written where metadata.version has that level."""
+    for since, version in _WRITTEN.get(kind, ()):
+        if level >= since:
+            return version
+    return 0
+
+
+# The strings of a record, also those of what is in it.
+
+
+_MOST_BYTES = 4  # of a character in UTF-8
+
+
+def strings(record: Any) -> Iterator[str]:
+    """Of a dataclass with the marks of `node.codec`."""
+    for field in _with_strings(record.__class__):
+        value = getattr(record, field.name)
+        for each in value or () if field.array else (value,):
+            if field.struct is not None:
+                yield from strings(each)
+            elif each is not None:
+                yield each
+
+
+def is_too_long(text: str) -> bool:
+    """Has it more bytes than every version can carry?"""
+    is_near = len(text) * _MOST_BYTES > limits.MAX_STRING_BYTES
+    return is_near and len(text.encode()) > limits.MAX_STRING_BYTES
+
+
+@cache
+def _with_strings(record_class: Any) -> tuple[MarkedField, ...]:
+    return tuple(
+        field
+        for field in marked_fields(record_class)
+        if field.kafka_type == "string"
+        or (field.struct is not None and _with_strings(field.struct))
+    )
+
 
 MetadataRecord = (
     AbortTransactionRecord
@@ -188,3 +250,82 @@ __all__ = [
     "encode_metadata",
     "unknown_record",
 ]
+
+
+# ConfigRecords of a snapshot, read by the thousand: what they say, without a record for each.
+#
+# A node that starts waits for as many as there are keys of all its resources (KIP-630).
+
+
+# Frame version, type and version, a byte each (`node.records.metadata`).
+_FRAME = bytes((1, ConfigRecord.__record_type__, ConfigRecord.__version__))
+_TYPE = len(_FRAME)  # where that of the resource stands, and behind it its name
+_NAME = _TYPE + 1
+_NO_TAGS = b"\0"
+
+PlainEntry = tuple[int, str, str, str]  # type and name of a resource, key, value
+
+
+def plain_entries(values: Sequence[bytes | None], start: int) -> Iterator[PlainEntry]:
+    """Of the values from `start` on, up to the first that is not a ConfigRecord of short ASCII
+    strings. That one is for `decode_metadata`, which takes three times as long, and knows what is
+    wrong with it if anything is.
+
+    In ASCII a character is a byte, and so is each length, which is one more than it says.
+    """
+    for at in range(start, len(values)):
+        value = values[at]
+        if value is None or not value.startswith(_FRAME) or not value.isascii():
+            return
+        text = value.decode()
+        try:
+            name_end = _NAME + value[_NAME]
+            key_end = name_end + value[name_end]
+            end = key_end + value[key_end]
+        except IndexError:
+            return
+        if not value[_NAME] or not value[name_end] or not value[key_end]:
+            return  # null
+        if value[end:] != _NO_TAGS:
+            return
+        kind, name, key = value[_TYPE], text[_NAME + 1 : name_end], text[name_end + 1 : key_end]
+        yield kind, name, key, text[key_end + 1 : end]
+
+
+# What must be so in a batch of the metadata log before a node takes it from another.
+#
+# What is in a log is replayed by every node that has it, and by every later leader. A record that
+# nobody can decode would end them all, so it is refused before it is written. One that only this
+# node does not know is kept (`node.raft.local_log`).
+
+
+def check_contents(batch: Batch) -> None:
+    """Every record is there, at its offset, and is sound as far as this node knows its type.
+
+    Raises DamagedBatch or MalformedRecord.
+    """
+    header = batch.header
+    if header.attributes & ~ATTRIBUTES:
+        raise DamagedBatch(0, f"attributes {header.attributes:#x}")
+    if header.record_count != header.last_offset_delta + 1:
+        reason = f"{header.record_count} records in {header.last_offset_delta + 1} offsets"
+        raise DamagedBatch(0, reason)
+    if header.is_control:
+        for record in batch.records_in_order():
+            _check_control(decode_control(record.key, record.value))
+    else:
+        for value in batch.values():
+            decode_metadata(value)
+
+
+def _check_control(record: ControlRecord) -> None:
+    """Nobody could be elected by no voters, one without an address cannot be asked, and one without
+    a directory id is nobody (KIP-856)."""
+    match record:
+        case Voters(voters=rows):
+            keys = [voter.key for voter in rows]
+            if not keys or len(set(keys)) != len(keys) or not all(v.endpoints for v in rows):
+                raise MalformedRecord(f"not a voter set: {keys}")
+        case AddVoter(key=key) | RemoveVoter(key=key):
+            if key.id < 0 or key.directory == ZERO_UUID:
+                raise MalformedRecord(f"not a voter: {key}")

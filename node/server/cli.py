@@ -4,19 +4,64 @@ import argparse
 import json
 import os
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, TypeAlias
+from uuid import UUID
 
 from node.config import OF_BROKERS, NodeConfig
-from node.ids import NodeId, ReplicaKey
-from node.server.arguments import addresses, controllers, directory_id, endpoint
+from node.ids import Endpoint, NodeId, ReplicaKey, parse_uuid
 from node.server.format_command import ELIGIBLE_LEADERS, STATIC_QUORUM, format_disk
 from node.server.outcome import FAILED, WRONG_USAGE, Refusal
 from node.server.properties import read_settings
-from node.server.property_numbers import known_numbers
-from node.server.property_values import ConfigError
-from node.storage.storage_errors import StorageError
+from node.server.property_values import ConfigError, known_numbers, parse_endpoint
+from node.storage.disk import StorageError
+
+# What options of `kraft-node` mean. Each raises ArgumentTypeError.
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not (host and colon and port.isdigit() and int(port) < 1 << 16):
+        raise ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def directory_id(text: str) -> UUID:
+    try:
+        return parse_uuid(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def endpoint(text: str) -> Endpoint:
+    try:
+        return parse_endpoint(text, "--endpoint")
+    except ConfigError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def addresses(text: str) -> list[tuple[str, int]]:
+    return [_address(entry.strip()) for entry in text.split(",")]
+
+
+def controllers(text: str) -> list[tuple[ReplicaKey, str, int]]:
+    """Kafka's syntax: id@host:port:directory-id, separated by commas."""
+    return [_controller(entry.strip()) for entry in text.split(",")]
+
+
+def _controller(entry: str) -> tuple[ReplicaKey, str, int]:
+    node, at, rest = entry.partition("@")
+    address, colon, directory = rest.rpartition(":")
+    if not (at and colon and node.isdigit()):
+        raise ArgumentTypeError(f"{entry!r} is not ID@HOST:PORT:DIRECTORY_ID")
+    try:
+        key = ReplicaKey(NodeId(int(node)), parse_uuid(directory))
+    except ValueError as error:
+        raise ArgumentTypeError(f"{entry!r}: {error}") from error
+    return key, *_address(address)
+
 
 FORMAT_EXAMPLE = """\
 example:
@@ -262,7 +307,7 @@ def _describe_quorum(options: argparse.Namespace) -> int:
 
 
 def _change_voters(options: argparse.Namespace) -> int:
-    from node.server.voter_command import add_voter, change_line, remove_voter
+    from node.server.quorum_command import add_voter, change_line, remove_voter
 
     voter = ReplicaKey(NodeId(options.replica_id), options.replica_uuid)
     if options.action == "add-voter":

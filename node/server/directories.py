@@ -10,15 +10,31 @@ it (`KafkaRaftServer.initializeLogDirs`): a disk that is not mounted would be a 
 from collections.abc import Callable, Mapping
 from itertools import permutations
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from node.config import NodeConfig
+from node.ids import uuid_text
 from node.server.outcome import Refusal
-from node.storage.disk import Disk
-from node.storage.layout import BOOTSTRAP_CHECKPOINT, META_PROPERTIES, METADATA_DIRECTORY
+from node.storage.disk import (
+    BOOTSTRAP_CHECKPOINT,
+    META_PROPERTIES,
+    METADATA_DIRECTORY,
+    CorruptFile,
+    Disk,
+)
 from node.storage.log_directories import LogDirectory
 from node.storage.meta import MetaProperties, read_meta, save_meta
-from node.storage.storage_errors import CorruptFile
+
+# A directory id for a disk that has none.
+
+
+def new_directory_id() -> UUID:
+    """As Kafka draws them: none whose text begins with a dash, which commands would take for an
+    option."""
+    while uuid_text(drawn := uuid4()).startswith("-"):
+        pass
+    return drawn
+
 
 Disks = Mapping[str, Disk]  # by the paths of `NodeConfig.directories`
 

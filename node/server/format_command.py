@@ -11,23 +11,20 @@ from pathlib import Path
 from uuid import UUID
 
 from node.config import NodeConfig
-from node.endpoint import Endpoint
-from node.ids import ReplicaKey, uuid_text
-from node.records.metadata_versions import ELR_VERSION
-from node.server.directories import check_apart, metadata_directory
-from node.server.new_directory import new_directory_id
+from node.ids import Endpoint, ReplicaKey, uuid_text
+from node.records.metadata import ELR_VERSION
+from node.server.directories import check_apart, metadata_directory, new_directory_id
 from node.server.outcome import WRONG_USAGE, Refusal
 from node.server.real_disk import RealDisk
-from node.storage.bootstrap import FormattedVoters
-from node.storage.disk import Disk
+from node.storage.disk import AlreadyFormatted, Disk
 from node.storage.format import (
+    FormattedVoters,
     check_directory,
     format_data_directory,
     format_log_directory,
     new_identity,
 )
 from node.storage.meta import MetaProperties
-from node.storage.storage_errors import AlreadyFormatted
 
 STATIC_QUORUM = "kraft.version=0"
 ELIGIBLE_LEADERS = f"{ELR_VERSION}=1"

@@ -13,8 +13,8 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from node.endpoint import Endpoint
-from node.server.keepalive import keep_alive
+from node.ids import Endpoint
+from node.server.framing import keep_alive
 from node.server.tcp import Connections
 
 BACKLOG = 128

@@ -1,9 +1,147 @@
 """The metrics of a node: what each of them means, and all of them in Prometheus' text format."""
 
+import asyncio
+import contextlib
 import math
-from collections.abc import Mapping
+import socket
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from functools import partial
 
+from node.effects import Trace
+from node.ids import MS, Now
 from node.lazy_dataclass import dataclass
+from node.server.listener import accepted_from
+
+# What is measured while a node runs: latencies, rates and idleness (KIP-595, "Monitoring").
+#
+# It hears what the node tells of itself and how long each of its turns took, and asks it nothing.
+
+
+SAMPLE_NS = 30_000 * MS  # of these a window has two, as in Kafka (metrics.sample.window.ms)
+_SECOND_NS = 1000 * MS
+UNKNOWN = float("nan")  # as Kafka tells of what was not measured
+
+
+@dataclass(slots=True)
+class _Sample:
+    number: int  # of its 30 s since the clock's zero
+    count: int = 0
+    total: float = 0.0
+    most: float = 0.0
+
+
+@dataclass(slots=True)
+class Window:
+    """What was measured in this sample and in the one before: the last 30 to 60 s."""
+
+    began_ns: int
+    _samples: deque[_Sample] = field(default_factory=lambda: deque(maxlen=2))
+
+    def record(self, value: float, now_ns: int) -> None:
+        number = now_ns // SAMPLE_NS
+        if not self._samples or self._samples[-1].number != number:
+            self._samples.append(_Sample(number))
+        sample = self._samples[-1]
+        sample.count += 1
+        sample.total += value
+        sample.most = max(sample.most, value)
+
+    def average(self, now_ns: int) -> float:
+        """Of what was recorded; not a number where nothing was."""
+        samples = self._current(now_ns)
+        count = sum(sample.count for sample in samples)
+        return sum(sample.total for sample in samples) / count if count else UNKNOWN
+
+    def maximum(self, now_ns: int) -> float:
+        """Not a number where nothing was recorded."""
+        return max((sample.most for sample in self._current(now_ns)), default=UNKNOWN)
+
+    def per_ns(self, now_ns: int) -> float:
+        """The sum of what was recorded by the time that the window has lasted."""
+        first_ns = max(self.began_ns, (now_ns // SAMPLE_NS - 1) * SAMPLE_NS)
+        total = sum(sample.total for sample in self._current(now_ns))
+        return total / (now_ns - first_ns) if now_ns > first_ns else UNKNOWN
+
+    def _current(self, now_ns: int) -> list[_Sample]:
+        return [sample for sample in self._samples if sample.number >= now_ns // SAMPLE_NS - 1]
+
+
+class Meter:
+    """Of one life of a process; times are of its monotonic clock, but for when it began."""
+
+    def __init__(self, began: Now) -> None:
+        self._boot_ms = began.wall_ns // MS
+        self._commits = Window(began.mono_ns)
+        self._elections = Window(began.mono_ns)
+        self._appended = Window(began.mono_ns)
+        self._fetched = Window(began.mono_ns)
+        self._worked = Window(began.mono_ns)
+        self._uncommitted: deque[tuple[int, int]] = deque()  # last offset of a batch, and when
+        self._stood_ns: int | None = None  # since when it has stood for election
+
+    def on_trace(self, trace: Trace, now: Now) -> None:
+        match trace.event:
+            case "q.append":
+                self._on_append(trace, now.mono_ns)
+            case "q.hwm":
+                self._on_high_watermark(_number(trace, "hwm"), now.mono_ns)
+            case "q.state":
+                self._on_state(trace.fields["state"], now.mono_ns)
+
+    def on_turn(self, began_ns: int, ended_ns: int) -> None:
+        """The node did something from then to then."""
+        self._worked.record(ended_ns - began_ns, ended_ns)
+
+    def measured(self, now_ns: int) -> dict[str, float]:
+        """By the KIP's names; latencies in ms, rates a second, the ratio from 0 to 1."""
+        return {
+            "boot-timestamp": self._boot_ms,
+            "commit-latency-avg": self._commits.average(now_ns),
+            "commit-latency-max": self._commits.maximum(now_ns),
+            "election-latency-avg": self._elections.average(now_ns),
+            "election-latency-max": self._elections.maximum(now_ns),
+            "append-records-rate": self._appended.per_ns(now_ns) * _SECOND_NS,
+            "fetch-records-rate": self._fetched.per_ns(now_ns) * _SECOND_NS,
+            "poll-idle-ratio-avg": self._idle(now_ns),
+        }
+
+    def _idle(self, now_ns: int) -> float:
+        """A turn that began before the window did counts as a whole, and could make it negative."""
+        ratio = 1.0 - self._worked.per_ns(now_ns)
+        return 0.0 if ratio < 0 else ratio
+
+    def _on_append(self, trace: Trace, now_ns: int) -> None:
+        last = _number(trace, "last")
+        records = last - _number(trace, "base") + 1
+        if trace.fields["role"] == "leader":
+            self._appended.record(records, now_ns)
+            self._uncommitted.append((last, now_ns))
+        else:
+            self._fetched.record(records, now_ns)
+
+    def _on_high_watermark(self, high_watermark: int, now_ns: int) -> None:
+        while self._uncommitted and self._uncommitted[0][0] < high_watermark:
+            _, appended_ns = self._uncommitted.popleft()
+            self._commits.record((now_ns - appended_ns) / MS, now_ns)
+
+    def _on_state(self, state: object, now_ns: int) -> None:
+        """An election lasts, over all its rounds, until who leads is known."""
+        if state != "leader":
+            self._uncommitted.clear()  # what becomes of those, this node does not decide
+        if state in ("prospective", "candidate"):
+            self._stood_ns = now_ns if self._stood_ns is None else self._stood_ns
+        elif state in ("leader", "follower") and self._stood_ns is not None:
+            self._elections.record((now_ns - self._stood_ns) / MS, now_ns)
+            self._stood_ns = None
+
+
+def _number(trace: Trace, name: str) -> int:
+    value = trace.fields[name]
+    assert isinstance(value, int), f"{name}={value!r} of {trace.event}"
+    return value
+
 
 PREFIX = "kafka_server_raft_metrics_"  # kafka.server:type=raft-metrics, as JMX exporters spell it
 _CONTROLLER = "kafka_controller_"
@@ -139,3 +277,82 @@ def as_markdown() -> str:
     ]
     head = ["| metric | from | in Kafka 4.3 | what it tells |", "|---|---|---|---|"]
     return "\n".join([*head, *rows, ""])
+
+
+# GET /metrics over HTTP, for Prometheus: one request a connection, few connections at once.
+#
+# Scrapes are answered between turns of the node, and take a millisecond of it. What one that asks
+# can hold is bounded: so many connections, so many bytes of a request, so much time. Who says
+# nothing does not keep others from being answered: where there are too many connections, the one
+# goes that has been waited for longest.
+
+
+PATH = b"/metrics"
+SCRAPES = 16  # at once
+HEAD_BYTES = 8192
+PATIENCE_S = 5.0
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+async def serve_metrics(
+    listening: socket.socket, exposition: Callable[[], str], patience_s: float = PATIENCE_S
+) -> None:
+    """Until cancelled."""
+    scrapes: dict[asyncio.Task[None], None] = {}  # oldest first
+
+    def end(accepted: socket.socket, task: "asyncio.Task[None]") -> None:
+        """Also of one that was cancelled before it began."""
+        accepted.close()
+        scrapes.pop(task, None)
+
+    async for accepted, _ in accepted_from(listening, "metrics"):
+        if len(scrapes) == SCRAPES:
+            oldest = next(iter(scrapes))
+            oldest.cancel()
+            del scrapes[oldest]
+        task = asyncio.create_task(_serve(accepted, exposition, patience_s))
+        scrapes[task] = None
+        task.add_done_callback(partial(end, accepted))
+
+
+async def _serve(accepted: socket.socket, exposition: Callable[[], str], patience_s: float) -> None:
+    # Whoever goes away or is too slow for an answer gets none.
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(patience_s):
+            head = await _head(accepted)
+            response = response_to(head, exposition)
+            await asyncio.get_running_loop().sock_sendall(accepted, response)
+
+
+async def _head(accepted: socket.socket) -> bytes:
+    """What is there of a request's head when it ends, is too long, or no more comes."""
+    head, loop = b"", asyncio.get_running_loop()
+    while b"\r\n\r\n" not in head and len(head) < HEAD_BYTES:
+        data = await loop.sock_recv(accepted, HEAD_BYTES - len(head))
+        if not data:
+            break
+        head += data
+    return head
+
+
+def response_to(head: bytes, exposition: Callable[[], str]) -> bytes:
+    """The whole answer to a request that begins so."""
+    words = head.split(b"\r\n", 1)[0].split(b" ")
+    if b"\r\n\r\n" not in head or len(words) != 3 or not words[2].startswith(b"HTTP/"):
+        return _response("400 Bad Request", "not a request of HTTP\n")
+    method, target, _ = words
+    if method not in (b"GET", b"HEAD"):
+        return _response("405 Method Not Allowed", "GET /metrics\n")
+    if target.split(b"?", 1)[0] != PATH:
+        return _response("404 Not Found", "GET /metrics\n")
+    response = _response("200 OK", exposition())
+    return response if method == b"GET" else response[: response.index(b"\r\n\r\n") + 4]
+
+
+def _response(status: str, text: str) -> bytes:
+    body = text.encode()
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: {_TEXT}\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body

@@ -20,7 +20,7 @@ WRONG_USAGE = 254
 
 # A node that is told to stop and does not, ends all the same. A controller that cannot hand its
 # leadership over gives up by itself before; a broker waits to be let go for as long as Kafka's does
-# (`node.broker.shutdown`), and flushes all of its logs.
+# (`node.broker.lifecycle`), and flushes all of its logs.
 _CONTROLLER_STOPS_WITHIN_S, _BROKER_STOPS_WITHIN_S = 5.0, 600.0
 
 

@@ -3,11 +3,9 @@
 import asyncio
 from typing import Protocol
 
-from node.endpoint import Endpoint
-from node.events import PeerDisconnected, PeerFrameReceived
-from node.ids import ChannelId
-from node.server.framing import FrameCutter, FrameSizeRefused, with_size
-from node.server.keepalive import keep_alive
+from node.effects import PeerDisconnected, PeerFrameReceived
+from node.ids import ChannelId, Endpoint
+from node.server.framing import FrameCutter, FrameSizeRefused, keep_alive, with_size
 from node.server.tcp import Feed
 
 

@@ -7,6 +7,7 @@ the rest (another role, a secured listener) is refused.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from node.config import (
     OF_BROKERS,
@@ -18,27 +19,12 @@ from node.config import (
     QuorumTimeouts,
     SnapshotSettings,
 )
-from node.controller.effective_configs import KEYS_OF_NODES
-from node.controller.replica_rules import UNCLEAN_ELECTION
-from node.endpoint import Endpoint
-from node.ids import NodeId
+from node.controller.config_definitions import KEYS_OF_NODES
+from node.controller.decision import UNCLEAN_ELECTION
+from node.ids import Endpoint, NodeId, why_not_taken
 from node.lazy_dataclass import dataclass
 from node.limits import MAX_DIRECTORIES
-from node.server.property_listeners import (
-    BOOTSTRAP_SERVERS,
-    INTER_BROKER_LISTENER,
-    METRICS_LISTENER,
-    QUORUM_VOTERS,
-    advertised,
-    bootstrap_servers,
-    controller_listeners,
-    endpoints,
-    first_named,
-    inter_broker_listener,
-    metrics_listener,
-    quorum_voters,
-)
-from node.server.property_numbers import (
+from node.server.property_values import (
     BROKER_KEYS,
     COARSE_KEYS,
     GROUP_KEYS,
@@ -46,18 +32,164 @@ from node.server.property_numbers import (
     ROLE_KEYS,
     SNAPSHOT_KEYS,
     TIMEOUT_KEYS,
-    numbers_at,
-    with_finest,
-)
-from node.server.property_refusals import REFUSED, refuse_unserved
-from node.server.property_values import (
     ConfigError,
     entries,
     flag_at,
     integer_at,
+    numbers_at,
+    parse_endpoint,
     parse_properties,
     text_at,
+    with_finest,
 )
+
+# Settings of Kafka's that this node has not, and that cannot be passed over with a warning: who
+# sets them counts on them, for what is kept, or for who may do what. The value by which the node
+# works anyway is taken.
+#
+# What else it does not have is warned of at the start, and has no effect;
+# `docs/reference/settings.md` says of each which it is.
+
+
+class Only(NamedTuple):
+    """What alone can be set, "" for nothing, and why."""
+
+    value: str
+    why: str
+
+
+_POLICY = "policies are Java classes, and none is asked here"
+_TIERED, _COMPRESSED = "no log is tiered here", "batches stay as producers compressed them"
+REFUSED = {
+    "alter.config.policy.class.name": Only("", _POLICY),
+    "authorizer.class.name": Only("", "whoever reaches a listener may do everything there"),
+    "client.quota.callback.class": Only("", _POLICY),
+    "compression.type": Only("producer", _COMPRESSED),
+    "controlled.shutdown.enable": Only("true", "a broker that is to stop is always let go first"),
+    "create.topic.policy.class.name": Only("", _POLICY),
+    "delete.topic.enable": Only("true", "whoever may create topics may delete them"),
+    "log.cleanup.policy": Only("delete", "logs are not compacted here"),
+    "log.flush.interval.ms": Only(
+        str(2**63 - 1), "no log is flushed by time; log.flush.interval.messages is in force"
+    ),
+    "remote.log.storage.system.enable": Only("false", _TIERED),
+    "replica.selector.class": Only("", "consumers are sent to no other replica than the leader"),
+    "security.inter.broker.protocol": Only("PLAINTEXT", "only PLAINTEXT can be served"),
+}
+
+
+def refuse_unserved(values: Mapping[str, str]) -> None:
+    """Raises ConfigError."""
+    for key, only in REFUSED.items():
+        said = values.get(key)
+        if said is not None and _plain(said) != _plain(only.value):
+            can_be = f"set to {only.value} or left out" if only.value else "left out"
+            raise ConfigError(f"{key}={said}: {only.why}; it can only be {can_be}")
+
+
+def _plain(value: str) -> list[str]:
+    return entries(value.lower())
+
+
+# Where a node listens, and where it finds others, by its properties file.
+
+
+INTER_BROKER_LISTENER = "inter.broker.listener.name"
+METRICS_LISTENER = "metrics.listener"  # the one key that Kafka does not have
+BOOTSTRAP_SERVERS = "controller.quorum.bootstrap.servers"
+QUORUM_VOTERS = "controller.quorum.voters"
+
+
+def inter_broker_listener(values: Mapping[str, str], own: Sequence[Endpoint]) -> str:
+    """By which brokers reach each other; the first unless told otherwise."""
+    names = [endpoint.name for endpoint in own]
+    if not names:
+        raise ConfigError("listeners: all are among controller.listener.names; a broker has others")
+    name = values.get(INTER_BROKER_LISTENER, names[0])
+    if name not in names:
+        raise ConfigError(
+            f"{INTER_BROKER_LISTENER}={name}: it is not among the broker's listeners ({names})"
+        )
+    return name
+
+
+def controller_listeners(
+    values: Mapping[str, str], listeners: tuple[Endpoint, ...], *, are_own: bool
+) -> list[str]:
+    names = entries(text_at(values, "controller.listener.names"))
+    known = [endpoint.name for endpoint in listeners]
+    for name in names:
+        if are_own and name not in known:
+            raise ConfigError(f"controller.listener.names: {name} is not among listeners ({known})")
+        if not are_own and name in known:
+            raise ConfigError(f"listeners: a broker does not listen as {name}")
+    if not names:
+        raise ConfigError("controller.listener.names is empty")
+    return names
+
+
+def first_named(name: str, endpoints: Sequence[Endpoint]) -> tuple[Endpoint, ...]:
+    return tuple(sorted(endpoints, key=lambda endpoint: endpoint.name != name))
+
+
+def advertised(
+    listeners: tuple[Endpoint, ...], advertised: tuple[Endpoint, ...]
+) -> Sequence[Endpoint]:
+    """Every listener has an advertised address."""
+    by_name = {endpoint.name: endpoint for endpoint in advertised}
+    for name in by_name:
+        if name not in {endpoint.name for endpoint in listeners}:
+            raise ConfigError(f"advertised.listeners: {name} is not among listeners")
+    return [by_name.get(endpoint.name, endpoint) for endpoint in listeners]
+
+
+def endpoints(
+    values: Mapping[str, str], key: str, *, otherwise: tuple[Endpoint, ...] | None = None
+) -> tuple[Endpoint, ...]:
+    if otherwise is not None and key not in values:
+        return otherwise
+    found = tuple(parse_endpoint(entry, key) for entry in entries(text_at(values, key)))
+    if len({endpoint.name for endpoint in found}) != len(found) or not found:
+        raise ConfigError(f"{key}={values[key]}: one address for each name, at least one")
+    return found
+
+
+def metrics_listener(values: Mapping[str, str]) -> Endpoint | None:
+    """HOST:PORT; an empty host means every address."""
+    text = values.get(METRICS_LISTENER)
+    return None if text is None else parse_endpoint(f"METRICS://{text}", METRICS_LISTENER)
+
+
+def bootstrap_servers(values: Mapping[str, str], inner: str) -> tuple[Endpoint, ...]:
+    """Controllers that may know the leader, by their listener for controllers: HOST:PORT,..."""
+    found = entries(values.get(BOOTSTRAP_SERVERS, ""))
+    return tuple(parse_endpoint(f"{inner}://{entry}", BOOTSTRAP_SERVERS) for entry in found)
+
+
+def quorum_voters(
+    values: Mapping[str, str], inner: str, own: NodeId | None
+) -> Mapping[NodeId, tuple[Endpoint, ...]]:
+    """All voters, by their listener for controllers: ID@HOST:PORT,... None: the disk names them."""
+    if QUORUM_VOTERS not in values:
+        return {}
+    found: dict[NodeId, tuple[Endpoint, ...]] = {}
+    for entry in entries(values[QUORUM_VOTERS]):
+        node, at, address = entry.partition("@")
+        if not (at and node.isdecimal() and int(node) < 1 << 31):
+            raise ConfigError(f"{QUORUM_VOTERS}: {entry!r} is not ID@HOST:PORT")
+        endpoint = parse_endpoint(f"{inner}://{address}", QUORUM_VOTERS)
+        wrong = why_not_taken((endpoint,))
+        if wrong is not None or NodeId(int(node)) in found:
+            raise ConfigError(
+                f"{QUORUM_VOTERS}: {entry!r}: {wrong or 'the node stands there twice'}"
+            )
+        found[NodeId(int(node))] = (endpoint,)
+    if own is not None and own not in found:
+        raise ConfigError(
+            f"{QUORUM_VOTERS}={values[QUORUM_VOTERS]}: it does not list node.id={own}"
+        )
+    return found
+
 
 AUTO_CREATE = "auto.create.topics.enable"
 AUTO_BALANCE = "auto.leader.rebalance.enable"

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from node import wire
-from node.broker_node import BrokerNode, broker_node
-from node.combined_node import CombinedNode, combined_node
+from node.combined_node import BrokerNode, CombinedNode, broker_node, combined_node
 from node.config import BrokerRole, NodeConfig
 from node.controller_node import ControllerNode, controller_node
 from node.core import Life
@@ -22,10 +21,9 @@ from node.raft.voter_history import VoterHistory
 from node.raft.voter_set import VoterSet
 from node.records.metadata import MetadataRecord
 from node.server.outcome import Refusal
-from node.storage.bootstrap import is_static, read_bootstrap, read_voters
-from node.storage.disk import Disk
+from node.storage.disk import META_PROPERTIES, METADATA_DIRECTORY, VOTERS_CHECKPOINT, Disk
 from node.storage.election_store import ElectionStore
-from node.storage.layout import META_PROPERTIES, METADATA_DIRECTORY, VOTERS_CHECKPOINT
+from node.storage.format import is_static, read_bootstrap, read_voters
 from node.storage.log import Log
 from node.storage.log_directories import LogDirectories, LogDirectory
 from node.storage.meta import MetaProperties, load_meta

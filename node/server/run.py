@@ -26,11 +26,14 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from node.config import NodeConfig
-from node.effects import Stop, Trace, TraceValue
-from node.endpoint import Endpoint
-from node.events import ShutdownRequested
-from node.ids import METADATA_LOG, Now
-from node.server.directories import check_apart, log_directories, metadata_directory
+from node.effects import ShutdownRequested, Stop, Trace, TraceValue
+from node.ids import METADATA_LOG, Endpoint, Now
+from node.server.directories import (
+    check_apart,
+    log_directories,
+    metadata_directory,
+    new_directory_id,
+)
 from node.server.listener import (
     BACKLOG,
     accept_from,
@@ -38,13 +41,9 @@ from node.server.listener import (
     descriptors_beside,
     take_all_descriptors,
 )
-from node.server.meter import Meter
-from node.server.metrics import exposition
-from node.server.metrics_listener import serve_metrics
-from node.server.new_directory import new_directory_id
-from node.server.notices import NoticeKind, Notices
+from node.server.metrics import Meter, exposition, serve_metrics
 from node.server.outcome import Refusal, die, last_stop
-from node.server.outlet import Outlet, as_text
+from node.server.output import NoticeKind, Notices, Outlet, TraceWriter, as_text
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.real_disk import RealDisk
 from node.server.recovered import (
@@ -60,7 +59,6 @@ from node.server.recovered import (
 )
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
-from node.server.traces import TraceWriter
 from node.storage.log_directories import LogDirectories
 from node.wire import load_codecs
 from node.wire.apis import APIS, BY_REQUEST

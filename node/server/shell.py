@@ -16,7 +16,9 @@ from node.effects import (
     CloseConnection,
     DisconnectPeer,
     ElectionState,
+    Event,
     FlushLog,
+    LogFlushed,
     NoResponse,
     OnReplicas,
     OpenListeners,
@@ -27,17 +29,16 @@ from node.effects import (
     Stop,
     Trace,
 )
-from node.events import Event, LogFlushed
 from node.ids import LogId, Now
-from node.server.meter import Meter
+from node.server.metrics import Meter
+from node.server.output import TraceWriter
 from node.server.peer_links import PeerLinks
 from node.server.tcp import Connections
-from node.server.traces import TraceWriter
-from node.storage.log_changes import BatchLog, ChangeableLogs, perform, perform_on_replicas
-from node.turn import Beat, Deed, SteppedNode, Turn, Turns
+from node.storage.log import BatchLog, ChangeableLogs, perform, perform_on_replicas
+from node.turn import Action, Marker, SteppedNode, Turn, Turns
 
 # Named once: an enum takes longer to find a member than to compare one.
-_STEPPED, _TRACES_LEAVE, _LISTEN = Beat.STEPPED, Beat.TRACES_LEAVE, Beat.LISTEN
+_STEPPED, _TRACES_LEAVE, _LISTEN = Marker.STEPPED, Marker.TRACES_LEAVE, Marker.LISTEN
 
 
 class Elections(Protocol):
@@ -136,7 +137,7 @@ class Shell:
                 self._do(deed)
         return False
 
-    def _do(self, deed: Deed) -> None:
+    def _do(self, deed: Action) -> None:
         match deed:
             case Trace():
                 self._traces.add(deed, read_clocks())
@@ -167,7 +168,7 @@ class Shell:
             case OnReplicas():
                 assert self._replicas is not None, "controllers keep no replicas"
                 perform_on_replicas(deed, self._replicas)
-            case Beat():
+            case Marker():
                 raise AssertionError(f"{deed} is no effect")
             case _:
                 perform(deed, self._log(deed.log))

@@ -24,12 +24,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from node.config import ConnectionLimits
-from node.events import ConnectionClosed, Event, FrameReceived
+from node.effects import ConnectionClosed, Event, FrameReceived, Piece
 from node.ids import ConnectionId
 from node.server.framing import SIZE, Arrived, FrameSizeRefused, with_size
-from node.server.notices import NoticeKind, Notices
+from node.server.output import NoticeKind, Notices
 from node.server.room import Room
-from node.slices import Piece
 
 Feed = Callable[[Event], None]
 Clock = Callable[[], int]  # monotonic, in ns

@@ -15,7 +15,7 @@ from node.lazy_dataclass import dataclass
 from node.server.framing import FrameCutter, with_size
 from node.wire import MalformedFrame, decode_response, encode_request
 from node.wire.apis import Request, Response
-from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from node.wire.topic_metadata import DescribeClusterRequest, DescribeClusterResponse
 
 CLIENT_ID = "kraft-node"
 Address = tuple[str, int]

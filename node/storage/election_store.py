@@ -9,10 +9,8 @@ import json
 from node.effects import ElectionState
 from node.ids import NO_NODE, ZERO_UUID, Epoch, NodeId, ReplicaKey, parse_uuid, uuid_text
 from node.lazy_dataclass import dataclass
-from node.storage.disk import Disk
-from node.storage.layout import QUORUM_STATE
+from node.storage.disk import QUORUM_STATE, CorruptFile, Disk
 from node.storage.segment import parse_segment_name
-from node.storage.storage_errors import CorruptFile
 
 _MAX_INT32 = 2**31 - 1
 _WHY_NOT_GUESSED = (

@@ -4,9 +4,7 @@ from uuid import UUID
 
 from node.ids import NodeId, parse_uuid, uuid_text
 from node.lazy_dataclass import dataclass
-from node.storage.disk import Disk
-from node.storage.layout import META_PROPERTIES
-from node.storage.storage_errors import CorruptFile, NotFormatted
+from node.storage.disk import META_PROPERTIES, CorruptFile, Disk, NotFormatted
 
 # Only this node writes it, and Kafka reads over it: a disk of a static quorum that Kafka formatted
 # looks the same otherwise, and there ids alone count.

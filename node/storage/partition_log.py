@@ -18,16 +18,13 @@ from node.effects import SegmentLimits
 from node.ids import Epoch, LogPosition, Offset
 from node.lazy_dataclass import dataclass
 from node.records.batch import NO_TIME, BatchHeader
-from node.storage.disk import Disk
-from node.storage.layout import LEADER_EPOCHS, PARTITION_METADATA
+from node.storage.checkpoints import read_topic, save_topic
+from node.storage.disk import LEADER_EPOCHS, PARTITION_METADATA, Disk
 from node.storage.leader_epochs import LeaderEpochs, encode_epochs
-from node.storage.partition_metadata import read_topic, save_topic
 from node.storage.partition_recovery import FoundLog, Vouched, find_log
-from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
-from node.storage.producer_states import ProducerStates
-from node.storage.producers import KnownProducers
+from node.storage.partition_segment import FileSlice, IndexChecksums, PartitionSegment, Reindexed
+from node.storage.producers import KnownProducers, ProducerStates
 from node.storage.segment import accept_batches
-from node.storage.slices import FileSlice
 
 _BEGIN = Offset(0)
 

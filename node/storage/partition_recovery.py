@@ -20,15 +20,12 @@ from dataclasses import field
 from node.ids import Epoch, Offset
 from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader, DamagedBatch
-from node.storage.disk import Disk
-from node.storage.layout import LEADER_EPOCHS
+from node.storage.disk import LEADER_EPOCHS, Disk
+from node.storage.indexes import OFFSET_INDEX, TIME_INDEX
 from node.storage.leader_epochs import LeaderEpochs, parse_epochs
-from node.storage.offset_index import OFFSET_INDEX
 from node.storage.partition_segment import IndexChecksums, PartitionSegment, Reindexed
-from node.storage.producer_states import ProducerStates
-from node.storage.scan import scan_batches
-from node.storage.segment import SUFFIX, parse_segment_name
-from node.storage.time_index import TIME_INDEX
+from node.storage.producers import ProducerStates
+from node.storage.segment import SUFFIX, parse_segment_name, scan_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,17 @@ A function of the batches that the log has, or has had: what was deleted of it i
 (KIP-360), until nothing was heard of a producer for producer.id.expiration.ms.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field
+from struct import Struct, error
+from typing import Self
+
+import crc32c
 
 from node.ids import Offset
 from node.lazy_dataclass import dataclass
 from node.records.batch import BatchHeader
+from node.storage.disk import CorruptLog, Disk
 
 NO_PRODUCER = -1
 REMEMBERED = 5  # batches of one producer: as many as one may have in flight
@@ -104,3 +109,237 @@ def followed(known: Producer | None, header: BatchHeader) -> Producer:
 
 def last_sequence(header: BatchHeader) -> int:
     return (header.base_sequence + header.last_offset_delta) % SEQUENCES
+
+
+# `00000000000000000042.snapshot`: the idempotent producers of a log, by all batches below offset
+# 42, in Kafka's format (`ProducerStateManager`, ProducerSnapshot version 1).
+#
+# Version (int16), CRC-32C of all that follows (uint32), the number of entries (int32), and of each
+# producer: id (int64), epoch (int16), its last sequence number (int32), that record's offset
+# (int64), how many records before it the batch began (int32), time (int64), the coordinator's epoch
+# (int32) and where a transaction began (int64); -1 is none.
+#
+# Kafka keeps one batch of a producer there, and so knows one again after a start. Here up to five
+# entries in a row tell of one producer, the newest last: whoever reads them one by one, as Kafka
+# does, keeps that, and here all are known again.
+
+
+SNAPSHOT = ".snapshot"
+_DIGITS = 20
+_VERSION = 1
+_HEAD, _COUNT = Struct(">hI"), Struct(">i")
+_ENTRY = Struct(">qhiqiqiq")
+_NOTHING = (-1, -1)  # of the coordinator of transactions
+
+
+def snapshot_name(offset: Offset) -> str:
+    return f"{offset:0{_DIGITS}d}{SNAPSHOT}"
+
+
+def parse_snapshot_name(name: str) -> Offset | None:
+    """The offset that a file name tells, or None if it is no snapshot's."""
+    digits = name.removesuffix(SNAPSHOT)
+    is_one = len(digits) == _DIGITS and digits.isascii() and digits.isdecimal() and name != digits
+    return Offset(int(digits)) if is_one else None
+
+
+def encode_producers(producers: KnownProducers) -> bytes:
+    rows = []
+    for id_, known in producers:
+        for each in known.batches:
+            delta = each.end - each.base - 1
+            last = (each.last, each.end - 1, delta, each.time_ms)
+            rows.append(_ENTRY.pack(id_, known.epoch, *last, *_NOTHING))
+        if not known.batches:
+            rows.append(_ENTRY.pack(id_, known.epoch, -1, -1, 0, known.time_ms, *_NOTHING))
+    body = _COUNT.pack(len(rows)) + b"".join(rows)
+    return _HEAD.pack(_VERSION, crc32c.crc32c(body)) + body
+
+
+def decode_producers(data: bytes) -> KnownProducers:
+    """Raises ValueError on what nobody has written so."""
+    try:
+        version, crc = _HEAD.unpack_from(data)
+        (count,) = _COUNT.unpack_from(data, _HEAD.size)
+    except error as short:
+        raise ValueError(f"{len(data)} bytes are no snapshot of producers") from short
+    body = data[_HEAD.size :]
+    if version != _VERSION:
+        raise ValueError(f"version {version} of a snapshot of producers")
+    if (found := crc32c.crc32c(body)) != crc:
+        raise ValueError(f"CRC-32C is {found:08x}, and the snapshot says {crc:08x}")
+    if len(body) != _COUNT.size + count * _ENTRY.size:
+        raise ValueError(f"{count} producers in {len(body)} bytes")
+    producers = KnownProducers()
+    for row in _ENTRY.iter_unpack(body[_COUNT.size :]):
+        id_, epoch, last, offset, delta, time_ms, *_ = row
+        batch = None
+        if offset >= 0:
+            batch = Known(
+                first=(last - delta) % SEQUENCES,
+                last=last,
+                base=Offset(offset - delta),
+                end=Offset(offset + 1),
+                time_ms=time_ms,
+            )
+        producers.restored(id_, epoch, time_ms, batch)
+    return producers
+
+
+# The idempotent producers of a log that is open, and the snapshots of them beside it.
+#
+# A snapshot is taken where a segment begins, durably, and at the end when the log is flushed; they
+# go with their segments, and with what is cut off. So whoever opens the log reads the headers
+# behind the newest one only. Within a segment others are taken, in the page cache, so that a cut
+# never leads far back: a segment may have millions of batches. What of them the power leaves is
+# told by the CRC; what cannot be read is dropped, and the one before it is used.
+
+
+# What may lie behind a snapshot: some two microseconds a header that is read again, and for larger
+# batches a system call. Where more producers than batches are known, they are what takes long.
+MAX_BATCHES, MAX_BYTES = 50_000, 64 * 1024 * 1024
+_STRAYS = 2  # that an open log keeps
+_BEGIN = Offset(0)
+
+# The headers of a log's batches, from one offset to before another.
+Headers = Callable[[Offset, Offset], Iterator[BatchHeader]]
+
+
+@dataclass(slots=True, kw_only=True)
+class ProducerStates:
+    """Of the log in `directory`. `known` tells of all batches below `end`; None, once the log could
+    not be read."""
+
+    disk: Disk
+    directory: str
+    offsets: list[Offset] = field(default_factory=list)  # of the snapshots, rising
+    known: KnownProducers | None = field(default_factory=KnownProducers)
+    end: Offset = _BEGIN
+    damage: CorruptLog | None = None  # why it is None
+    _start: Offset = _BEGIN  # of the first segment
+    _loose: Offset | None = None  # the last snapshot, while it is in the page cache only
+    _batches: int = 0  # since the last snapshot, or since it was opened
+    _bytes: int = 0
+
+    @classmethod
+    def find(cls, disk: Disk, directory: str, names: Iterable[str]) -> Self:
+        """Of a log that is about to be opened, which has files of these names."""
+        found = {name: parse_snapshot_name(name) for name in names}
+        unfinished = [name for name in found if name.endswith(f"{SNAPSHOT}.tmp")]
+        if unfinished:
+            disk.remove(*(f"{directory}/{name}" for name in unfinished))
+        offsets = sorted(offset for offset in found.values() if offset is not None)
+        return cls(disk=disk, directory=directory, offsets=offsets)
+
+    # --- what is asked ---
+
+    def producers(self) -> KnownProducers:
+        """Raises CorruptLog where the log could not be read."""
+        if self.known is None:
+            assert self.damage is not None
+            raise self.damage
+        return self.known
+
+    # --- as the log is read, or changes ---
+
+    def begin(self, start: Offset) -> None:
+        """Of a log whose first segment begins at `start`: by the snapshot there, if any."""
+        self.known, self.damage, self.end, self._start = KnownProducers(), None, start, start
+        if start in self.offsets:
+            self._load(start)
+
+    def advance(self, to: Offset, headers: Headers) -> None:
+        """By the newest snapshot until there, and by what the log has behind it."""
+        newer = [each for each in self.offsets if self.end < each <= to]
+        while newer and not self._load(newer.pop()):
+            pass
+        if self.known is None:
+            return
+        try:
+            for header in headers(self.end, to):
+                self.known.appended(header)
+        except CorruptLog as damage:
+            self.known, self.damage = None, damage
+        self.end = to
+
+    def appended(self, header: BatchHeader) -> None:
+        """The next batch of the log: it is there, or is about to be."""
+        if self.known is not None:
+            self.known.appended(header)
+        self.end = header.next_offset
+        self._batches += 1
+        self._bytes += header.size
+
+    def cut(self, end: Offset, headers: Headers) -> None:
+        """The log ends at `end` now; `keep` was called before."""
+        if self.known is not None and self.known.end <= end:
+            self.end = end
+            return
+        self.begin(self._start)
+        self.advance(end, headers)
+
+    def clear(self, start: Offset) -> None:
+        """All of the log is to go, and another begins at `start`."""
+        self._remove(self.offsets)
+        self.begin(start)
+
+    # --- snapshots ---
+
+    def take_if_due(self) -> None:
+        """In the page cache."""
+        most = max(MAX_BATCHES, len(self.known) if self.known is not None else 0)
+        if self._batches >= most or self._bytes >= MAX_BYTES:
+            self._put()
+
+    def take(self) -> bool:
+        """At the end of the log, and make its content durable, but not its name: false if it is
+        there already."""
+        is_new = self._put()
+        if is_new or self._loose == self.end:
+            self.disk.sync(self._path(self.end))
+            self._loose = None
+            return True
+        return False
+
+    def keep(self, first: Offset, end: Offset) -> None:
+        """Durably none but those of a log from `first` on that ends, or is to end, at `end`."""
+        self._start = max(self._start, first)
+        self._remove([each for each in self.offsets if not first <= each <= end])
+
+    def drop_within(self, first: Offset, last: Offset) -> None:
+        """Those between two segments' beginnings: nobody will cut so far back."""
+        self._remove([each for each in self.offsets if first < each < last])
+
+    def drop_strays(self, bases: Collection[Offset]) -> None:
+        """What former lives left within segments, but for the newest."""
+        strays = [each for each in self.offsets if each not in bases]
+        self._remove(strays[:-_STRAYS])
+
+    def _put(self) -> bool:
+        newest = self.offsets[-1] if self.offsets else _BEGIN
+        self._batches = self._bytes = 0
+        if self.known is None or self.end <= newest:
+            return False
+        self.disk.put(self._path(self.end), encode_producers(self.known))
+        self.offsets.append(self.end)
+        self._loose = self.end
+        return True
+
+    def _load(self, offset: Offset) -> bool:
+        """False, and it is dropped, where it cannot be read."""
+        try:
+            known = decode_producers(self.disk.read_all(self._path(offset)))
+        except ValueError:
+            self._remove([offset])
+            return False
+        self.known, self.damage, self.end = known, None, offset
+        return True
+
+    def _remove(self, offsets: Iterable[Offset]) -> None:
+        gone = set(offsets)
+        if gone:
+            self.disk.remove(*(self._path(each) for each in sorted(gone)))
+            self.offsets = [each for each in self.offsets if each not in gone]
+
+    def _path(self, offset: Offset) -> str:
+        return f"{self.directory}/{snapshot_name(offset)}"

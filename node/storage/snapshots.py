@@ -13,8 +13,7 @@ from node.ids import Epoch, LogPosition, Offset
 from node.lazy_dataclass import dataclass
 from node.records.control import ControlRecord
 from node.records.snapshot import SnapshotReader
-from node.storage.disk import Disk, File
-from node.storage.layout import VOTERS_CHECKPOINT
+from node.storage.disk import VOTERS_CHECKPOINT, Disk, File
 
 _SUFFIX = ".checkpoint"
 _PART = ".part"

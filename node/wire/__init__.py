@@ -26,7 +26,7 @@ from node.wire.frames import (
     encode_response,
     load_codecs,
 )
-from node.wire.malformed_frame import MalformedFrame
+from node.wire.headers import MalformedFrame
 
 __all__ = [
     "API_RANGES",

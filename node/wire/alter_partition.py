@@ -62,7 +62,7 @@ class AlterPartitionResponse:
     results: tuple[PartitionResult, ...] = ()
 
 
-def _read_request(entity: Any) -> AlterPartitionRequest:
+def _read_alter_partition_request(entity: Any) -> AlterPartitionRequest:
     return AlterPartitionRequest(
         broker=NodeId(entity.broker_id),
         epoch=entity.broker_epoch,
@@ -91,7 +91,7 @@ def _read_isr(partition: Any) -> tuple[IsrMember, ...]:
     )
 
 
-def _write_request(message: AlterPartitionRequest, kio: SimpleNamespace) -> Any:
+def _write_alter_partition_request(message: AlterPartitionRequest, kio: SimpleNamespace) -> Any:
     """A topic for each partition: nobody asks for them to be joined."""
     topics = tuple(
         kio.TopicData(
@@ -117,7 +117,7 @@ def _write_request(message: AlterPartitionRequest, kio: SimpleNamespace) -> Any:
     )
 
 
-def _read_response(entity: Any) -> AlterPartitionResponse:
+def _read_alter_partition_response(entity: Any) -> AlterPartitionResponse:
     return AlterPartitionResponse(
         error=our_error(entity.error_code),
         results=tuple(
@@ -137,7 +137,7 @@ def _read_response(entity: Any) -> AlterPartitionResponse:
     )
 
 
-def _write_response(message: AlterPartitionResponse, kio: SimpleNamespace) -> Any:
+def _write_alter_partition_response(message: AlterPartitionResponse, kio: SimpleNamespace) -> Any:
     """Topics in the order in which they first appear, each once: Kafka's brokers look them up."""
     by_topic: dict[UUID, list[Any]] = {}
     for each in message.results:
@@ -168,10 +168,137 @@ ALTER_PARTITION = Api(
     min_version=2,
     max_version=3,
     request=AlterPartitionRequest,
-    read_request=_read_request,
-    write_request=_write_request,
-    read_response=_read_response,
-    write_response=_write_response,
+    read_request=_read_alter_partition_request,
+    write_request=_write_alter_partition_request,
+    read_response=_read_alter_partition_response,
+    write_response=_write_alter_partition_response,
+    most=MAX_PARTITION_ELEMENTS,
+    most_told=MAX_PARTITION_ELEMENTS,
+)
+
+
+# AssignReplicasToDirs: a broker says on which of its disks replicas are (KIP-858).
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignedReplica:
+    directory: UUID
+    topic: UUID
+    index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignDirectoriesRequest:
+    broker: NodeId
+    epoch: int
+    replicas: tuple[AssignedReplica, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentResult:
+    replica: AssignedReplica
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignDirectoriesResponse:
+    error: ErrorCode = ErrorCode.NONE
+    results: tuple[AssignmentResult, ...] = ()
+
+
+def _read_assign_directories_request(entity: Any) -> AssignDirectoriesRequest:
+    return AssignDirectoriesRequest(
+        broker=NodeId(entity.broker_id),
+        epoch=entity.broker_epoch,
+        replicas=tuple(
+            AssignedReplica(
+                directory=some_uuid(directory.id_),
+                topic=some_uuid(topic.topic_id),
+                index=each.partition_index,
+            )
+            for directory in entity.directories
+            for topic in directory.topics
+            for each in topic.partitions
+        ),
+    )
+
+
+def _write_assign_directories_request(
+    message: AssignDirectoriesRequest, kio: SimpleNamespace
+) -> Any:
+    """A directory for each replica: nobody asks for them to be joined."""
+    directories = tuple(
+        kio.DirectoryData(
+            id_=each.directory,
+            topics=(
+                kio.TopicData(
+                    topic_id=each.topic,
+                    partitions=(kio.PartitionData(partition_index=each.index),),
+                ),
+            ),
+        )
+        for each in message.replicas
+    )
+    return kio.AssignReplicasToDirsRequest(
+        broker_id=message.broker, broker_epoch=message.epoch, directories=directories
+    )
+
+
+def _read_assign_directories_response(entity: Any) -> AssignDirectoriesResponse:
+    return AssignDirectoriesResponse(
+        error=our_error(entity.error_code),
+        results=tuple(
+            AssignmentResult(
+                replica=AssignedReplica(
+                    directory=some_uuid(directory.id_),
+                    topic=some_uuid(topic.topic_id),
+                    index=each.partition_index,
+                ),
+                error=our_error(each.error_code),
+            )
+            for directory in entity.directories
+            for topic in directory.topics
+            for each in topic.partitions
+        ),
+    )
+
+
+def _write_assign_directories_response(
+    message: AssignDirectoriesResponse, kio: SimpleNamespace
+) -> Any:
+    """Directories and topics in the order in which they first appear, each once."""
+    by_directory: dict[UUID, dict[UUID, list[Any]]] = {}
+    for each in message.results:
+        topics = by_directory.setdefault(each.replica.directory, {})
+        topics.setdefault(each.replica.topic, []).append(
+            kio.PartitionData(partition_index=each.replica.index, error_code=each.error)
+        )
+    directories = tuple(
+        kio.DirectoryData(
+            id_=directory,
+            topics=tuple(
+                kio.TopicData(topic_id=topic, partitions=tuple(partitions))
+                for topic, partitions in topics.items()
+            ),
+        )
+        for directory, topics in by_directory.items()
+    )
+    return kio.AssignReplicasToDirsResponse(
+        throttle_time=NO_THROTTLE, error_code=message.error, directories=directories
+    )
+
+
+ASSIGN_DIRECTORIES = Api(
+    key=73,
+    name="AssignReplicasToDirs",
+    package="assign_replicas_to_dirs",
+    min_version=0,
+    max_version=0,
+    request=AssignDirectoriesRequest,
+    read_request=_read_assign_directories_request,
+    write_request=_write_assign_directories_request,
+    read_response=_read_assign_directories_response,
+    write_response=_write_assign_directories_response,
     most=MAX_PARTITION_ELEMENTS,
     most_told=MAX_PARTITION_ELEMENTS,
 )

@@ -5,27 +5,14 @@ from typing import get_args
 from node.lazy_dataclass import dataclass
 from node.wire.alter_partition import (
     ALTER_PARTITION,
+    ASSIGN_DIRECTORIES,
     AlterPartitionRequest,
     AlterPartitionResponse,
-)
-from node.wire.api import Api, ApiRange
-from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest, ApiVersionsResponse
-from node.wire.assign_directories import (
-    ASSIGN_DIRECTORIES,
     AssignDirectoriesRequest,
     AssignDirectoriesResponse,
 )
-from node.wire.broker_lifecycle import (
-    BROKER_HEARTBEAT,
-    BROKER_REGISTRATION,
-    UNREGISTER_BROKER,
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-    UnregisterBrokerRequest,
-    UnregisterBrokerResponse,
-)
+from node.wire.api import Api, ApiRange
+from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest, ApiVersionsResponse
 from node.wire.configs import (
     ALTER_CONFIGS,
     DESCRIBE_CONFIGS,
@@ -36,87 +23,61 @@ from node.wire.configs import (
     DescribeConfigsResponse,
     ReplaceConfigsRequest,
 )
-from node.wire.controller_registration import (
-    CONTROLLER_REGISTRATION,
-    ControllerRegistrationRequest,
-    ControllerRegistrationResponse,
-)
-from node.wire.create_partitions import (
-    CREATE_PARTITIONS,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-)
-from node.wire.create_topics import CREATE_TOPICS, CreateTopicsRequest, CreateTopicsResponse
-from node.wire.delete_records import (
-    DELETE_RECORDS,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-)
-from node.wire.delete_topics import DELETE_TOPICS, DeleteTopicsRequest, DeleteTopicsResponse
-from node.wire.describe_cluster import (
-    DESCRIBE_CLUSTER,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-)
 from node.wire.describe_log_dirs import (
     DESCRIBE_LOG_DIRS,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
-from node.wire.describe_quorum import (
-    DESCRIBE_QUORUM,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-)
-from node.wire.describe_topic_partitions import (
-    DESCRIBE_TOPIC_PARTITIONS,
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-)
-from node.wire.elect_leaders import ELECT_LEADERS, ElectLeadersRequest, ElectLeadersResponse
 from node.wire.envelope import ENVELOPE, EnvelopeRequest, EnvelopeResponse
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FETCH_SNAPSHOT, FetchSnapshotRequest, FetchSnapshotResponse
-from node.wire.find_coordinator import (
-    FIND_COORDINATOR,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
-from node.wire.group_deletions import (
+from node.wire.group_descriptions import (
     DELETE_GROUPS,
+    DESCRIBE_GROUPS,
+    FIND_COORDINATOR,
+    LIST_GROUPS,
     OFFSET_DELETE,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
     OffsetDeleteRequest,
     OffsetDeleteResponse,
 )
-from node.wire.group_descriptions import (
-    DESCRIBE_GROUPS,
-    LIST_GROUPS,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    ListGroupsRequest,
-    ListGroupsResponse,
-)
-from node.wire.group_members import (
+from node.wire.group_membership import (
     HEARTBEAT,
+    JOIN_GROUP,
     LEAVE_GROUP,
+    SYNC_GROUP,
     HeartbeatRequest,
     HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
-from node.wire.init_producer_id import (
-    INIT_PRODUCER_ID,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
+from node.wire.group_offsets import (
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
 )
-from node.wire.join_group import JOIN_GROUP, JoinGroupRequest, JoinGroupResponse
-from node.wire.list_offsets import LIST_OFFSETS, ListOffsetsRequest, ListOffsetsResponse
-from node.wire.offset_commit import OFFSET_COMMIT, OffsetCommitRequest, OffsetCommitResponse
-from node.wire.offset_fetch import OFFSET_FETCH, OffsetFetchRequest, OffsetFetchResponse
-from node.wire.offset_for_leader_epoch import (
+from node.wire.offsets import (
+    DELETE_RECORDS,
+    LIST_OFFSETS,
     OFFSET_FOR_LEADER_EPOCH,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
@@ -125,24 +86,25 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
-from node.wire.produce import PRODUCE, ProduceRequest, ProduceResponse
-from node.wire.producer_ids import (
+from node.wire.produce import (
     ALLOCATE_PRODUCER_IDS,
+    INIT_PRODUCER_ID,
+    PRODUCE,
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
-)
-from node.wire.quorum_epoch import (
-    BEGIN_QUORUM_EPOCH,
-    END_QUORUM_EPOCH,
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-    QuorumEpochResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ProduceRequest,
+    ProduceResponse,
 )
 from node.wire.raft_voters import (
     ADD_RAFT_VOTER,
+    DESCRIBE_QUORUM,
     REMOVE_RAFT_VOTER,
     UPDATE_RAFT_VOTER,
     AddVoterRequest,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
     RemoveVoterRequest,
     UpdateVoterRequest,
     UpdateVoterResponse,
@@ -150,20 +112,66 @@ from node.wire.raft_voters import (
 )
 from node.wire.reassignments import (
     ALTER_REASSIGNMENTS,
+    ELECT_LEADERS,
     LIST_REASSIGNMENTS,
     AlterReassignmentsRequest,
     AlterReassignmentsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
     ListReassignmentsRequest,
     ListReassignmentsResponse,
 )
-from node.wire.sync_group import SYNC_GROUP, SyncGroupRequest, SyncGroupResponse
-from node.wire.topic_metadata import METADATA, MetadataRequest, MetadataResponse
+from node.wire.registration import (
+    BROKER_HEARTBEAT,
+    BROKER_REGISTRATION,
+    CONTROLLER_REGISTRATION,
+    UNREGISTER_BROKER,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
+from node.wire.topic_changes import (
+    CREATE_PARTITIONS,
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+from node.wire.topic_metadata import (
+    DESCRIBE_CLUSTER,
+    DESCRIBE_TOPIC_PARTITIONS,
+    METADATA,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
 from node.wire.update_features import (
     UPDATE_FEATURES,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
-from node.wire.vote import VOTE, VoteRequest, VoteResponse
+from node.wire.vote import (
+    BEGIN_QUORUM_EPOCH,
+    END_QUORUM_EPOCH,
+    VOTE,
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
+)
 
 APIS: tuple[Api, ...] = (
     FETCH,

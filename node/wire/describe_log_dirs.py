@@ -6,8 +6,7 @@ from typing import Any
 from node.errors import ErrorCode
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, our_error
-from node.wire.topic_partitions import TopicPartition, by_topic, read_partition
+from node.wire.entities import NO_THROTTLE, TopicPartition, by_topic, our_error, read_partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,17 @@ Version 1 knows the directory of who fetches, and tells the leader's address.
 from types import SimpleNamespace
 from typing import Any
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import METADATA_TOPIC, NO_NODE, Epoch, LogPosition, NodeId, Offset, ReplicaKey
+from node.ids import (
+    METADATA_TOPIC,
+    NO_NODE,
+    Endpoint,
+    Epoch,
+    LogPosition,
+    NodeId,
+    Offset,
+    ReplicaKey,
+)
 from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import (

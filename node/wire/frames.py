@@ -12,12 +12,13 @@ from node.codec import (
     write_into,
     write_whole,
 )
+from node.effects import Piece, Spliced
 from node.errors import ErrorCode
-from node.slices import Piece, Spliced
 from node.wire.api import Api, kio_class
 from node.wire.api_versions import API_VERSIONS, ApiVersionsRequest
 from node.wire.apis import BY_KEY, BY_REQUEST, Request, Response
 from node.wire.headers import (
+    MalformedFrame,
     RequestHeader,
     read_api,
     read_request_header,
@@ -25,7 +26,6 @@ from node.wire.headers import (
     request_header,
     response_header,
 )
-from node.wire.malformed_frame import MalformedFrame
 
 # How an answer to ApiVersions begins, behind its header, of who does not know the version that it
 # was asked in: that answer is in version 0 (KIP-511).

@@ -7,9 +7,21 @@ read it. The client id keeps its old two-byte length even in header v2.
 
 import struct
 
+from node.codec import TooManyElements
 from node.codec.reader import skip_tags
 from node.lazy_dataclass import dataclass
-from node.wire.malformed_frame import MalformedFrame
+
+# What a node hangs up on.
+
+
+class MalformedFrame(Exception):
+    """Not a frame of this protocol, or of a version that is not served: hang up, as Kafka does."""
+
+    @property
+    def is_too_large(self) -> bool:
+        """It has more elements than is taken of it: whoever sent it may mean well."""
+        return isinstance(self.__cause__, TooManyElements)
+
 
 _START = struct.Struct(">hhih")
 _CORRELATION = struct.Struct(">i")

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from node.codec.varint import write_unsigned
+from node.effects import Slice, read_all
 from node.errors import ErrorCode
 from node.ids import (
     NO_BROKER_EPOCH,
@@ -25,10 +26,15 @@ from node.ids import (
 )
 from node.lazy_dataclass import dataclass
 from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
-from node.slices import Slice, read_all
 from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, our_error
-from node.wire.topic_partitions import TopicPartition, by_topic, pack_topic, read_partition
+from node.wire.entities import (
+    NO_THROTTLE,
+    TopicPartition,
+    by_topic,
+    our_error,
+    pack_topic,
+    read_partition,
+)
 
 _NEWEST = 18
 _FIRST_WITH_LEADER = 16  # KIP-951

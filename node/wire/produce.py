@@ -12,8 +12,138 @@ from node.ids import NO_NODE, NO_OFFSET, NodeId
 from node.lazy_dataclass import dataclass
 from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
-from node.wire.entities import NO_THROTTLE, our_error
-from node.wire.topic_partitions import TopicPartition, by_topic, pack_topic, read_partition
+from node.wire.entities import (
+    NO_THROTTLE,
+    TopicPartition,
+    by_topic,
+    our_error,
+    pack_topic,
+    read_partition,
+)
+
+# InitProducerId 0-5: an id of its own for an idempotent producer (KIP-98).
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdRequest:
+    """`producer_id` and `producer_epoch` of one that goes on, both or neither (KIP-360)."""
+
+    transactional_id: str | None = None
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdResponse:
+    error: ErrorCode = ErrorCode.NONE
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+
+def _read_init_producer_id_request(entity: Any) -> InitProducerIdRequest:
+    return InitProducerIdRequest(
+        transactional_id=entity.transactional_id,
+        producer_id=getattr(entity, "producer_id", -1),
+        producer_epoch=getattr(entity, "producer_epoch", -1),
+    )
+
+
+def _write_init_producer_id_request(message: InitProducerIdRequest, kio: SimpleNamespace) -> Any:
+    return kio.InitProducerIdRequest(
+        transactional_id=message.transactional_id,
+        transaction_timeout=timedelta(0),
+        producer_id=message.producer_id,
+        producer_epoch=message.producer_epoch,
+    )
+
+
+def _read_init_producer_id_response(entity: Any) -> InitProducerIdResponse:
+    return InitProducerIdResponse(
+        error=our_error(entity.error_code),
+        producer_id=entity.producer_id,
+        producer_epoch=entity.producer_epoch,
+    )
+
+
+def _write_init_producer_id_response(message: InitProducerIdResponse, kio: SimpleNamespace) -> Any:
+    return kio.InitProducerIdResponse(
+        throttle_time=NO_THROTTLE,
+        error_code=message.error,
+        producer_id=message.producer_id,
+        producer_epoch=message.producer_epoch,
+    )
+
+
+INIT_PRODUCER_ID = Api(
+    key=22,
+    name="InitProducerId",
+    package="init_producer_id",
+    min_version=0,
+    max_version=5,
+    request=InitProducerIdRequest,
+    read_request=_read_init_producer_id_request,
+    write_request=_write_init_producer_id_request,
+    read_response=_read_init_producer_id_response,
+    write_response=_write_init_producer_id_response,
+)
+
+
+# AllocateProducerIds: a broker asks for a block of producer ids (KIP-730).
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocateProducerIdsRequest:
+    broker: NodeId
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocateProducerIdsResponse:
+    """The block has `count` ids from `first` on."""
+
+    error: ErrorCode = ErrorCode.NONE
+    first: int = 0
+    count: int = 0
+
+
+def _read_producer_ids_request(entity: Any) -> AllocateProducerIdsRequest:
+    return AllocateProducerIdsRequest(broker=NodeId(entity.broker_id), epoch=entity.broker_epoch)
+
+
+def _write_producer_ids_request(message: AllocateProducerIdsRequest, kio: SimpleNamespace) -> Any:
+    return kio.AllocateProducerIdsRequest(broker_id=message.broker, broker_epoch=message.epoch)
+
+
+def _read_producer_ids_response(entity: Any) -> AllocateProducerIdsResponse:
+    return AllocateProducerIdsResponse(
+        error=our_error(entity.error_code),
+        first=entity.producer_id_start,
+        count=entity.producer_id_len,
+    )
+
+
+def _write_producer_ids_response(message: AllocateProducerIdsResponse, kio: SimpleNamespace) -> Any:
+    return kio.AllocateProducerIdsResponse(
+        throttle_time=NO_THROTTLE,
+        error_code=message.error,
+        producer_id_start=message.first,
+        producer_id_len=message.count,
+    )
+
+
+ALLOCATE_PRODUCER_IDS = Api(
+    key=67,
+    name="AllocateProducerIds",
+    package="allocate_producer_ids",
+    min_version=0,
+    max_version=0,
+    request=AllocateProducerIdsRequest,
+    read_request=_read_producer_ids_request,
+    write_request=_write_producer_ids_request,
+    read_response=_read_producer_ids_response,
+    write_response=_write_producer_ids_response,
+)
+
 
 _NO_TIME = -1
 
@@ -53,7 +183,7 @@ class ProduceResponse:
     results: tuple[ProduceResult, ...]
 
 
-def _read_request(entity: Any) -> ProduceRequest:
+def _read_produce_request(entity: Any) -> ProduceRequest:
     return ProduceRequest(
         acks=entity.acks,
         timeout_ms=entity.timeout // timedelta(milliseconds=1),
@@ -68,7 +198,7 @@ def _read_request(entity: Any) -> ProduceRequest:
     )
 
 
-def _write_request(message: ProduceRequest, kio: SimpleNamespace) -> Any:
+def _write_produce_request(message: ProduceRequest, kio: SimpleNamespace) -> Any:
     return kio.ProduceRequest(
         transactional_id=message.transactional_id,
         acks=message.acks,
@@ -87,7 +217,7 @@ def _write_request(message: ProduceRequest, kio: SimpleNamespace) -> Any:
     )
 
 
-def _read_response(entity: Any) -> ProduceResponse:
+def _read_produce_response(entity: Any) -> ProduceResponse:
     return ProduceResponse(
         results=tuple(
             ProduceResult(
@@ -103,7 +233,7 @@ def _read_response(entity: Any) -> ProduceResponse:
     )
 
 
-def _write_response(message: ProduceResponse, kio: SimpleNamespace) -> Any:
+def _write_produce_response(message: ProduceResponse, kio: SimpleNamespace) -> Any:
     return kio.ProduceResponse(
         responses=tuple(
             kio.TopicProduceResponse(
@@ -171,10 +301,10 @@ PRODUCE = Api(
     min_version=3,
     max_version=13,
     request=ProduceRequest,
-    read_request=_read_request,
-    write_request=_write_request,
-    read_response=_read_response,
-    write_response=_write_response,
+    read_request=_read_produce_request,
+    write_request=_write_produce_request,
+    read_response=_read_produce_response,
+    write_response=_write_produce_response,
     pack_response=_pack_response,
     most=MAX_NAMED_ELEMENTS,
     most_told=MAX_PARTITION_ELEMENTS,

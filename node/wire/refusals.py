@@ -4,17 +4,13 @@ same error for all of it."""
 from typing import assert_never
 
 from node.errors import ErrorCode
-from node.wire.alter_partition import AlterPartitionRequest, AlterPartitionResponse
-from node.wire.apis import ForwardedRequest, ReadRequest, Response, WriteRequest
-from node.wire.assign_directories import AssignDirectoriesRequest, AssignDirectoriesResponse
-from node.wire.broker_lifecycle import (
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-    UnregisterBrokerRequest,
-    UnregisterBrokerResponse,
+from node.wire.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    AssignDirectoriesRequest,
+    AssignDirectoriesResponse,
 )
+from node.wire.apis import ForwardedRequest, ReadRequest, Response, WriteRequest
 from node.wire.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -24,26 +20,42 @@ from node.wire.configs import (
     ResourceDescription,
     ResourceResult,
 )
-from node.wire.controller_registration import (
-    ControllerRegistrationRequest,
-    ControllerRegistrationResponse,
+from node.wire.produce import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    RemoveVoterRequest,
+    VoterChangeResponse,
 )
-from node.wire.create_partitions import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    NewPartitionsResult,
-)
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, TopicResult
-from node.wire.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeletionResult
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from node.wire.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
-from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
-from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, VoterChangeResponse
 from node.wire.reassignments import (
     AlterReassignmentsRequest,
     AlterReassignmentsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
     ListReassignmentsRequest,
     ListReassignmentsResponse,
+)
+from node.wire.registration import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
+from node.wire.topic_changes import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeletionResult,
+    NewPartitionsResult,
+    TopicResult,
 )
 from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 

@@ -16,17 +16,15 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos.clock import MachineClock
-from chaos.recorder import Recorder
-from chaos.seal import seal
-from checkers.history.history_kinds import HistoryKind
+from chaos.recorder import MachineClock, Recorder
+from chaos.run.seal import seal
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
-from workloads.append import AppendWorkload
-from workloads.append_options import AppendOptions
+from workloads.append import AppendOptions, AppendWorkload
+from workloads.clients.library_clients import library_clients
+from workloads.clients.log_driver import LogClients
 from workloads.connection import ClientEntry, Driver, TcpDriver
-from workloads.library_clients import library_clients
-from workloads.log_driver import LogClients
 
 FIRST_ACKNOWLEDGED_WITHIN_S = 90.0
 READ_WITHIN_S = 60.0

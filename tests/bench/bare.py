@@ -6,9 +6,8 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-from workloads.append_options import AppendOptions
-from workloads.broker_connections import Brokers
-from workloads.connection import Driver
+from workloads.append import AppendOptions
+from workloads.connection import Brokers, Driver
 from workloads.partition_leaders import PartitionLeaders, TopicPartition
 from workloads.wire.batch import ANONYMOUS, encode_batch
 from workloads.wire.header import Api

@@ -13,28 +13,25 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from chaos.clock import MachineClock
-from chaos.cluster.docker.clusters import new_cluster
+from chaos.cluster.docker.clusters import PoweredDockerCluster, new_cluster
 from chaos.cluster.docker.docker_cluster import DockerCluster
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import NodeId
-from chaos.cluster.roles import brokers_of
 from chaos.cluster.targets.named import KAFKA, layout
-from chaos.installation import prepare
-from chaos.launch import perform
-from chaos.planning import Choices
+from chaos.cluster.topology import brokers_of
 from chaos.probes import advertised, driver_for
 from chaos.progress import ConsoleProgress
-from chaos.recorder import Recorder
+from chaos.recorder import MachineClock, Recorder
 from chaos.releases import NEWEST
-from chaos.scenarios.last_replica_standing import LAST_REPLICA_STANDING
+from chaos.run.installation import prepare
+from chaos.run.launch import perform
+from chaos.run.planning import Choices
+from chaos.run.watches import PartitionWatch
+from chaos.scenarios.elr import LAST_REPLICA_STANDING
 from chaos.setup import docker_engine, kafka_image
-from chaos.watches import PartitionWatch
 from tests.bench.append import Measured, measure_at
 from tests.bench.bare import records_per_s as bare_records_per_s
 from tests.bench.row import Row
-from workloads.append import AppendWorkload
-from workloads.append_options import AppendOptions
+from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import ClientEntry, Driver
 
 _BROKERS = 3

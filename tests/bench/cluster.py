@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
 
-from chaos.clock import MachineClock
 from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.interface import Address, Cluster, NodeId
 from chaos.cluster.powers import PowerCuttable
 from chaos.cluster.topology import OUTER_PORT
-from chaos.recorder import Recorder
+from chaos.recorder import MachineClock, Recorder
 from checkers.history.events import EventType
 from tests.bench.row import Row
 from workloads.connection import ClientEntry, TcpDriver

@@ -10,7 +10,7 @@ import pyarrow as pa
 from checkers.history.tables import OPS
 from checkers.linearizability import warm
 from checkers.registers.linearizable import swept
-from checkers.registers.register_columns import register_columns
+from checkers.registers.register_anomalies import register_columns
 from tests.bench import etcd, search
 from tests.bench.row import Row
 

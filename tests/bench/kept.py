@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chaos.selftest.trying import KEPT as KEPT_SELFTEST
-from checkers.interval import in_words
+from checkers.verdict import in_words
 from tests.bench.row import Row
 from tests.damage.campaign import KEPT as DAMAGE
 from tests.lies.judging import KEPT as LIES

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.evidence.evidence import Evidence
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.history.tables import OPS, PROBES, SPANS
 from checkers.log.checks import log_offsets, log_polls, log_sends

@@ -31,10 +31,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chaos.launch import launch
-from chaos.plan_json import plan_as_json, plan_from
-from chaos.planning import Choices, plan_of, sparing_load
 from chaos.progress import ConsoleProgress
+from chaos.run.launch import launch
+from chaos.run.plan_files import plan_as_json, plan_from
+from chaos.run.planning import Choices, plan_of, sparing_load
 from chaos.scenario import SIM
 
 HERE = Path(__file__).parents[2]

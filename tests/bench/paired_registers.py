@@ -24,8 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from chaos.clock import MachineClock
-from chaos.recorder import Recorder
+from chaos.recorder import MachineClock, Recorder
 from checkers.history.events import EventType
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import orjson
 
-from chaos.clock import MachineClock
-from chaos.recorder import Recorder
+from chaos.recorder import MachineClock, Recorder
 from checkers.history.events import EventType
 from tests.bench.row import Row
 

@@ -12,20 +12,18 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from chaos.clock import MachineClock
-from chaos.cluster.docker.clusters import new_cluster
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
+from chaos.cluster.docker.clusters import PoweredDockerCluster, new_cluster
 from chaos.cluster.interface import Cluster
 from chaos.cluster.powers import Killable, Wipeable
 from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.topology import host_name, inner_port
 from chaos.probes import QuorumProbe, driver_for
-from chaos.recorder import Recorder
-from chaos.watches import QuorumAnswers
+from chaos.recorder import MachineClock, Recorder
+from chaos.run.watches import QuorumAnswers
 from tests.bench.row import Row
 from workloads.connection import ClientEntry
+from workloads.operation_history import Tally
 from workloads.operator import NeverChangedError, Operator
-from workloads.tally import Tally
 from workloads.voter_requests import Voter
 from workloads.wire.client_metrics import Alteration, ConfigChange, alter, read_altered
 from workloads.wire.error_codes import ErrorCode

@@ -21,11 +21,11 @@ from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.labels import NODE as NODE_LABEL
 from chaos.cluster.docker.labels import RUN
 from chaos.cluster.interface import NodeId
-from chaos.cluster.roles import brokers_of
 from chaos.cluster.targets.named import KAFKA, NODE, layout
-from chaos.installation import prepare
+from chaos.cluster.topology import brokers_of
 from chaos.probes import driver_for
 from chaos.releases import NEWEST
+from chaos.run.installation import prepare
 from chaos.setup import docker_engine
 from tests.bench.brokers import ALL_ACKS, BATCH, append, failover
 from tests.bench.row import Row

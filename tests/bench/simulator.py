@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
-from chaos import runner
-from chaos.campaign.fingerprint import fingerprint
+from chaos.campaign.coverage import fingerprint
 from chaos.campaign.shrinker import Shrinker
-from chaos.judging import judge_directory
-from chaos.launch import launch
-from chaos.plan import RunPlan
-from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
+from chaos.run import runner
+from chaos.run.judging import judge_directory
+from chaos.run.launch import launch
+from chaos.run.plan import RunPlan
+from chaos.run.planning import Choices, plan_of
 from chaos.scenario import SIM
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.store import read_run

@@ -15,7 +15,7 @@ from node.raft.roles import Follower
 from node.records.batch import encode_batch
 from node.records.snapshot import SnapshotEncoder
 from node.server.real_disk import RealDisk
-from node.storage.layout import METADATA_DIRECTORY
+from node.storage.disk import METADATA_DIRECTORY
 from node.storage.log import Log
 from node.wire.fetch import FetchResponse
 from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse

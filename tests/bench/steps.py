@@ -24,20 +24,31 @@ from node.effects import (
     CloseConnection,
     Effect,
     ElectionState,
+    Event,
     FlushLog,
+    FrameReceived,
+    LogFlushed,
     SendResponse,
+    TimeoutElapsed,
 )
-from node.endpoint import Endpoint
-from node.events import Event, FrameReceived, LogFlushed, TimeoutElapsed
-from node.ids import METADATA_LOG, ConnectionId, Epoch, LogId, NodeId, Now, Offset, ReplicaKey
+from node.ids import (
+    METADATA_LOG,
+    ConnectionId,
+    Endpoint,
+    Epoch,
+    LogId,
+    NodeId,
+    Now,
+    Offset,
+    ReplicaKey,
+)
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch
 from node.records.group_records import OffsetCommitKey, OffsetCommitValue, encode_versioned
 from node.records.metadata import TopicRecord
 from node.server.real_disk import RealDisk
-from node.storage.log import Log
-from node.storage.log_changes import perform
+from node.storage.log import Log, perform
 from node.wire import broker_frames
 from node.wire.apis import Request, Response
 from node.wire.frames import decode_response, encode_request

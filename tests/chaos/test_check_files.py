@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos import foreign_files
 from chaos.cli import main
 from chaos.commands import check_command
-from chaos.runtimes import RUNTIMES
+from chaos.run import foreign_files
+from chaos.run.runtimes import RUNTIMES
 from checkers.foreign import CasFailures, ForeignHistory, Isolation, Judged, NilReads, judge
 from checkers.history.calls import Model
 from tests.support.fake_harness import FakeRuntime

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.runtimes import RUNTIMES
+from chaos.run.runtimes import RUNTIMES
 from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import RunInfo, write_run_info
 from tests.support.fake_harness import FakeRuntime
@@ -69,7 +69,7 @@ def test_a_full_disk_is_said_and_nothing_stays_behind(
         written.append(directory)
         write_run_info(directory, info)
 
-    monkeypatch.setattr("chaos.runner.write_run_info", write_until_full)
+    monkeypatch.setattr("chaos.run.runner.write_run_info", write_until_full)
     assert main(["run", "baseline", *FAST, "--out", str(tmp_path)]) == 255
     said = capsys.readouterr().err
     assert "error: No space left on device\n" in said

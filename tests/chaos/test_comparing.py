@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from chaos import comparing
+from chaos.campaign import comparing
+from chaos.campaign.comparing import CompareArguments, compare, doubt_of
 from chaos.cluster.targets.named import release_of
-from chaos.comparing import CompareArguments, compare, doubt_of
-from chaos.launch import Ran
-from chaos.operator_errors import UsageError
-from chaos.planning import Choices, plan_of
+from chaos.errors import UsageError
 from chaos.progress import ConsoleProgress
+from chaos.run.launch import Ran
+from chaos.run.planning import Choices, plan_of
 from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import RunInfo
 from checkers.run.expectation import Expectation

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from chaos.clock import MachineClock
-from chaos.controls.brokers import HASTY_CLIENT, LOST_ANSWERS, QUIET_BROKERS, RASH_CLIENT
-from chaos.controls.clients import LOST_EVERY
-from chaos.recorder import Recorder
+from chaos.recorder import MachineClock, Recorder
+from chaos.run.seal import seal
 from chaos.scenario import Scenario
-from chaos.seal import seal
-from checkers.history.history_kinds import HistoryKind
+from chaos.scenarios.controls import (
+    HASTY_CLIENT,
+    LOST_ANSWERS,
+    LOST_EVERY,
+    QUIET_BROKERS,
+    RASH_CLIENT,
+)
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run
 from checkers.log.checks import log_offsets, log_polls, log_sends
@@ -20,8 +24,7 @@ from checkers.verdict import CheckResult, Verdict
 from tests.support.fake_logs import FakeBrokers
 from tests.support.histories import make_run
 from tests.support.virtual_time import in_virtual_time
-from workloads.append import AppendWorkload
-from workloads.append_options import AppendOptions
+from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import TcpDriver
 
 CHECKS = (log_durability, log_offsets, log_polls, log_sends, log_final_reads)

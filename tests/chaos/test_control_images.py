@@ -9,11 +9,11 @@ import orjson
 import pytest
 import zstandard
 
-from chaos.controls.disk_images import without_its_record_at_the_leader
-from chaos.controls.our_node import NothingToDropError
-from chaos.judging import judge_directory
+from chaos.run.judging import judge_directory
+from chaos.scenarios.controls import NothingToDropError
+from chaos.selftest.control_disks import without_its_record_at_the_leader
 from checkers.disk import read_disks
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import write_run_info
 from checkers.history.store import read_run
 from checkers.verdict import Judgement, Verdict

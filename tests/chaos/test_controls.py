@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.controls.our_node import (
+from chaos.scenarios.controls import (
     NothingToDropError,
     without_an_acknowledged_write,
     without_its_record,

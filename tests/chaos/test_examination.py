@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos.examination import examine, foreign_routes
+from chaos.commands.doctor_command import examine, foreign_routes
 from chaos.setup import docker_engine
 from chaos.setup.images import Recipe
-from chaos.setup.needs import SetupError
-from chaos.setup.shell import run
+from chaos.setup.shell import SetupError, run
 
 HEAD = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
 

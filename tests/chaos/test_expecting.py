@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.commands.expecting import expectation, of_run
-from chaos.runtimes import RUNTIMES
+from chaos.commands.run_command import expectation, of_run
+from chaos.run.runtimes import RUNTIMES
 from checkers.run.expectation import Expectation
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_harness import FakeRuntime

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.cluster.docker.powered_cluster import SwitchableDockerCluster
+from chaos.cluster.docker.clusters import SwitchableDockerCluster
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.nemesis.abilities import PROTOCOLS
 from chaos.nemesis.fault import Fault

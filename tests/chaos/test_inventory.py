@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.inventory import INVENTORY, differences, has_any_file, take, trace_lines
+from chaos.run.collect import INVENTORY, differences, has_any_file, take, trace_lines
 
 
 @pytest.fixture

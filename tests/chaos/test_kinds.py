@@ -23,12 +23,11 @@ from chaos.cluster.interface import (
     Voted,
 )
 from chaos.nemesis.abilities import PROTOCOLS, Ability
-from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault, OfLinks, cure, inject
 from chaos.nemesis.kinds import BY_KIND, KINDS, MENACES
 from chaos.nemesis.kinds.additions import AddBroker
 from chaos.nemesis.kinds.disks import Wipe
-from chaos.nemesis.kinds.entrances import ShutOut
+from chaos.nemesis.kinds.links import ShutOut
 from chaos.nemesis.kinds.power import PowerOff, StopThenPowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.kinds.removals import KillRemoved, RemoveForGood, RestartRemoved
@@ -36,7 +35,7 @@ from chaos.nemesis.kinds.switches import SwitchProgram, SwitchVoter
 from chaos.nemesis.kinds.upkeep import MoveReplicas, Readdress, SetElrLevel, SyncDisks
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveLeadingDirectory, RemoveVoter
 from chaos.nemesis.parameters import parameters_of, with_parameters
-from chaos.nemesis.recorded import fault_as_json, fault_from
+from chaos.nemesis.recorded import FAULTS, fault_as_json, fault_from
 from chaos.nemesis.victims import (
     AllBrokers,
     AllFollowers,
@@ -54,13 +53,13 @@ from chaos.nemesis.victims import (
 )
 from chaos.probes import driver_for
 from chaos.recorder import Recorder
-from chaos.watches import QuorumAnswers
+from chaos.run.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
 from tests.support.virtual_time import in_virtual_time
 from tests.workloads.test_operator import REACHED
+from workloads.operation_history import Tally
 from workloads.operator import Operator
-from workloads.tally import Tally
 
 _COUNTS = st.integers(0, 99)
 VICTIMS: st.SearchStrategy[Victim] = st.one_of(

@@ -11,21 +11,21 @@ import pytest
 
 from chaos.cluster.interface import NodeId, NodeStatus, Roles
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.controls import CONTROLS
-from chaos.launch import launch
+from chaos.errors import OperatorError
 from chaos.nemesis.abilities import PROTOCOLS, Ability
 from chaos.nemesis.awaited import Condition, Sight
 from chaos.nemesis.nemesis import Nemesis
 from chaos.nemesis.script import Until
-from chaos.operator_errors import OperatorError
-from chaos.plan import RunPlan
-from chaos.plan_json import plan_from
 from chaos.probes import NoLeaderError
 from chaos.progress import ConsoleProgress
 from chaos.recorder import Recorder
-from chaos.runtimes import RUNTIMES
+from chaos.run.launch import launch
+from chaos.run.plan import RunPlan
+from chaos.run.plan_files import plan_from
+from chaos.run.runtimes import RUNTIMES
 from chaos.scenario import Scenario
 from chaos.scenarios import SCENARIOS
+from chaos.scenarios.controls import CONTROLS
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_harness import FakeRuntime

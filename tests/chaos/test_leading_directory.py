@@ -12,13 +12,13 @@ from chaos.nemesis.kinds.voters import RemoveLeadingDirectory
 from chaos.nemesis.victims import ControllerLeader
 from chaos.probes import driver_for
 from chaos.recorder import Recorder
-from chaos.watches import QuorumAnswers
+from chaos.run.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock
 from tests.support.fake_cluster import FakeCluster
 from tests.support.virtual_time import in_virtual_time
 from tests.workloads.test_operator import REACHED, voter
+from workloads.operation_history import Tally
 from workloads.operator import Operator
-from workloads.tally import Tally
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
 LOST = UUID(int=2**128 - 1)  # behind all others in the order of an answer

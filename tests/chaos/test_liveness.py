@@ -8,17 +8,17 @@ import pytest
 
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import FaultEvidence, NodeId
-from chaos.experiment import Timeouts
 from chaos.interrupt import Interrupt
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.script import Begin, End, Script, StartAll, UntilLed
 from chaos.nemesis.victims import OneNode
-from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import Runner
+from chaos.run.experiment import Timeouts
+from chaos.run.plan import RunPlan
+from chaos.run.runner import Runner
+from chaos.run.starvation import MachineWatch
 from chaos.scenario import Scenario
 from chaos.scenarios import CONTROLLER_SCENARIOS
-from chaos.starvation import MachineWatch
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.support.fake_cluster import FakeCluster

@@ -8,9 +8,9 @@ from typing import NoReturn
 
 import pytest
 
-from chaos.experiment import Timeouts
 from chaos.recorder import EventFields, EventWriter, RecordingError
-from chaos.starvation import MachineWatch
+from chaos.run.experiment import Timeouts
+from chaos.run.starvation import MachineWatch
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Judgement, Verdict
 from tests.chaos.test_runner import row, run

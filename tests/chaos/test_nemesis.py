@@ -10,15 +10,14 @@ import pytest
 
 from chaos.cluster.interface import FaultEvidence, Link, NodeId, NodeStatus, PowerCutMode, Voted
 from chaos.nemesis.abilities import Ability, lacking
-from chaos.nemesis.by_hand import FAULTS
 from chaos.nemesis.fault import Fault
-from chaos.nemesis.grudges import Ways, among, grudge
-from chaos.nemesis.kinds.cuts import NetworkPartition, PartialPartition
+from chaos.nemesis.kinds.cuts import NetworkPartition, PartialPartition, Ways, among, grudge
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.nemesis import ClusterBrokenError, LeaderlessError, Nemesis
 from chaos.nemesis.proof import of_links, of_nodes
-from chaos.nemesis.schedule import Schedule, Window, spread
+from chaos.nemesis.recorded import FAULTS
+from chaos.nemesis.script import Schedule, Window, spread
 from chaos.nemesis.victims import (
     AllFollowers,
     AllVoters,
@@ -33,8 +32,8 @@ from chaos.nemesis.victims import (
 )
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
+from chaos.run.seal import faults_table
 from chaos.scenarios import CONTROLLER_SCENARIOS
-from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.virtual_time import in_virtual_time

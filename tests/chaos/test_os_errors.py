@@ -10,7 +10,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.commands import doctor_command
-from chaos.os_errors import explained
+from chaos.errors import explained
 from tests.support.foreign import JEPSEN
 
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chaos.bugs.catalogue import MUTATIONS
 from chaos.cluster.targets.named import KAFKA, MIXED, NODE
 from chaos.conditions import Conditions
-from chaos.controls import CONTROLS
-from chaos.mutations.catalogue import MUTATIONS
-from chaos.plan import RunPlan
-from chaos.plan_json import NotAPlanError, plan_as_json, plan_from
-from chaos.planning import Choices, plan_of
+from chaos.run.plan import RunPlan
+from chaos.run.plan_files import NotAPlanError, plan_as_json, plan_from
+from chaos.run.planning import Choices, plan_of
 from chaos.scenario import SIM
 from chaos.scenarios import SCENARIOS
+from chaos.scenarios.controls import CONTROLS
 from checkers.history.sealed_run import RunInfo
-from workloads.append_options import AppendOptions
-from workloads.library_clients import LIBRARIES, TOPIC_CLIENTS
+from workloads.append import AppendOptions
+from workloads.clients.library_clients import LIBRARIES, TOPIC_CLIENTS
 from workloads.register_options import RegisterOptions
 from workloads.workload_kinds import KINDS, kind_of
 

@@ -14,10 +14,10 @@ from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.recorded import NotAScheduleError, fault_from, schedule_from, windows_as_json
-from chaos.nemesis.schedule import Schedule
+from chaos.nemesis.script import Schedule
 from chaos.nemesis.victims import ControllerLeader, LeaderAnd, OneNode, SomeNodes
 from chaos.scenarios import CONTROLLER_SCENARIOS
-from chaos.scenarios.swarm_trial import trial
+from chaos.scenarios.swarm import trial
 
 
 def back(schedule: Schedule) -> Schedule:

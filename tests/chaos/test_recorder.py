@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from chaos.recorder import EVENTS_A_FRAME, FRAME_NS, EventWriter, Recorder, RecordingError
-from chaos.seal import read_lines
+from chaos.run.seal import read_lines
 from checkers.history.events import EventType, FaultStage
 
 

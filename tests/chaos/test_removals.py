@@ -10,15 +10,15 @@ from chaos.nemesis.kinds.removals import KillRemoved
 from chaos.nemesis.victims import ControllerLeader
 from chaos.probes import driver_for
 from chaos.recorder import Recorder
-from chaos.seal import operations_table
-from chaos.watches import QuorumAnswers
+from chaos.run.seal import operations_table
+from chaos.run.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
 from tests.support.virtual_time import in_virtual_time
 from tests.workloads.test_operator import REACHED
+from workloads.operation_history import Tally
 from workloads.operator import Operator
-from workloads.tally import Tally
 
 ONE = NodeId(1)
 

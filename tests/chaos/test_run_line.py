@@ -9,19 +9,19 @@ import pytest
 from chaos.cli import parser
 from chaos.cluster.interface import PowerCutMode, StoppedDisk
 from chaos.commands.run_command import choices_of
-from chaos.controls import CONTROLS
+from chaos.errors import UsageError
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.recorded import fault_as_json
-from chaos.nemesis.schedule import Schedule
+from chaos.nemesis.script import Schedule
 from chaos.nemesis.victims import AllBrokers
-from chaos.operator_errors import UsageError
-from chaos.plan import RunPlan
-from chaos.plan_line import command_of
-from chaos.planning import Choices, plan_of
+from chaos.run.plan import RunPlan
+from chaos.run.plan_files import command_of
+from chaos.run.planning import Choices, plan_of
 from chaos.scenario import SCENARIO_SETTINGS
 from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, MIXED_SCENARIOS, SCENARIOS
+from chaos.scenarios.controls import CONTROLS
 from workloads.register_options import RegisterOptions
 
 EVERYTHING = (

@@ -13,12 +13,12 @@ import pytest
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import FaultEvidence, Link, NodeId, Reaped, Roles
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.experiment import Timeouts
 from chaos.interrupt import Interrupt
-from chaos.judging import judge_directory
-from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
-from chaos.runner import Runner
+from chaos.run.experiment import Timeouts
+from chaos.run.judging import judge_directory
+from chaos.run.plan import RunPlan
+from chaos.run.runner import Runner
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.evidence.voter_history import planned_voters
 from checkers.history.sealed_run import read_run_info, write_run_info
@@ -165,7 +165,7 @@ def test_a_full_disk_leaves_no_cluster_behind(
         assert page
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory))
 
-    monkeypatch.setattr("chaos.runner.judge_directory", judge_without_room)
+    monkeypatch.setattr("chaos.run.runner.judge_directory", judge_without_room)
     cluster = FakeCluster(break_at="kill")
     with pytest.raises(OSError, match="No space left"):
         run(tmp_path, cluster, "kill-leader", duration_s=0.8)
@@ -177,7 +177,7 @@ def test_a_judge_that_takes_long_keeps_nobody_from_removing_the_cluster(
 ) -> None:
     """It holds the loop for longer than removing may take."""
     removal_s = 0.5
-    monkeypatch.setattr("chaos.runner._DESTROY_S", removal_s)
+    monkeypatch.setattr("chaos.run.runner._DESTROY_S", removal_s)
     cluster = FakeCluster()
     removed: list[bool] = []
 
@@ -188,7 +188,7 @@ def test_a_judge_that_takes_long_keeps_nobody_from_removing_the_cluster(
         loop.now += 2 * removal_s
         return judge_directory(directory, page=page)
 
-    monkeypatch.setattr("chaos.runner.judge_directory", judge_for_long)
+    monkeypatch.setattr("chaos.run.runner.judge_directory", judge_for_long)
     judgement = run(tmp_path, cluster, duration_s=0.5)
     assert removed == [True], "all is removed before anything is judged, once"
     assert judgement.verdict is not Verdict.ERROR, judgement.sentence

@@ -41,9 +41,9 @@ from chaos.nemesis.script import (
 from chaos.nemesis.victims import ControllerLeader, OneNode
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
+from chaos.run.seal import faults_table
 from chaos.scenario import Side
 from chaos.scenarios import BROKER_SCENARIOS
-from chaos.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.virtual_time import in_virtual_time

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 import zstandard
 
-from chaos import judging
-from chaos.judging import judge_directory
 from chaos.recorder import EventFields, Recorder
-from chaos.seal import UnsealableError, faults_table, operations_table, seal
-from chaos.spans import spans_table
-from checkers.history.events import EventType, FaultStage
-from checkers.history.payload import value_of
+from chaos.run import judging
+from chaos.run.judging import judge_directory
+from chaos.run.seal import UnsealableError, faults_table, operations_table, seal, spans_table
+from checkers.history.events import EventType, FaultStage, value_of
 from checkers.history.sealed_run import Run, RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
 from checkers.history.tables import ANSWERED, HARM

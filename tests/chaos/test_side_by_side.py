@@ -7,21 +7,20 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.interface import DiskSickness, Link, NodeId
+from chaos.nemesis.book import HostedPartition
 from chaos.nemesis.fault import Fault, Hit
-from chaos.nemesis.grudges import Ways
-from chaos.nemesis.holds import Held
 from chaos.nemesis.kinds.clocks import ClockJump
-from chaos.nemesis.kinds.cuts import NetworkPartition
+from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
 from chaos.nemesis.kinds.disks import SickDisk
 from chaos.nemesis.kinds.links import FlakyLinks, SlowLinks
 from chaos.nemesis.kinds.processes import Kill, Pause
 from chaos.nemesis.kinds.voters import LoseDisk, RemoveVoter
 from chaos.nemesis.nemesis import Nemesis
-from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import AllVoters, ControllerLeader, OneNode, SomeNodes
 from chaos.probes import QuorumProbe, driver_for
 from chaos.recorder import Recorder
-from chaos.seal import faults_table
+from chaos.run.seal import faults_table
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.virtual_time import in_virtual_time
@@ -148,7 +147,7 @@ def hit(fault: Fault, *nodes: NodeId, links: tuple[Link, ...] = ()) -> Hit:
 
 
 def test_only_faults_of_one_aspect_are_in_each_others_way() -> None:
-    held = Held()
+    held = HostedPartition()
     sick = hit(SickDisk(victim=OneNode(TWO), sickness=DiskSickness.SLOW), TWO)
     jumped = hit(ClockJump(victim=OneNode(ONE), offset_ms=5), ONE)
     held.add(sick)
@@ -162,7 +161,7 @@ def test_only_faults_of_one_aspect_are_in_each_others_way() -> None:
 
 def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
     """Simulated swarm, seed 127: the second of two cuts of one leader lost its hold so."""
-    held, fault = Held(), NetworkPartition(victim=ControllerLeader())
+    held, fault = HostedPartition(), NetworkPartition(victim=ControllerLeader())
     over, goes_on = (Hit(fault=fault, nodes=(TWO,), links=(Link(TWO, ONE),)) for _ in range(2))
     held.add(over)
     held.add(goes_on)
@@ -171,7 +170,7 @@ def test_of_two_that_are_alike_only_the_one_that_is_over_lets_go() -> None:
 
 
 def test_a_cut_and_a_flaky_link_are_two_things_and_latency_is_one_for_all() -> None:
-    held = Held()
+    held = HostedPartition()
     link, other = Link(ONE, TWO), Link(TWO, ONE)
     cut = NetworkPartition(victim=OneNode(ONE), ways=Ways.OUT)
     flaky = FlakyLinks(victim=OneNode(ONE), share=0.1)
@@ -189,7 +188,7 @@ def test_no_voter_is_taken_while_another_one_is() -> None:
     """Of three voters, with one removed and the disk of another lost, no majority is left."""
     loss, removal = LoseDisk(victim=OneNode(ONE)), RemoveVoter(victim=OneNode(TWO))
     for goes_on in (loss, removal):
-        held = Held()
+        held = HostedPartition()
         held.add(hit(goes_on, ONE))
         assert held.is_impossible(loss)
         assert held.is_impossible(removal)

@@ -40,7 +40,7 @@ def test_where_loss_is_what_should_be_seen_a_run_without_it_is_not_as_expected(n
         facts={"acknowledged": 413, "allowed_loss": 0},
     )
     judgement = Judgement(run_id="run", verdict=Verdict.VALID, sentence="VALID", results=(kept,))
-    assert side.expected.unlike(judgement) == (
+    assert side.expected.mismatch(judgement) == (
         "allowed loss is 0, expected allowed loss 1 at least"
     )
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from chaos.cluster.sim.loop import VirtualLoop
-from chaos.starvation import MachineWatch, read_stalls
+from chaos.run.starvation import MachineWatch, read_stalls
 
 
 def watched(seconds: float, stalls: list[dict[str, int]]) -> MachineWatch:

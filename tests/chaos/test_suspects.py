@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from chaos.controls import CONTROLS
-from chaos.operator_errors import UsageError
-from chaos.planning import scenario_of
+from chaos.errors import UsageError
+from chaos.run.planning import scenario_of
 from chaos.scenarios import SCENARIOS
+from chaos.scenarios.controls import CONTROLS
 from chaos.selftest.kill_table import SuspectKind
 from chaos.selftest.suspects import SelftestArguments, suspects
 from checkers.suite import CHECKS

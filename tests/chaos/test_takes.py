@@ -6,8 +6,8 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import Roles
-from chaos.operator_errors import UsageError
-from chaos.planning import Choices, plan_of, takes_kafka
+from chaos.errors import UsageError
+from chaos.run.planning import Choices, plan_of, takes_kafka
 from chaos.scenario import Scenario, Takes
 from chaos.scenarios import BROKER_SCENARIOS, CONTROLLER_SCENARIOS, SCENARIOS
 from tests.support.sizes import choices_at, sizes_of

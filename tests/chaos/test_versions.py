@@ -4,7 +4,7 @@ import platform
 import re
 from pathlib import Path
 
-from chaos.versions import made_of, made_of_images
+from chaos.releases import made_of, made_of_images
 
 
 def test_the_program_is_named_by_version_and_commit() -> None:

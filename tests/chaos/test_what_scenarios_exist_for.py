@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.cluster.sim.invariants.answer_rules import ANSWER_RULES
+from chaos.cluster.sim.invariants.rules import ANSWER_RULES
 from chaos.scenario import Scenario
 from chaos.scenarios import MIXED_SCENARIOS, SCENARIOS
 from checkers.all_checks import CHECKS

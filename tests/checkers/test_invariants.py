@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from checkers.all_checks import CHECKS
+from checkers.all_checks import CHECKS, as_markdown, as_text, listed
 from checkers.check import Check
-from checkers.promises import as_markdown, as_text, listed
 from tests.support.generated_page import hold_page
 
 

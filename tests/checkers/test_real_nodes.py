@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from checkers.disk import read_disks
-from checkers.history.error_words import ACCEPTED, REFUSED, UNANSWERED
+from checkers.history.events import ACCEPTED, REFUSED, UNANSWERED
 from checkers.history.sealed_run import Run
 from checkers.history.tables import OPS
 from checkers.history.traces import parse_traces

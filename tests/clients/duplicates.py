@@ -24,11 +24,11 @@ from confluent_kafka.cimpl import NewTopic
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.wire.apis import Request, Response
+from node.wire.entities import TopicPartition
 from node.wire.frames import decode_response, encode_request
-from node.wire.list_offsets import LATEST, ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
+from node.wire.offsets import LATEST, ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
 from node.wire.topic_metadata import MetadataRequest, MetadataResponse, SoughtTopic
-from node.wire.topic_partitions import TopicPartition
 from tests.clients.brokers import KAFKA, OURS
 from tests.support.broker_processes import broker_processes
 from tests.support.kafka_tools import kafka_tools

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from zlib import crc32
 
-from chaos.setup.places import cache_dir
+from chaos.setup.shell import cache_dir
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

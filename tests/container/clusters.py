@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 from docker.models.containers import Container
 
 from chaos.cluster.docker import labels as label
-from chaos.cluster.docker.clusters import new_cluster
+from chaos.cluster.docker.clusters import PoweredDockerCluster, new_cluster
 from chaos.cluster.docker.labels import ContainerRole
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import NodeId
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from chaos.setup import docker_engine
 from tests.support.stand_in import StandIn
 

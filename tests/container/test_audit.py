@@ -6,19 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from chaos.audit.matrix import rows_of
-from chaos.audit.moment import Moment, Stage, Way
-from chaos.audit.next_start import NextStart
-from chaos.audit.one_cut import CutPlan, ObservedCut, cut_once
-from chaos.audit.registers_set import set_registers
 from chaos.cli import main
-from chaos.cluster.docker.clusters import new_cluster
+from chaos.cluster.docker.clusters import PoweredDockerCluster, new_cluster
 from chaos.cluster.docker.power_cuts import Power
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import DiskTrouble, PowerCutMode
 from chaos.cluster.powers import DiskTroubling
-from chaos.installation import prepare
+from chaos.labs.audit.matrix import rows_of
+from chaos.labs.audit.moment import Moment, Stage, Way, set_registers
+from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.one_cut import CutPlan, ObservedCut, cut_once
 from chaos.progress import ConsoleProgress
+from chaos.run.installation import prepare
 from tests.container.clusters import run, run_id
 
 pytestmark = pytest.mark.container

@@ -6,9 +6,9 @@ import docker
 import pytest
 
 from chaos.cluster.docker.agent import CAPABILITIES, DEVICES
-from chaos.installation import prepare
-from chaos.kafka_findings.all_findings import FINDINGS
+from chaos.labs.findings import FINDINGS
 from chaos.releases import NEWEST
+from chaos.run.installation import prepare
 from chaos.setup import docker_engine, images, kafka_image
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(900)]

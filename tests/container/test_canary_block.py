@@ -6,9 +6,9 @@ import pytest
 from docker.models.containers import Container
 
 from chaos.cluster.cluster_errors import ClusterError
+from chaos.cluster.docker.clusters import PoweredDockerCluster
 from chaos.cluster.docker.node_processes import NodeProcesses
 from chaos.cluster.docker.power_cuts import Power
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.interface import NodeId, PowerCutMode
 from tests.container.clusters import ONE, cluster_of_stand_ins, containers_of, run, said_in
 

@@ -8,8 +8,8 @@ import pytest
 
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import power_cuts
-from chaos.cluster.docker.metrics import Stream
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
+from chaos.cluster.docker.clusters import PoweredDockerCluster
+from chaos.cluster.docker.toxiproxy_api import Stream
 from chaos.cluster.interface import Link, NodeStatus, PowerCutMode
 from chaos.cluster.powers import Cuttable, Killable, Pausable, PowerCuttable
 from chaos.cluster.probe import until_it_answers

@@ -11,10 +11,9 @@ import pytest
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
-from chaos.cluster.docker.clusters import attached_cluster, new_cluster
+from chaos.cluster.docker.clusters import PoweredDockerCluster, attached_cluster, new_cluster
 from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.labels import Owner, RunLabels
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
 from chaos.cluster.docker.registry import RunLock, kept, left_of, reap
 from chaos.cluster.interface import Link, NodeStatus
 from chaos.cluster.powers import Cuttable, PowerCuttable

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from chaos.setup import docker_engine
 from tests.container.clusters import left_of
 from tests.support.interrupting import interrupt_twice

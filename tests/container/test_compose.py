@@ -18,9 +18,9 @@ from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.interface import Address
 from chaos.cluster.topology import AGAIN, API_PORT, NOWHERE, Topology, host_name
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from chaos.setup import docker_engine
-from chaos.setup.places import repository
+from chaos.setup.shell import repository
 from tests.container.clusters import cluster_of_stand_ins, run_id, said_in
 
 PROJECT = "kraft-chaos-compose-test"

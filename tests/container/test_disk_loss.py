@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from checkers.history.store import read_run
 from tests.support.load import GENTLY
 

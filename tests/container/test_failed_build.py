@@ -3,9 +3,9 @@
 import docker
 import pytest
 
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from chaos.setup import images
-from chaos.setup.needs import SetupError
+from chaos.setup.shell import SetupError
 
 pytestmark = pytest.mark.container
 

@@ -13,12 +13,11 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from chaos.cluster.docker.clusters import new_cluster
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
+from chaos.cluster.docker.clusters import PoweredDockerCluster, new_cluster
 from chaos.cluster.interface import FaultEvidence, Link, NodeId
 from chaos.cluster.targets.named import layout
-from chaos.installation import prepare
 from chaos.probes import advertised
+from chaos.run.installation import prepare
 from tests.container.clusters import ONE, THREE, TWO, run, run_id
 from tests.support.kafka_tools import CLUSTER, FEATURES, QUORUM, TOOLS, KafkaTools, kafka_tools
 

@@ -11,18 +11,17 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.docker.clusters import attached_cluster, new_cluster
+from chaos.cluster.docker.clusters import WipeableDockerCluster, attached_cluster, new_cluster
 from chaos.cluster.docker.docker_cluster import DockerCluster
-from chaos.cluster.docker.powered_cluster import WipeableDockerCluster
 from chaos.cluster.interface import Link, NodeId, NodeStatus, PowerCutMode, Roles
 from chaos.cluster.powers import Wipeable
 from chaos.cluster.probe import brokers_known, until_it_knows
 from chaos.cluster.targets.named import layout
-from chaos.installation import prepare
 from chaos.probes import advertised, driver_for
 from chaos.releases import NEWEST
-from chaos.setup.needs import SetupError
-from checkers.history.asked_topics import TopicShape
+from chaos.run.installation import prepare
+from chaos.setup.shell import SetupError
+from checkers.history.asked import TopicShape
 from checkers.history.events import EventType
 from tests.container.clusters import (
     ONE,
@@ -36,10 +35,10 @@ from tests.container.clusters import (
     run_id,
     said_in,
 )
-from workloads.broker_connections import Brokers
-from workloads.library_clients import UNWAITED, library_topic_client
-from workloads.raw_topics import RawTopicClient
-from workloads.topic_driver import TopicResult
+from workloads.clients.library import TopicResult
+from workloads.clients.library_clients import UNWAITED, library_topic_client
+from workloads.clients.raw_topics import RawTopicClient
+from workloads.connection import Brokers
 from workloads.wire.error_codes import ErrorCode
 from workloads.wire.header import Api
 from workloads.wire.topic_requests import create_topic, read_created

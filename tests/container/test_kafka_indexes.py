@@ -8,7 +8,7 @@ import pytest
 
 from node.ids import LogId
 from node.server.real_disk import RealDisk
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import PartitionLogs
 from tests.support.batches import batch
 from tests.support.kafka_tools import DUMP, kafka_tools
 from tests.support.segments import by_size

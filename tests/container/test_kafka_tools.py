@@ -14,8 +14,8 @@ import pytest
 from node.ids import uuid_text
 from node.server import quorum_command
 from node.server.real_disk import open_to_read
-from node.storage.scan import scan_batches
-from node.wire.describe_quorum import DescribeQuorumResponse
+from node.storage.segment import scan_batches
+from node.wire.raft_voters import DescribeQuorumResponse
 from tests.support.dumped import DumpedBatch, parse
 from tests.support.kafka_tools import CLUSTER, DUMP, FEATURES, QUORUM, Done, KafkaTools, kafka_tools
 from tests.support.quorum_processes import (

@@ -14,8 +14,8 @@ from docker.models.containers import Container
 from chaos.cli import main
 from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.docker.machinery_watch import AGENT, ENGINE, PROXY
-from chaos.experiment import Experiment
-from chaos.installation import prepare
+from chaos.run.experiment import Experiment
+from chaos.run.installation import prepare
 from chaos.setup import docker_engine
 from checkers.history.sealed_run import read_run_info
 from checkers.history.store import read_run

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chaos.cli import main
-from chaos.installation import prepare
 from chaos.releases import NEWEST
+from chaos.run.installation import prepare
 from tests.support.readme import MIXED, command_of
 
 TRIES = 3

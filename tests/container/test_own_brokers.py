@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import read_run_info
 

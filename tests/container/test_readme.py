@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from chaos.setup import docker_engine
 from tests.container.clusters import assert_every_fault_is_proved, left_of
 from tests.support.readme import COMMANDS, MIXED, ROOT, readme_blocks

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from tests.container.clusters import assert_every_fault_is_proved
 from tests.damage.bases import required_valid
 from tests.damage.campaign import damages

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.installation import prepare
 from chaos.releases import NEWEST
+from chaos.run.installation import prepare
 
 
 def selftest(out: Path, capsys: pytest.CaptureFixture[str], *mutations: str) -> dict[str, object]:

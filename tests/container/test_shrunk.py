@@ -7,7 +7,7 @@ import pytest
 
 from chaos.campaign.recorded_run import plan_of_run
 from chaos.cli import main
-from chaos.installation import prepare
+from chaos.run.installation import prepare
 from checkers.history.store import read_run
 from tests.support.load import GENTLY
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chaos.cluster.docker.powered_cluster import PoweredDockerCluster
+from chaos.cluster.docker.clusters import PoweredDockerCluster
 from chaos.cluster.interface import NodeStatus
 from tests.container.clusters import ONE, TWO, cluster_of_stand_ins, run
 

@@ -15,17 +15,15 @@ from docker.models.containers import Container
 from chaos.cli import main
 from chaos.cluster.docker import power_cuts, proxy_links
 from chaos.cluster.docker.agent import Agent, Arguments
-from chaos.cluster.docker.metrics import Stream
 from chaos.cluster.docker.power_cuts import Power
-from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
+from chaos.cluster.docker.toxiproxy_api import Stream, ToxiproxyApi
 from chaos.cluster.interface import PowerCutMode
-from chaos.installation import prepare
 from chaos.nemesis.fault import Fault
-from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.cuts import NetworkPartition
+from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
+from chaos.run.installation import prepare
 from chaos.scenarios import SCENARIOS
 from checkers.history.store import read_run
 from tests.support.one_fault import NAME, scenario_of

@@ -3,10 +3,10 @@
 import shutil
 from pathlib import Path
 
-from chaos.judging import judge_directory
-from chaos.launch import launch
-from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
+from chaos.run.judging import judge_directory
+from chaos.run.launch import launch
+from chaos.run.plan import RunPlan
 from chaos.scenario import SIM
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.verdict import Verdict

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos.judging import judge_directory
-from chaos.seal import UnsealableError
+from chaos.run.judging import judge_directory
+from chaos.run.seal import UnsealableError
 from checkers.history.store import UnreadableRunError
 from checkers.verdict import Judgement, Verdict
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from checkers.history.tables import OPS

@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.interface import NodeId
 from chaos.cluster.targets.named import NODE, layout
-from chaos.installation import prepare
 from chaos.releases import KAFKA, NEWEST
+from chaos.run.installation import prepare
 from tests.differential.side import Side
 from tests.differential.topics import BROKERS
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from node.wire.list_offsets import LATEST_TIME, SPECIAL_TIMES
+from node.wire.offsets import LATEST_TIME, SPECIAL_TIMES
 from tests.differential.values import (
     ADMIN,
     ALTERED,

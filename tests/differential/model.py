@@ -13,7 +13,7 @@ from uuid import UUID
 
 from node.errors import ErrorCode
 from node.records.batch import read_header
-from tests.differential.topics import CHURNED, MOVED, NOBODY
+from tests.differential.topics import CHURNED, MOVED, NO_NODE
 from tests.fuzz.drawing import Draw
 
 Place = tuple[str, int]  # a topic's name, and a partition
@@ -31,7 +31,7 @@ class Known:
 
     def id_of(self, *names: str) -> Draw:
         """Of one of these topics; NOBODY's, where there is none of that name."""
-        return lambda rng: self.topics.get(rng.choice(names), NOBODY)
+        return lambda rng: self.topics.get(rng.choice(names), NO_NODE)
 
     @property
     def names(self) -> dict[UUID | str, str]:

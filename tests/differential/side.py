@@ -18,22 +18,22 @@ from node.ids import NO_NODE, ZERO_UUID
 from node.server.framing import FrameCutter, with_size
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from node.wire.list_offsets import (
+from node.wire.entities import TopicPartition
+from node.wire.group_offsets import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
+from node.wire.offsets import (
     LATEST,
     ListOffsetsRequest,
     ListOffsetsResponse,
     SoughtOffset,
 )
-from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
 from node.wire.reassignments import ListReassignmentsRequest, ListReassignmentsResponse
+from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse
 from node.wire.topic_metadata import (
     DescribedPartition,
     DescribedTopic,
     MetadataRequest,
     MetadataResponse,
 )
-from node.wire.topic_partitions import TopicPartition
 from tests.differential.model import SILENCE, Known, reassigned
 from tests.differential.requests import Asked
 from tests.differential.topics import BROKERS, KEPT, MOVED, OFFSETS, OFFSETS_LED_BY

@@ -20,4 +20,4 @@ KEPT: Replicas = {
 }
 MOVED: Replicas = {"moved": ((1, 2), (2, 3))}
 CHURNED = ("a", "b", "c", "d", "a.b", "a_b")
-NOBODY = UUID(int=77)  # no topic has this id
+NO_NODE = UUID(int=77)  # no topic has this id

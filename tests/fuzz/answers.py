@@ -12,8 +12,7 @@ import random
 import sys
 from collections import Counter
 
-from node.effects import ElectionState
-from node.events import PeerDisconnected, PeerFrameReceived
+from node.effects import ElectionState, PeerDisconnected, PeerFrameReceived
 from node.ids import ConnectionId, Epoch, NodeId, Offset
 from node.raft.voter_forms import STATIC
 from node.records.batch import encode_batch
@@ -22,8 +21,7 @@ from node.wire import decode_request, encode_request
 from node.wire.apis import OutgoingRequest, PeerRequest
 from node.wire.fetch import FetchRequest
 from node.wire.headers import RequestHeader
-from node.wire.quorum_epoch import BeginQuorumEpochRequest
-from node.wire.vote import VoteRequest
+from node.wire.vote import BeginQuorumEpochRequest, VoteRequest
 from tests.fuzz.bench import Bench, check_log
 from tests.fuzz.drawing import Draw, draw_answer, one_of
 from tests.fuzz.frames import spoil

@@ -14,29 +14,32 @@ from node.core import Life
 from node.effects import (
     AppendBatches,
     CloseConnection,
+    ConnectionClosed,
     DeleteBeforeSnapshot,
     DisconnectPeer,
     Effect,
     ElectionState,
+    Event,
     FinishSnapshot,
     FlushLog,
+    FrameReceived,
+    LogFlushed,
     PersistElectionState,
     ReplaceLog,
     SendResponse,
     SendToPeer,
     Stop,
+    TimeoutElapsed,
     Trace,
     TruncateLog,
     WriteSnapshot,
 )
-from node.endpoint import Endpoint
-from node.events import ConnectionClosed, Event, FrameReceived, LogFlushed, TimeoutElapsed
-from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, Endpoint, NodeId, Now, ReplicaKey
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records import metadata
-from node.records.strings import strings
-from node.storage.log_changes import perform
+from node.records.metadata import strings
+from node.storage.log import perform
 from tests.fuzz.drawing import CLUSTER, DIRECTORY
 from tests.fuzz.sessions import Surprise
 from tests.support.memory_log import BOOTSTRAP, MemoryLog

@@ -132,7 +132,7 @@ def swept(rng: random.Random) -> str:
 
 def records(rng: random.Random) -> str:
     """Record batches whose varints tell any length."""
-    from checkers.disk.record_walk import walk
+    from checkers.disk.values import walk
 
     blocks, counts = [], []
     for _ in range(rng.randint(1, 4)):

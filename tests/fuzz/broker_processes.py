@@ -31,11 +31,11 @@ from checkers.disk.segments import LogFiles
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.server.tool_client import Client
-from node.wire.create_topics import Assignment, CreateTopicsRequest, CreateTopicsResponse, NewTopic
-from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from node.wire.entities import TopicPartition
+from node.wire.group_descriptions import FindCoordinatorRequest, FindCoordinatorResponse
 from node.wire.partition_fetch import FetchedPartition, PartitionsFetchRequest
 from node.wire.produce import ProducedPartition, ProduceRequest
-from node.wire.topic_partitions import TopicPartition
+from node.wire.topic_changes import Assignment, CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from tests.fuzz.broker_storm import IDS, STEADY, draw, draw_each
 from tests.fuzz.broker_values import GROUPS, OFFSETS, PARTITIONS, TOPICS
 from tests.fuzz.callers import Exchange, takes_all

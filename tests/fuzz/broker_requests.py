@@ -20,23 +20,22 @@ from typing import Any
 
 from checkers.disk.batches import read_batches
 from node import limits
-from node.effects import CloseConnection, NoResponse, SendResponse
-from node.events import ConnectionClosed
+from node.effects import CloseConnection, ConnectionClosed, NoResponse, SendResponse
 from node.ids import ConnectionId, LogId
 from node.wire import MalformedFrame
 from node.wire.api import Api
 from node.wire.apis import BROKER_APIS, Request, Response
 from node.wire.broker_frames import decode_request, decode_response, encode_request
-from node.wire.join_group import JOIN_GROUP
-from node.wire.list_offsets import LATEST, ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
-from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
+from node.wire.entities import TopicPartition
+from node.wire.group_membership import JOIN_GROUP
+from node.wire.group_offsets import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
+from node.wire.offsets import LATEST, ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
 from node.wire.partition_fetch import (
     FetchedPartition,
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
-from node.wire.topic_partitions import TopicPartition
 from tests.fuzz.broker_values import GROUPS, TOPICS, Members, cluster, values
 from tests.fuzz.drawing import LIKELY, Drawn, draw_request, read_answer
 from tests.fuzz.sessions import Surprise, command, run_sessions

@@ -10,11 +10,11 @@ from node.wire import MalformedFrame
 from node.wire.api import Api
 from node.wire.apis import BROKER_APIS, BY_REQUEST, HandedOn, Request
 from node.wire.broker_frames import decode_request
-from node.wire.broker_lifecycle import UnregisterBrokerRequest
-from node.wire.delete_topics import DeleteTopicsRequest
 from node.wire.partition_fetch import PartitionsFetchRequest
 from node.wire.produce import ProduceRequest
 from node.wire.raft_voters import RemoveVoterRequest
+from node.wire.registration import UnregisterBrokerRequest
+from node.wire.topic_changes import DeleteTopicsRequest
 from tests.fuzz.broker_values import OFFSETS, TOPICS, Members, values
 from tests.fuzz.callers import is_readable
 from tests.fuzz.drawing import LIKELY, Drawn, draw_request, one_of

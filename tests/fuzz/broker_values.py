@@ -18,7 +18,7 @@ from node.codec.varint import encode_signed
 from node.controller.image.configurations import TOPIC
 from node.ids import NodeId
 from node.records.metadata import ConfigRecord, MetadataRecord, TopicRecord
-from node.wire.list_offsets import SPECIAL_TIMES
+from node.wire.offsets import SPECIAL_TIMES
 from tests.fuzz.drawing import LETTERS, Draw, one_of
 from tests.support.stepped_broker import (
     FIRST_TOPIC,

@@ -9,7 +9,7 @@ from node import limits
 from node.ids import ConnectionId, NodeId
 from node.wire import decode_response, encode_request
 from node.wire.apis import Request, Response
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from tests.fuzz.bench import Bench
 from tests.fuzz.drawing import CLUSTER, RESOURCES, Draw, one_of
 from tests.support import brought_up

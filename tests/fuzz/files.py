@@ -26,23 +26,21 @@ from uuid import UUID
 
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.effects import ElectionState
-from node.endpoint import Endpoint
-from node.ids import Epoch, NodeId, Offset, ReplicaKey
+from node.ids import Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import split_batches
 from node.server.dump_log import dump_file
-from node.storage.bootstrap import read_bootstrap, read_voters
-from node.storage.election_store import ElectionStore
-from node.storage.format import format_log_directory
-from node.storage.layout import (
+from node.storage.disk import (
     BOOTSTRAP_CHECKPOINT,
     META_PROPERTIES,
     METADATA_DIRECTORY,
     QUORUM_STATE,
     VOTERS_CHECKPOINT,
+    StorageError,
 )
+from node.storage.election_store import ElectionStore
+from node.storage.format import format_log_directory, read_bootstrap, read_voters
 from node.storage.log import Log
 from node.storage.meta import load_meta
-from node.storage.storage_errors import StorageError
 from tests.support.batches import batch
 from tests.support.power import new_disk
 

@@ -10,9 +10,8 @@ from node.ids import ReplicaKey
 from node.wire import MalformedFrame, decode_request
 from node.wire.apis import BY_REQUEST, Request
 from node.wire.fetch import FetchRequest
-from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from node.wire.raft_voters import RemoveVoterRequest, UpdateVoterRequest
-from node.wire.vote import VoteRequest
+from node.wire.vote import BeginQuorumEpochRequest, EndQuorumEpochRequest, VoteRequest
 from tests.fuzz.callers import Exchange, breaks_off, takes_all, takes_little, takes_nothing
 from tests.fuzz.drawing import LIKELY, Draw, Drawn, draw_request, one_of
 from tests.fuzz.steady import Steady, Waits

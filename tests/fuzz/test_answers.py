@@ -3,9 +3,9 @@
 import pytest
 
 from node.ids import Epoch, LogPosition
-from node.raft import fetch_follower, fetched
-from node.raft.fetched import Fetched
-from node.raft.reachable_epoch import LAST_EPOCH
+from node.raft import fetch_follower
+from node.raft.fetch_follower import Fetched
+from node.raft.roles import LAST_EPOCH
 from node.records.batch import Batch
 from tests.fuzz.answers import fuzz
 from tests.fuzz.sessions import Surprise
@@ -24,7 +24,7 @@ def test_a_voter_outlives_what_the_others_answer() -> None:
 
 def test_batches_of_any_epoch_in_the_log_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def take_any(data: bytes, end: LogPosition, _epoch: Epoch) -> Fetched:
-        return fetched.sound_batches(data, LogPosition(Epoch(-1), end.offset), LAST_EPOCH)
+        return fetch_follower.sound_batches(data, LogPosition(Epoch(-1), end.offset), LAST_EPOCH)
 
     monkeypatch.setattr(fetch_follower, "sound_batches", take_any)
     with pytest.raises(Surprise, match="an epoch that goes down"):
@@ -35,6 +35,6 @@ def test_records_that_nobody_can_replay_are_seen(monkeypatch: pytest.MonkeyPatch
     def take_anything(_batch: Batch) -> None:
         pass
 
-    monkeypatch.setattr(fetched, "check_contents", take_anything)
+    monkeypatch.setattr(fetch_follower, "check_contents", take_anything)
     with pytest.raises(Surprise, match=r"MalformedRecord|DamagedBatch|DamagedError"):
         fuzz(seed=1, numbers=SESSIONS)

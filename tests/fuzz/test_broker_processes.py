@@ -9,10 +9,10 @@ import pytest
 from node.ids import NodeId
 from node.wire.apis import BROKER_APIS
 from node.wire.broker_frames import decode_request, encode_request
-from node.wire.broker_lifecycle import UnregisterBrokerRequest
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
-from node.wire.join_group import JoinGroupRequest
+from node.wire.group_membership import JoinGroupRequest
 from node.wire.partition_fetch import PartitionsFetchRequest
+from node.wire.registration import UnregisterBrokerRequest
+from node.wire.topic_changes import DeletedTopic, DeleteTopicsRequest
 from tests.fuzz.broker_processes import check_replicas, fuzz, three_brokers
 from tests.fuzz.broker_storm import IDS, draw, leaves_others_alone
 from tests.fuzz.sessions import Surprise

@@ -7,7 +7,7 @@ import pytest
 from node.broker.produce_requests import ProduceRequests
 from node.records import batch
 from node.storage import partition_recovery
-from node.storage.scan import scan_batches
+from node.storage.segment import scan_batches
 from node.wire.apis import BROKER_APIS, ForwardedRequest
 from tests.fuzz.broker_requests import SESSION, fuzz
 from tests.fuzz.sessions import Surprise

@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.storage.layout import METADATA_DIRECTORY
+from node.storage.disk import METADATA_DIRECTORY
 from node.storage.log import Log
 from tests.fuzz import files
 from tests.support.batches import batch

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from node import limits
-from node.controller import client_metrics, writes
+from node.controller import config_definitions, writes
 from node.wire.apis import APIS
 from tests.fuzz.requests import SESSION, fuzz
 from tests.fuzz.sessions import Surprise
@@ -63,6 +63,6 @@ def test_a_pattern_that_ends_the_node_is_seen(monkeypatch: pytest.MonkeyPatch) -
         except re.error:
             return False
 
-    monkeypatch.setattr(client_metrics, "_compiles", compiles)
+    monkeypatch.setattr(config_definitions, "_compiles", compiles)
     with pytest.raises(Surprise, match=r"OverflowError|RecursionError|ValueError|FutureWarning"):
         fuzz(seed=1, numbers=SESSIONS)

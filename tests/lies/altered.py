@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from chaos.inventory import INVENTORY, take
+from chaos.run.collect import INVENTORY, take
 from checkers.evidence.missing import rows_to_count
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run, RunInfo, read_run_info, write_run_info

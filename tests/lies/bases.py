@@ -11,10 +11,10 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from chaos.judging import judge_directory
-from chaos.launch import launch
-from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
+from chaos.run.judging import judge_directory
+from chaos.run.launch import launch
+from chaos.run.planning import Choices, plan_of
 from chaos.scenario import SIM
 from checkers.history.store import read_run
 from checkers.verdict import Verdict

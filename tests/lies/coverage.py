@@ -7,7 +7,7 @@ from itertools import product
 from checkers.all_checks import CHECKS
 from checkers.check import Check
 from checkers.evidence.planned import Kind
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import RunInfo
 from tests.lies.alteration import Alteration, Target
 from tests.support.histories import run_info

@@ -11,7 +11,7 @@ from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 
-from chaos.judging import judge_directory
+from chaos.run.judging import judge_directory
 from checkers.history.sealed_run import Run
 from checkers.history.store import read_run
 from checkers.verdict import CheckResult, Judgement, Verdict

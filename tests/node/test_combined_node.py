@@ -18,9 +18,8 @@ from node.raft.roles import Leader
 from node.records.batch import encode_batch, split_batches
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import API_RANGES, BROKER_API_RANGES, Request, Response
-from node.wire.broker_lifecycle import BrokerHeartbeatRequest
 from node.wire.configs import DescribeConfigsRequest
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.entities import TopicPartition
 from node.wire.partition_fetch import (
     FetchedPartition,
     PartitionsFetchRequest,
@@ -28,8 +27,9 @@ from node.wire.partition_fetch import (
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
 from node.wire.refusals import refused
+from node.wire.registration import BrokerHeartbeatRequest
+from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.topic_metadata import MetadataRequest, MetadataResponse
-from node.wire.topic_partitions import TopicPartition
 from tests.support.broker_world import BrokerWorld
 
 IDS = (1, 2, 3)

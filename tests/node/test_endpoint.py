@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.endpoint import Endpoint, why_not_taken
+from node.ids import Endpoint, why_not_taken
 
 LIKE_HOSTS = st.text(alphabet=st.sampled_from("ab1.:-_%\0 é☃[]*/\ud800"), max_size=300)
 LONG_LABELS = st.lists(st.integers(0, 70).map("h".__mul__), max_size=8).map(".".join)

@@ -12,26 +12,23 @@ from node.core import Life
 from node.effects import (
     AppendBatches,
     CloseConnection,
+    ConnectionClosed,
     Effect,
     ElectionState,
-    FlushLog,
-    SendResponse,
-    SendToPeer,
-    Stop,
-    Trace,
-)
-from node.endpoint import Endpoint
-from node.errors import ErrorCode
-from node.events import (
-    ConnectionClosed,
     Event,
+    FlushLog,
     FrameReceived,
     LogFlushed,
     PeerFrameReceived,
+    SendResponse,
+    SendToPeer,
     ShutdownRequested,
+    Stop,
     TimeoutElapsed,
+    Trace,
 )
-from node.ids import METADATA_LOG, ChannelId, ConnectionId, NodeId, Now, ReplicaKey
+from node.errors import ErrorCode
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, Endpoint, NodeId, Now, ReplicaKey
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.records.metadata import ConfigRecord, FeatureLevelRecord
@@ -39,9 +36,9 @@ from node.wire import decode_response, encode_request
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import Request, Response
 from node.wire.configs import DescribeConfigsRequest, DescribeConfigsResponse, ResourceQuery
-from node.wire.create_topics import CreateTopicsRequest, NewTopic
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from node.wire.headers import RequestHeader
+from node.wire.raft_voters import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.topic_changes import CreateTopicsRequest, NewTopic
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.registers import read_request, write_request
 

@@ -8,8 +8,7 @@ import pytest
 from node.config import ConnectionLimits
 from node.effects import CloseConnection
 from node.ids import ConnectionId
-from node.outbox import Outbox, ResponseTo
-from node.parking import Parking, Waiting
+from node.outbox import Outbox, Parking, ResponseTo, Waiting
 from node.wire.fetch import FetchResponse
 from tests.node.controller.test_controller import active
 from tests.support.registers import read_request, write_request

@@ -9,27 +9,25 @@ import pytest
 
 from node.effects import (
     AppendBatches,
+    ConnectionClosed,
     DisconnectPeer,
     ElectionState,
-    FlushLog,
-    PersistElectionState,
-    SendResponse,
-    Stop,
-    Trace,
-    TruncateLog,
-)
-from node.effects import Effect as AnyEffect
-from node.events import (
-    ConnectionClosed,
     Event,
+    FlushLog,
     FrameReceived,
     LogFlushed,
     PeerDisconnected,
     PeerFrameReceived,
+    PersistElectionState,
+    SendResponse,
+    Stop,
     TimeoutElapsed,
+    Trace,
+    TruncateLog,
 )
+from node.effects import Effect as AnyEffect
 from node.ids import METADATA_LOG, ChannelId, ConnectionId, LogId, Now, Offset
-from node.turn import Beat, Deed, Turn, Turns
+from node.turn import Action, Marker, Turn, Turns
 
 FAR_NS = 10**18
 
@@ -80,20 +78,20 @@ APPEND: list[AnyEffect] = [
 ]
 
 
-def each(turn: Turn) -> Iterator[Deed]:
+def each(turn: Turn) -> Iterator[Action]:
     """One after the other, as a shell does them."""
     return chain.from_iterable(turn)
 
 
-def deeds(turn: Turn) -> list[Deed]:
-    return [deed for deed in each(turn) if deed is not Beat.STEPPED]
+def deeds(turn: Turn) -> list[Action]:
+    return [deed for deed in each(turn) if deed is not Marker.STEPPED]
 
 
-def flushed(turns: Turns) -> list[Deed]:
+def flushed(turns: Turns) -> list[Action]:
     """The deeds of a turn, of a shell that waits for its flushes."""
-    seen: list[Deed] = []
+    seen: list[Action] = []
     for deed in each(turns.drain()):
-        if deed is not Beat.STEPPED:
+        if deed is not Marker.STEPPED:
             seen.append(deed)
         if isinstance(deed, FlushLog):
             turns.feed(LogFlushed(log=METADATA_LOG, end=Offset(1)))
@@ -107,7 +105,7 @@ def test_writes_then_traces_then_frames_then_one_flush_for_all() -> None:
     turns.feed(frame("write"))
     assert deeds(turns.drain()) == [
         *[AppendBatches(log=METADATA_LOG, data=b"batch"), line("q.append")] * 2,
-        Beat.TRACES_LEAVE,
+        Marker.TRACES_LEAVE,
         reply("soon"),
         reply("soon"),
         FlushLog(log=METADATA_LOG),
@@ -121,7 +119,7 @@ def test_what_a_flush_makes_visible_leaves_after_it() -> None:
     assert flushed(turns)[-4:] == [
         FlushLog(log=METADATA_LOG),
         line("q.fsync"),
-        Beat.TRACES_LEAVE,
+        Marker.TRACES_LEAVE,
         reply("done"),
     ]
 
@@ -135,14 +133,14 @@ def test_traces_that_no_frame_waits_for_leave_with_those_of_the_flush() -> None:
         line("q.append"),
         FlushLog(log=METADATA_LOG),
         line("q.fsync"),
-        Beat.TRACES_LEAVE,
+        Marker.TRACES_LEAVE,
     ]
 
 
 def test_traces_do_not_wait_for_a_flush_that_goes_on() -> None:
     turns = Turns(Scripted({"write": [*APPEND, line("q.append")]}), clocks)
     turns.feed(frame("write"))
-    assert deeds(turns.drain())[-2:] == [FlushLog(log=METADATA_LOG), Beat.TRACES_LEAVE]
+    assert deeds(turns.drain())[-2:] == [FlushLog(log=METADATA_LOG), Marker.TRACES_LEAVE]
 
 
 def test_while_a_flush_is_under_way_no_other_begins_and_the_node_goes_on() -> None:
@@ -201,7 +199,7 @@ def test_the_last_answers_leave_before_the_node_stops_and_nothing_after() -> Non
     turns = Turns(node, clocks)
     turns.feed(frame("stop"))
     turns.feed(frame("stop"))
-    assert list(each(turns.drain())) == [Beat.STEPPED, Beat.TRACES_LEAVE, reply("bye"), stop]
+    assert list(each(turns.drain())) == [Marker.STEPPED, Marker.TRACES_LEAVE, reply("bye"), stop]
     turns.feed(frame("stop"))
     assert list(each(turns.drain())) == []
     assert len(node.fed) == 1
@@ -211,7 +209,7 @@ def test_input_is_heard_before_a_timer_fires() -> None:
     node = Scripted(deadline_ns=1)
     turns = Turns(node, clocks)
     for deed in each(turns.time_out()):
-        if deed is Beat.LISTEN:
+        if deed is Marker.LISTEN:
             turns.feed(frame("late"))
     assert node.fed == [frame("late"), TimeoutElapsed()]
 
@@ -220,7 +218,7 @@ def test_a_timer_that_input_calmed_does_not_fire() -> None:
     node = Scripted(deadline_ns=1)
     turns = Turns(node, clocks)
     for deed in each(turns.time_out()):
-        if deed is Beat.LISTEN:
+        if deed is Marker.LISTEN:
             turns.feed(frame("calm"))
             node.deadline_ns = FAR_NS
     assert node.fed == [frame("calm")]
@@ -230,7 +228,7 @@ def test_what_was_fed_before_the_start_is_handled_by_it() -> None:
     node = Scripted({"start": [line("n.start")]})
     turns = Turns(node, clocks)
     turns.feed(ConnectionClosed(connection=ConnectionId(1)))
-    assert deeds(turns.start()) == [line("n.start"), Beat.TRACES_LEAVE]
+    assert deeds(turns.start()) == [line("n.start"), Marker.TRACES_LEAVE]
     assert node.fed == [ConnectionClosed(connection=ConnectionId(1))]
 
 
@@ -317,7 +315,7 @@ def test_whatever_is_promised_is_on_the_disk(seed: int, waits: bool) -> None:
                         under_way = sync() if rng.random() < 0.5 else Offset(-1)
                 case Trace():
                     untold += 1
-                case Beat.TRACES_LEAVE:
+                case Marker.TRACES_LEAVE:
                     untold = 0
                 case SendResponse(frame=promised):
                     assert untold == 0

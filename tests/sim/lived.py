@@ -15,8 +15,7 @@ from chaos.cluster.sim.sim_machine import Machine
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
 from chaos.probes import QuorumProbe, driver_for
-from node.effects import Effect
-from node.events import Event
+from node.effects import Effect, Event
 from node.ids import Now
 from node.outbox import Output
 from tests.support.recorded import ListedHistory

@@ -19,7 +19,7 @@ from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.disk import read_disks
 from node import ids
 from node.ids import ReplicaKey
-from node.storage.bootstrap import read_voters
+from node.storage.format import read_voters
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)
 

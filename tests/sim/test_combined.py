@@ -10,8 +10,8 @@ from chaos.cluster.sim.loop import VirtualLoop, run
 from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.watchdog import Watchdog
-from chaos.operator_errors import UsageError
-from chaos.planning import Choices, plan_of
+from chaos.errors import UsageError
+from chaos.run.planning import Choices, plan_of
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import read_run_info
 

@@ -9,8 +9,7 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
-from chaos.cluster.sim.journal import PAGE
-from chaos.cluster.sim.trouble import DiskStep
+from chaos.cluster.sim.journal import PAGE, DiskStep
 
 LOSE_ALL, LOSE_DATA, TORN = PowerCutMode.LOSE_ALL, PowerCutMode.LOSE_DATA, PowerCutMode.TORN
 

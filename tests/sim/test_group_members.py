@@ -15,16 +15,20 @@ from node.broker.coordinators.rebalancing import Rebalancing
 from node.errors import ErrorCode
 from node.ids import Now
 from node.wire.apis import Request, Response
-from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from node.wire.frames import decode_response, encode_request
-from node.wire.group_members import (
+from node.wire.group_descriptions import FindCoordinatorRequest, FindCoordinatorResponse
+from node.wire.group_membership import (
     HeartbeatRequest,
     HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
     LeaveGroupRequest,
     LeavingMember,
+    Share,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
-from node.wire.join_group import JoinGroupRequest, JoinGroupResponse, JoinProtocol
-from node.wire.sync_group import Share, SyncGroupRequest, SyncGroupResponse
 from workloads.connection import Exchange
 
 GROUP = "g"

@@ -8,8 +8,8 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import DiskTrouble, NodeId
-from chaos.cluster.sim.invariant_keeper import InvariantKeeper, Post
-from chaos.cluster.sim.invariants.answer_rules import ANSWER_RULES, OF_CONTROLLERS
+from chaos.cluster.sim.invariant_keeper import InvariantKeeper, ProcessMonitor
+from chaos.cluster.sim.invariants.rules import ANSWER_RULES, OF_CONTROLLERS
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.world import SimWorld
@@ -24,13 +24,13 @@ ONE = NodeId(1)
 def test_the_step_in_which_a_node_stops_is_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may hold the answer that makes somebody else the leader."""
     seen: list[Output] = []
-    look = Post.after_step
+    look = ProcessMonitor.after_step
 
-    def after_step(post: Post, outputs: list[Output]) -> None:
+    def after_step(post: ProcessMonitor, outputs: list[Output]) -> None:
         seen.extend(outputs)
         look(post, outputs)
 
-    monkeypatch.setattr(Post, "after_step", after_step)
+    monkeypatch.setattr(ProcessMonitor, "after_step", after_step)
 
     async def story() -> None:
         cluster = world.cluster(run_id="", nodes=3, target="node", keep=False, directory=None)

@@ -15,10 +15,9 @@ from chaos.cluster.sim.known_frames import KnownFrames
 from node import wire
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId
-from node.server.traces import encode_fields
-from node.trace import TRACE_FIELDS
+from node.server.output import TRACE_FIELDS, encode_fields
 from node.wire import broker_frames
-from node.wire.describe_quorum import DescribeQuorumRequest
+from node.wire.entities import TopicPartition
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.headers import RequestHeader
 from node.wire.partition_fetch import (
@@ -27,7 +26,7 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
-from node.wire.topic_partitions import TopicPartition
+from node.wire.raft_voters import DescribeQuorumRequest
 from tests.node.wire.sample_requests import REQUESTS
 from tests.sim.told_runs import told
 

@@ -9,8 +9,7 @@ import pytest
 from chaos.cluster.fault_evidence import Passage
 from chaos.cluster.interface import Address, Link, NodeId
 from chaos.cluster.sim.loop import VirtualLoop, run
-from chaos.cluster.sim.network import CLIENT, Network, client_address, link_address
-from chaos.cluster.sim.streams import Path, StreamEnd
+from chaos.cluster.sim.network import CLIENT, Network, Path, StreamEnd, client_address, link_address
 from chaos.cluster.topology import OUTER_PORT, inner_port
 
 ONE, TWO, THREE = NodeId(1), NodeId(2), NodeId(3)

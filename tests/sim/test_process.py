@@ -6,8 +6,18 @@ from collections.abc import Iterator
 
 from chaos.cluster.interface import NodeId
 from chaos.conditions import Conditions
-from node.effects import Effect, FlushLog, SendResponse, SendToPeer, Trace
-from node.events import Event, FrameReceived, LogFlushed, PeerFrameReceived, TimeoutElapsed
+from node.effects import (
+    Effect,
+    Event,
+    FlushLog,
+    FrameReceived,
+    LogFlushed,
+    PeerFrameReceived,
+    SendResponse,
+    SendToPeer,
+    TimeoutElapsed,
+    Trace,
+)
 from node.ids import Now
 from node.outbox import Output
 from node.turn import Turn

@@ -8,14 +8,13 @@ import pytest
 
 from chaos.cluster.interface import NodeId, NodeStatus
 from chaos.cluster.probe import answers
+from chaos.cluster.sim.journal import DiskStep
 from chaos.cluster.sim.network import client_address
 from chaos.cluster.sim.process import SIGKILLED
 from chaos.cluster.sim.sim_machine import Machine
-from chaos.cluster.sim.strike import strike
-from chaos.cluster.sim.trouble import DiskStep
+from chaos.cluster.sim.sim_power_cuts import strike
 from node.core import Core
-from node.effects import SendResponse
-from node.events import Event
+from node.effects import Event, SendResponse
 from node.ids import Now
 from node.outbox import Output
 from node.server.outcome import last_stop

@@ -13,8 +13,8 @@ from chaos.cluster.docker.agent_processes import RefusedError
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import Descriptor
 from node.server.real_disk import RealDisk, RealFile
-from node.storage.flush_mark import FLUSHES_A_RISE, find_mark
 from node.storage.log import Log
+from node.storage.recovery import FLUSHES_A_RISE, find_mark
 from tests.sim import fidelity
 from tests.sim.programs import PowerCut
 from tests.support.batches import batch

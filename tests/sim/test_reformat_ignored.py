@@ -6,7 +6,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.scenario import Side
-from chaos.scenarios.reformat_ignored import REFORMAT_IGNORED
+from chaos.scenarios.disks import REFORMAT_IGNORED
 from checkers.history.store import read_run
 from checkers.verdict_file import read_verdict
 
@@ -21,6 +21,6 @@ def test_each_side_is_judged_as_expected(side: Side, tmp_path: Path) -> None:
     wanted = ["--seed", "1", "--runtime", "sim", "--out", str(tmp_path), *settings]
     main(["run", REFORMAT_IGNORED.name, *wanted])
     judged = read_verdict(tmp_path / "latest")
-    assert side.expected.unlike(judged) == ""
+    assert side.expected.mismatch(judged) == ""
     lost = read_run(tmp_path / "latest").tables["lost_disks"]
     assert lost.num_rows == 2

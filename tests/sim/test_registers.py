@@ -5,15 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from chaos.conditions import Conditions
-from chaos.launch import launch
-from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
+from chaos.run.launch import launch
+from chaos.run.plan import RunPlan
 from chaos.scenarios import SCENARIOS
-from checkers.history.error_words import ACCEPTED, REFUSED
+from checkers.history.events import ACCEPTED, REFUSED
 from checkers.history.store import read_run
 from checkers.verdict import Verdict
+from workloads.clients.register_client import Wrong
 from workloads.register_options import RegisterOptions
-from workloads.register_requests import Wrong
 
 RICH = RegisterOptions(
     concurrency=8,

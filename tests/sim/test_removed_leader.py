@@ -8,7 +8,7 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import Removal
-from node.raft.candidacy import Candidacy
+from node.raft.known_quorum import Candidacy
 
 
 def run(directory: Path, removal: Removal) -> int:

@@ -12,15 +12,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from chaos.bugs.planted import Planted, planted_by
 from chaos.cli import main
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim import world
-from chaos.controls.our_node import LYING_FSYNC
-from chaos.judging import judge_directory
-from chaos.mutations.planted import Planted, planted_by
 from chaos.progress import ConsoleProgress
-from chaos.runtimes import RUNTIMES
+from chaos.run.judging import judge_directory
+from chaos.run.runtimes import RUNTIMES
 from chaos.scenarios import CONTROLLER_SCENARIOS
+from chaos.scenarios.controls import LYING_FSYNC
 from checkers.history.store import VERDICT
 from node.server.shell import Shell
 from tests.support.fake_harness import FakeRuntime

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from chaos.bugs.broker_catalogue import IN_BROKERS
+from chaos.bugs.catalogue import IN_CONTAINERS, MUTATIONS
 from chaos.cli import main
-from chaos.mutations.catalogue import IN_CONTAINERS, MUTATIONS
-from chaos.mutations.in_brokers import IN_BROKERS
 from chaos.progress import ConsoleProgress
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from chaos.selftest.kill_table import SuspectKind, SuspectRow

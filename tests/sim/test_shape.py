@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from chaos.launch import launch
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.victims import RandomFollower
-from chaos.plan import RunPlan
 from chaos.progress import ConsoleProgress
+from chaos.run.launch import launch
+from chaos.run.plan import RunPlan
 from chaos.scenario import SIM
 from chaos.scenarios import CONTROLLER_SCENARIOS
 from checkers.history.store import read_run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.planning import takes_kafka
+from chaos.run.planning import takes_kafka
 from chaos.scenarios import SCENARIOS
 from tests.support.sizes import sizes_of
 

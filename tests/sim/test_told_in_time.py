@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from chaos.launch import launch
-from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
+from chaos.run.launch import launch
+from chaos.run.planning import Choices, plan_of
 from chaos.scenario import SIM
 from node.broker.broker import Broker
 from node.ids import Now

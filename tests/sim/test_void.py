@@ -12,15 +12,14 @@ import pytest
 
 from chaos.cli import main
 from chaos.cluster.interface import DiskTrouble, Link
-from chaos.cluster.sim.drive import Drive
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.network import Network
+from chaos.cluster.sim.network import Path as Way
 from chaos.cluster.sim.process import SimProcess
+from chaos.cluster.sim.sim_disk import Drive
 from chaos.cluster.sim.sim_machine import Machine
-from chaos.cluster.sim.streams import Path as Way
 from chaos.nemesis.fault import Fault
-from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.cuts import NetworkPartition
+from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from chaos.campaign.workers import each_of
+from chaos.campaign.conduct import each_of
 from chaos.cli import main
 from chaos.cluster.sim import sim_machine, watchdog
-from chaos.cluster.sim.invariant_keeper import Post
+from chaos.cluster.sim.invariant_keeper import ProcessMonitor
 from chaos.cluster.sim.watchdog import Limits
 from node.controller.controller import Controller
-from node.events import TimeoutElapsed
+from node.effects import TimeoutElapsed
 from node.outbox import Output
 from node.storage.log import Log
-from node.turn import Deed, Turns
+from node.turn import Action, Turns
 
 RUN = ["run", "baseline", "--seed", "1", "--duration", "3", "--concurrency", "5", "--rate", "50"]
 MIB = 1 << 20
@@ -119,15 +119,15 @@ def test_steps_that_beget_steps_and_let_no_time_pass_are_one_that_never_ends(
     """None of them takes long, and it is the node's fault also where the harness, which looks at
     each, takes most of the time."""
     live = Turns.drain
-    look = Post.after_step
+    look = ProcessMonitor.after_step
 
-    def look_closely(self: Post, outputs: Sequence[Output]) -> None:
+    def look_closely(self: ProcessMonitor, outputs: Sequence[Output]) -> None:
         sum(range(looks_take))
         look(self, outputs)
 
-    monkeypatch.setattr(Post, "after_step", look_closely)
+    monkeypatch.setattr(ProcessMonitor, "after_step", look_closely)
 
-    def for_ever(self: Turns) -> Iterator[Sequence[Deed]]:
+    def for_ever(self: Turns) -> Iterator[Sequence[Action]]:
         yield from live(self)
         while self._read_clocks().mono_ns - began_ns(self) > 2_000_000_000:
             self.feed(TimeoutElapsed())
@@ -163,7 +163,7 @@ def test_whatever_of_a_node_never_ends_is_halted(
 def test_a_look_that_never_ends_is_the_harness_own_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Post, "after_step", lambda *_: loop_for_ever())
+    monkeypatch.setattr(ProcessMonitor, "after_step", lambda *_: loop_for_ever())
     code, rows = run_within(Limits(cpu_s=1.0), monkeypatch, tmp_path)
     assert code == 255
     assert "was looked at by the harness, which does not end that" in rows["run"]["message"]

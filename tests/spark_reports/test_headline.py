@@ -34,7 +34,7 @@ def run_of(
         sentence="",
         undecided=undecided,
         expected=asked,
-        unlike=asked.unlike(judgement) if asked else "",
+        mismatch=asked.mismatch(judgement) if asked else "",
     )
 
 

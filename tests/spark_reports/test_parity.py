@@ -10,7 +10,7 @@ import pytest
 
 from chaos.scenarios import BROKER_SCENARIOS, SCENARIOS
 from checkers.evidence.evidence import Evidence
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run, write_run_info
 from checkers.history.store import read_run, write_tables
 from checkers.log.checks import log_offsets

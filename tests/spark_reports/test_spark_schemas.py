@@ -8,8 +8,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 def test_what_spark_reads_of_a_table_is_there_in_arrow() -> None:
     from pyspark.sql.pandas.types import to_arrow_schema
 
+    from spark_reports.ingest import SCHEMAS
     from spark_reports.sealed_archive import USED_TABLES
-    from spark_reports.spark_schemas import SCHEMAS
 
     assert tuple(SCHEMAS) == USED_TABLES
     for name, schema in SCHEMAS.items():

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from chaos.campaign.coverage import Cell
-from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.row import SeedRow, row_from
+from chaos.campaign.coverage import Cell, Fingerprint
+from chaos.campaign.job import SeedRow, row_from
 from checkers.verdict import Verdict
-from spark_reports.spread import ROWS, spread, verdict_rows
+from spark_reports.session import ROWS, spread, verdict_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +36,7 @@ def row(seed: int) -> SeedRow:
         faults=3,
         struck=Counter({Cell("kill", "leader", "led"): seed, Cell("pause", "down", "short"): 1}),
         command=f"kraft-chaos run swarm --seed {seed}",
-        unlike=(None, "", "valid, expected invalid")[seed % 4 % 3],
+        mismatch=(None, "", "valid, expected invalid")[seed % 4 % 3],
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.mutations.planted import planted_by
+from chaos.bugs.planted import planted_by
 from tests.stories.test_stories import HERE, tell
 from tests.support.story_command import StoryError
 

@@ -6,10 +6,15 @@ from typing import Any
 from uuid import UUID
 
 from chaos.cluster.sim.invariants.broker_answers import BrokerAnswers
-from chaos.cluster.sim.invariants.broker_watch import Begun, BrokerWatch, KeptReplicas, LedByIsr
-from chaos.cluster.sim.invariants.group_commits import OFFSETS_TOPIC
-from chaos.cluster.sim.invariants.heard_requests import Heard
+from chaos.cluster.sim.invariants.broker_watch import (
+    OFFSETS_TOPIC,
+    Begun,
+    BrokerWatch,
+    KeptReplicas,
+    LedByIsr,
+)
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch
+from chaos.cluster.sim.invariants.rules import Heard
 from node.controller.image import Image
 from node.ids import MS, ZERO_UUID, ConnectionId, NodeId, Offset
 from node.outbox import ResponseTo

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from node.ids import NodeId
-from node.wire.create_topics import Assignment, NewTopic, TopicSetting
+from node.wire.topic_changes import Assignment, NewTopic, TopicSetting
 
 
 def assigned_topic(

@@ -18,15 +18,14 @@ from dataclasses import dataclass, field
 from chaos.cluster.docker.clusters import new_cluster
 from chaos.cluster.docker.docker_cluster import DockerCluster
 from chaos.cluster.interface import FaultEvidence, PowerCutMode
-from chaos.installation import prepare
 from chaos.nemesis.aim import resolve
 from chaos.nemesis.fault import Fault, cure, inject
-from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.cuts import NetworkPartition
+from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.kinds.processes import Kill, Pause, Terminate
 from chaos.nemesis.victims import AllVoters, ControllerLeader, RandomFollower
 from chaos.probes import QuorumProbe, driver_for
+from chaos.run.installation import prepare
 from tests.support.recorded import ListedHistory
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions

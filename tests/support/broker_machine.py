@@ -10,11 +10,10 @@ from chaos.cluster.sim.sim_disk import SimDisk
 from node.broker.broker import Broker
 from node.combined_node import CombinedRole
 from node.effects import PersistElectionState
-from node.endpoint import Endpoint
-from node.ids import METADATA_LOG, ChannelId, ConnectionId, LogId, NodeId, ReplicaKey
+from node.ids import METADATA_LOG, ChannelId, ConnectionId, Endpoint, LogId, NodeId, ReplicaKey
 from node.server.recovered import AnyNode
 from node.storage.format import format_data_directory
-from node.storage.log_changes import BatchLog
+from node.storage.log import BatchLog
 from node.storage.log_directories import LogDirectories
 from node.storage.meta import MetaProperties
 from node.turn import Turns

@@ -12,29 +12,27 @@ from chaos.cluster.interface import PowerCutMode
 from node.config import BrokerRole, GroupSettings, NodeConfig, SnapshotSettings
 from node.effects import (
     CloseConnection,
+    ConnectionClosed,
     DisconnectPeer,
+    Event,
     FlushLog,
+    FrameReceived,
+    LogFlushed,
     NoResponse,
     OnReplicas,
     OpenListeners,
+    PeerDisconnected,
+    PeerFrameReceived,
     PersistElectionState,
     SendPieces,
     SendResponse,
     SendToPeer,
+    ShutdownRequested,
     Stop,
     Trace,
+    whole,
 )
-from node.endpoint import Endpoint
-from node.events import (
-    ConnectionClosed,
-    Event,
-    FrameReceived,
-    LogFlushed,
-    PeerDisconnected,
-    PeerFrameReceived,
-    ShutdownRequested,
-)
-from node.ids import MS, ChannelId, ConnectionId, NodeId, Now
+from node.ids import MS, ChannelId, ConnectionId, Endpoint, NodeId, Now
 from node.server.directories import log_directories, metadata_directory
 from node.server.recovered import (
     AnyNode,
@@ -44,10 +42,9 @@ from node.server.recovered import (
     recover,
     recover_replicas,
 )
-from node.slices import whole
 from node.storage.format import format_log_directory
-from node.storage.log_changes import perform, perform_on_replicas
-from node.turn import Beat, Deed, Turn, Turns
+from node.storage.log import perform, perform_on_replicas
+from node.turn import Action, Marker, Turn, Turns
 from node.wire.apis import Request, Response
 from node.wire.frames import decode_response, encode_request
 from tests.support.broker_machine import (
@@ -266,11 +263,11 @@ class BrokerWorld:
 
         self._at(at_ns - self.now_ns, fire)
 
-    def _do(self, life: Life, deed: Deed) -> None:
+    def _do(self, life: Life, deed: Action) -> None:
         match deed:
             case Trace():
                 self.told.append((life.machine.id, deed))
-            case Beat():
+            case Marker():
                 pass
             case FlushLog(log=log):
                 life.turns.feed(LogFlushed(log=log, end=life.log_of(log).flush()))

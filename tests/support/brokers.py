@@ -6,14 +6,12 @@ from dataclasses import replace
 from uuid import UUID
 
 from node.config import BrokerSettings, Own
-from node.controller.decision import Situation
-from node.controller.heartbeats import fence
+from node.controller.decision import DecisionContext
+from node.controller.heartbeats import BrokerSessions, fence
 from node.controller.image import Image, Partition
-from node.controller.sessions import BrokerSessions
 from node.controller.writes import decide
 from node.ids import MS, NodeId
-from node.records.metadata import FeatureLevelRecord, MetadataRecord
-from node.records.metadata_versions import ELR_VERSION, METADATA_VERSION
+from node.records.metadata import ELR_VERSION, METADATA_VERSION, FeatureLevelRecord, MetadataRecord
 from node.wire.alter_partition import (
     AlteredPartition,
     AlterPartitionRequest,
@@ -22,15 +20,15 @@ from node.wire.alter_partition import (
     PartitionResult,
 )
 from node.wire.apis import Response, WriteRequest
-from node.wire.broker_lifecycle import (
+from node.wire.registration import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    FeatureRange,
     UnregisterBrokerRequest,
 )
-from node.wire.controller_registration import FeatureRange
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse
 from tests.support.assigned_topic import assigned_topic
 
 CLUSTER_ID = "kraft-chaos-cluster-01"
@@ -56,8 +54,8 @@ class Brokers:
 
     # --- the controller ---
 
-    def situation(self) -> Situation:
-        return Situation(
+    def context(self) -> DecisionContext:
+        return DecisionContext(
             image=self.image,
             settings=self.settings,
             own=Own(),
@@ -77,7 +75,7 @@ class Brokers:
         self.offset += len(self.records)
 
     def ask(self, request: WriteRequest) -> Response:
-        decision = decide(self.situation(), request)
+        decision = decide(self.context(), request)
         self.apply(() if decision.only_validated else decision.records)
         if isinstance(request, BrokerHeartbeatRequest):
             self.sessions.heard(self.image, request.broker, request.metadata_offset, self.now_ns)
@@ -96,7 +94,7 @@ class Brokers:
 
     def fence(self, broker: int) -> None:
         """Its session is over."""
-        self.apply(fence(self.situation(), broker))
+        self.apply(fence(self.context(), broker))
         self.sessions.follow(self.image, self.now_ns)
 
     def fail_over(self) -> None:

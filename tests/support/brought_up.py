@@ -6,12 +6,12 @@ from uuid import UUID
 from node.ids import NodeId
 from node.wire.api_versions import SUPPORTED_FEATURES
 from node.wire.apis import Request, Response
-from node.wire.broker_lifecycle import (
+from node.wire.registration import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    FeatureRange,
 )
-from node.wire.controller_registration import FeatureRange
 
 
 def bring_up(ask: Callable[[Request], Response], broker: NodeId, cluster_id: str) -> int:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from chaos.cluster.sim.invariants import Watch, WatchedLife
 from node.effects import AppendBatches, ElectionState, Trace, TraceValue, TruncateLog
-from node.endpoint import Endpoint
 from node.ids import (
     METADATA_LOG,
     NEVER_NS,
     NO_NODE,
     ChannelId,
+    Endpoint,
     Epoch,
     NodeId,
     Offset,

@@ -11,7 +11,7 @@ from pathlib import Path
 from chaos.cli import main
 from chaos.cluster.interface import Cluster
 from chaos.conditions import Conditions
-from chaos.runtimes import RUNTIMES
+from chaos.run.runtimes import RUNTIMES
 from tests.support.fake_cluster import FakeCluster
 
 

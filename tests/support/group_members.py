@@ -10,9 +10,16 @@ from node.config import GroupSettings
 from node.errors import ErrorCode
 from node.ids import MS, ConnectionId, Now
 from node.wire.apis import Response
-from node.wire.group_members import HeartbeatRequest, LeavingMember
-from node.wire.join_group import JoinGroupRequest, JoinGroupResponse, JoinProtocol
-from node.wire.sync_group import Share, SyncGroupRequest, SyncGroupResponse
+from node.wire.group_membership import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
+    LeavingMember,
+    Share,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
 
 DELAY_MS, SESSION_MS, REBALANCE_MS = 3000, 10_000, 60_000
 SETTINGS = GroupSettings(first_delay_ms=DELAY_MS, members=3)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from checkers.evidence.planned import Kind
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run, RunInfo
 from checkers.history.tables import (
     DISKS,

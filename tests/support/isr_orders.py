@@ -20,8 +20,14 @@ from node.controller.partition_changes import Rules, change, without
 from node.controller.resource_configs import drop_elr
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID, Epoch, NodeId, Offset
-from node.records.metadata import ConfigRecord, FeatureLevelRecord, TopicRecord
-from node.records.metadata_versions import ELR_VERSION, METADATA_VERSION, NEWEST
+from node.records.metadata import (
+    ELR_VERSION,
+    METADATA_VERSION,
+    NEWEST,
+    ConfigRecord,
+    FeatureLevelRecord,
+    TopicRecord,
+)
 from node.storage.leader_epochs import LeaderEpochs
 from node.wire.alter_partition import PartitionResult
 

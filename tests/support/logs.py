@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.history.tables import PROBES, REPLICA_SPANS, REPLICAS, SPANS
 from tests.support.histories import MS, Row, fault, make_run, op

@@ -3,7 +3,7 @@
 import random
 
 from chaos.nemesis.fault import Fault
-from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.script import Schedule, Window
 from chaos.scenario import Scenario
 
 NAME = "toothless"

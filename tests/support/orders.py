@@ -9,17 +9,7 @@ from node.errors import ErrorCode
 from node.ids import Epoch, LogId, NodeId, Offset
 from node.records.batch import encode_batch, split_batches
 from node.storage.partition_log import PartitionLog
-from node.wire.create_topics import (
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    NewTopic,
-    TopicSetting,
-)
-from node.wire.describe_topic_partitions import (
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-    PartitionDescription,
-)
+from node.wire.entities import TopicPartition
 from node.wire.partition_fetch import (
     FetchedPartition,
     FetchedRecords,
@@ -27,7 +17,17 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse, ProduceResult
-from node.wire.topic_partitions import TopicPartition
+from node.wire.topic_changes import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    NewTopic,
+    TopicSetting,
+)
+from node.wire.topic_metadata import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    PartitionDescription,
+)
 from node.wire.update_features import FeatureUpdate, UpdateFeaturesRequest
 from tests.support.broker_world import BROKER_ROLE, CONTROLLER, BrokerWorld
 

@@ -5,8 +5,8 @@ from random import Random
 
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.journal import DiskStep
 from chaos.cluster.sim.sim_disk import SimDisk
-from chaos.cluster.sim.trouble import DiskStep
 
 
 class PowerCut(Exception):

@@ -30,13 +30,12 @@ from node.effects import (
     Stop,
     Trace,
 )
-from node.endpoint import Endpoint
-from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
+from node.ids import METADATA_LOG, ConnectionId, Endpoint, NodeId, Now, ReplicaKey
 from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
-from node.storage.log_changes import perform
+from node.storage.log import perform
 from node.wire.apis import Request, Response
 from tests.support.memory_log import BOOTSTRAP
 from tests.support.quorum_members import INNER, OUTER, Link, Member, Mischief, OnAnswer, TraceLine

@@ -24,8 +24,8 @@ from node.wire.configs import (
     ResourceChange,
     ResourceQuery,
 )
-from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.raft_voters import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.topic_metadata import DescribeClusterRequest, DescribeClusterResponse
 from tests.support.ports import give_back_ports, take_ports
 
 ROOT = Path(__file__).parents[2]

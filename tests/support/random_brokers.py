@@ -10,9 +10,9 @@ import random
 from collections.abc import Callable
 from uuid import UUID
 
-from node.controller import periodic_elections
+from node.controller import elections
+from node.controller.decision import elects_uncleanly
 from node.controller.image import Image, Partition, Topic
-from node.controller.replica_rules import elects_uncleanly
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import decode_metadata, encode_metadata
@@ -20,22 +20,33 @@ from node.wire.alter_partition import (
     AlteredPartition,
     AlterPartitionRequest,
     AlterPartitionResponse,
+    AssignDirectoriesRequest,
+    AssignedReplica,
     IsrMember,
 )
 from node.wire.apis import Response, WriteRequest
-from node.wire.assign_directories import AssignDirectoriesRequest, AssignedReplica
-from node.wire.broker_lifecycle import (
+from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange
+from node.wire.produce import AllocateProducerIdsRequest
+from node.wire.reassignments import (
+    PREFERRED,
+    UNCLEAN,
+    AlterReassignmentsRequest,
+    ElectLeadersRequest,
+    NamedPartition,
+    Reassignment,
+)
+from node.wire.registration import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationResponse,
     UnregisterBrokerRequest,
 )
-from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange
-from node.wire.create_partitions import CreatePartitionsRequest, WantedPartitions
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
-from node.wire.elect_leaders import PREFERRED, UNCLEAN, ElectLeadersRequest, NamedPartition
-from node.wire.producer_ids import AllocateProducerIdsRequest
-from node.wire.reassignments import AlterReassignmentsRequest, Reassignment
+from node.wire.topic_changes import (
+    CreatePartitionsRequest,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    WantedPartitions,
+)
 from tests.support.brokers import Brokers
 
 IDS = (1, 2, 3, 4, 5)
@@ -275,8 +286,8 @@ class RandomBrokers:
         self.ask(asked)
 
     def _elect_periodically(self) -> None:
-        kind = self.rng.choice((periodic_elections.unclean, periodic_elections.preferred))
-        self.brokers.apply(list(kind(self.brokers.situation())))
+        kind = self.rng.choice((elections.unclean, elections.preferred))
+        self.brokers.apply(list(kind(self.brokers.context())))
 
     def _allocate(self) -> None:
         broker = self.rng.choice(IDS)

@@ -16,19 +16,27 @@ from node.effects import (
     Stop,
     Trace,
 )
-from node.endpoint import Endpoint
-from node.ids import METADATA_LOG, ChannelId, ConnectionId, Epoch, NodeId, Now, Offset, ReplicaKey
+from node.ids import (
+    METADATA_LOG,
+    ChannelId,
+    ConnectionId,
+    Endpoint,
+    Epoch,
+    NodeId,
+    Now,
+    Offset,
+    ReplicaKey,
+)
 from node.outbox import Output, RequestTo, ResponseTo
 from node.raft.roles import Leader, Role
 from node.raft.voter_forms import STATIC
 from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch
 from node.records.metadata import MetadataRecord, NoOpRecord, encode_metadata
-from node.storage.log_changes import perform
+from node.storage.log import perform
 from node.wire.apis import Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.quorum_epoch import BeginQuorumEpochRequest
-from node.wire.vote import VoteRequest, VoteResponse
+from node.wire.vote import BeginQuorumEpochRequest, VoteRequest, VoteResponse
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 
 MS = 1_000_000

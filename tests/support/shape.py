@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chaos.campaign.recorded_run import plan_of_run
-from chaos.launch import launch
 from chaos.progress import ConsoleProgress
+from chaos.run.launch import launch
 from chaos.scenario import SIM
 from checkers.history.sealed_run import Run
 from checkers.history.store import read_run

@@ -1,8 +1,8 @@
 """The smallest, a middle and the largest cluster that a scenario takes, and how one asks for it."""
 
 from chaos.cluster.targets.mixed import MIXED, SIZE
-from chaos.planning import Choices, takes_kafka
-from chaos.runtimes import DOCKER
+from chaos.run.planning import Choices, takes_kafka
+from chaos.run.runtimes import DOCKER
 from chaos.scenario import SIM, Scenario
 
 

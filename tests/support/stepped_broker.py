@@ -10,7 +10,7 @@ from uuid import UUID
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.broker.lifecycle import LifeState
-from node.broker_node import broker_node
+from node.combined_node import broker_node
 from node.config import BrokerRole, NodeConfig
 from node.core import Life
 from node.effects import (
@@ -18,28 +18,31 @@ from node.effects import (
     CloseConnection,
     Effect,
     ElectionState,
+    Event,
     FlushLog,
+    FrameReceived,
+    LogFlushed,
     NoResponse,
     OnReplicas,
     SendPieces,
     SendResponse,
+    ShutdownRequested,
     Stop,
+    TimeoutElapsed,
+    whole,
 )
-from node.endpoint import Endpoint
-from node.events import Event, FrameReceived, LogFlushed, ShutdownRequested, TimeoutElapsed
-from node.ids import ConnectionId, LogId, NodeId, Now, ReplicaKey
+from node.ids import ConnectionId, Endpoint, LogId, NodeId, Now, ReplicaKey
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
-from node.records.broker_schemas import BrokerEndpoint
 from node.records.metadata import (
     MetadataRecord,
     PartitionRecord,
     RegisterBrokerRecord,
     TopicRecord,
 )
-from node.slices import whole
+from node.records.schemas import BrokerEndpoint
 from node.storage.disk import Disk
-from node.storage.log_changes import perform, perform_on_replicas
+from node.storage.log import perform, perform_on_replicas
 from node.storage.log_directories import LogDirectories, LogDirectory
 from tests.support.memory_log import MemoryLog
 from tests.support.segments import by_size

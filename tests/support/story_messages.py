@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import NO_NODE, Epoch, NodeId
+from node.ids import NO_NODE, Endpoint, Epoch, NodeId
 from node.wire.apis import Request, Response
 from node.wire.configs import (
     AlterConfigsRequest,
@@ -14,15 +13,15 @@ from node.wire.configs import (
     ResourceChange,
     ResourceQuery,
 )
-from node.wire.describe_quorum import DescribeQuorumRequest
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.quorum_epoch import (
+from node.wire.raft_voters import AddVoterRequest, DescribeQuorumRequest, RemoveVoterRequest
+from node.wire.vote import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     QuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
 )
-from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
-from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.rig import CLUSTER, batch
 from tests.support.story_command import NOBODY, Command, parse_epochs, parse_node, parse_replica
 

@@ -23,15 +23,22 @@ from node.wire.configs import (
     DescribeConfigsResponse,
     ResourceDescription,
 )
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse, ReplicaStatus
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.quorum_epoch import (
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    RemoveVoterRequest,
+    ReplicaStatus,
+    VoterChangeResponse,
+)
+from node.wire.vote import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     QuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
 )
-from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, VoterChangeResponse
-from node.wire.vote import VoteRequest, VoteResponse
 from tests.support.story_command import node_name, position_name, replica_name
 
 _NAMES: dict[type[Request], str] = {

@@ -36,8 +36,8 @@ def in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
 
 
 class LoopClock:
-    """`chaos.clock.Clock` over virtual time, as the machine's clock is over its own: what the loop
-    calls the time is the monotonic clock."""
+    """`chaos.recorder.Clock` over virtual time, as the machine's clock is over its own: what the
+    loop calls the time is the monotonic clock."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()

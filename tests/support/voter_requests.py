@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import Epoch, NodeId
+from node.ids import Endpoint, Epoch, NodeId
 from node.raft.voter_forms import DYNAMIC
 from node.wire.api_versions import SUPPORTED_FEATURES, ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import API_RANGES, Response
-from node.wire.quorum_epoch import BeginQuorumEpochRequest, QuorumEpochResponse
 from node.wire.raft_voters import (
     AddVoterRequest,
     RemoveVoterRequest,
@@ -16,6 +14,7 @@ from node.wire.raft_voters import (
     UpdateVoterResponse,
     VoterChangeResponse,
 )
+from node.wire.vote import BeginQuorumEpochRequest, QuorumEpochResponse
 from tests.support.rig import CLUSTER, PORTS, QUIET, Rig, asked_node, fetch, key
 
 OPERATOR, ANOTHER = 70, 71  # connections

@@ -6,19 +6,31 @@ from uuid import UUID
 
 from node.limits import MAX_ELEMENTS, MAX_NAMED_ELEMENTS
 from node.wire.apis import BROKER_APIS, Request
-from node.wire.delete_records import DeleteRecordsRequest, RecordsToDelete
-from node.wire.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
-from node.wire.find_coordinator import FindCoordinatorRequest
+from node.wire.entities import TopicPartition
 from node.wire.frames import encode_request
-from node.wire.group_descriptions import DescribeGroupsRequest
-from node.wire.join_group import JoinGroupRequest, JoinProtocol
-from node.wire.list_offsets import ListOffsetsRequest, SoughtOffset
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest
-from node.wire.offset_fetch import OffsetFetchRequest, SoughtOffsets
-from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochRequest, SoughtEpoch
+from node.wire.group_descriptions import DescribeGroupsRequest, FindCoordinatorRequest
+from node.wire.group_membership import JoinGroupRequest, JoinProtocol
+from node.wire.group_offsets import (
+    CommittedOffset,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    SoughtOffsets,
+)
+from node.wire.offsets import (
+    DeleteRecordsRequest,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+    RecordsToDelete,
+    SoughtEpoch,
+    SoughtOffset,
+)
 from node.wire.partition_fetch import FetchedPartition, PartitionsFetchRequest
-from node.wire.topic_metadata import MetadataRequest, SoughtTopic
-from node.wire.topic_partitions import TopicPartition
+from node.wire.topic_metadata import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    MetadataRequest,
+    SoughtTopic,
+)
 from tests.support.stepped_broker import PARTITIONS, TOPICS
 from tests.support.worst_frames import shaped_frames
 

@@ -14,14 +14,23 @@ from node.wire.configs import (
     ResourceChange,
     ResourceQuery,
 )
-from node.wire.create_partitions import CreatePartitionsRequest, WantedPartitions
-from node.wire.create_topics import Assignment, CreateTopicsRequest, NewTopic
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
-from node.wire.elect_leaders import PREFERRED, UNCLEAN, ElectLeadersRequest, NamedPartition
 from node.wire.reassignments import (
+    PREFERRED,
+    UNCLEAN,
     AlterReassignmentsRequest,
+    ElectLeadersRequest,
     ListReassignmentsRequest,
+    NamedPartition,
     Reassignment,
+)
+from node.wire.topic_changes import (
+    Assignment,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    NewTopic,
+    WantedPartitions,
 )
 
 BROKERS = (1, 2, 3)

@@ -22,9 +22,9 @@ from node.wire.configs import (
     ResourceChange,
     ResourceQuery,
 )
-from node.wire.create_topics import CreateTopicsRequest, NewTopic
 from node.wire.frames import encode_request
 from node.wire.headers import RequestHeader, request_header
+from node.wire.topic_changes import CreateTopicsRequest, NewTopic
 from tests.support.worst_cluster_requests import cluster_requests
 
 CLIENT_METRICS = 16

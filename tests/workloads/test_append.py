@@ -8,15 +8,13 @@ from dataclasses import replace
 import pytest
 from kio.schema.errors import ErrorCode
 
-from checkers.history.events import EventType
-from checkers.history.payload import NOBODYS
+from checkers.history.events import NOBODYS, EventType
 from tests.support.fake_log import FINE, Ending, Fate
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory, Operation
 from tests.support.virtual_time import in_virtual_time
-from workloads.administering import NoTopicsError
-from workloads.append import AppendWorkload
-from workloads.append_options import AppendOptions
+from workloads.append import AppendOptions, AppendWorkload
+from workloads.clients.administering import NoTopicsError
 from workloads.connection import TcpDriver
 from workloads.wire.batch import read_batches
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from workloads.append_options import AppendOptions
+from workloads.append import AppendOptions
 
 
 def test_acks_are_mixed_as_told() -> None:

@@ -13,7 +13,7 @@ from kio.records.schema import NewRecordBatch, Record
 from kio.records.writers import write_new_batch
 from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 
-from checkers.history.payload import NOBODYS, payload, value_in, value_of
+from checkers.history.events import NOBODYS, payload, value_in, value_of
 from workloads.wire.batch import Identity, Values, encode_batch, next_offset, read_batches
 from workloads.wire.flexible import MalformedResponseError
 

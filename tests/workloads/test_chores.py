@@ -11,9 +11,8 @@ from checkers.history.events import EventType
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory
 from tests.workloads.test_append import FAST, Act, enough, load
-from workloads.append import AppendWorkload
-from workloads.append_options import AppendOptions
-from workloads.chores import CHORES
+from workloads.append import AppendOptions, AppendWorkload
+from workloads.chores.all_chores import CHORES
 
 OK = EventType.OK
 
@@ -60,7 +59,7 @@ def test_offsets_are_looked_up_after_records_with_a_few_keys() -> None:
 def test_the_quorum_s_epoch_is_asked_for_around_each_request(
     chore: str, falls: bool, told: tuple[str, str | None, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workloads.altering_configs._PAUSE_S", 0.01)
+    monkeypatch.setattr("workloads.chores.altering_configs._PAUSE_S", 0.01)
 
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         brokers.falls = falls
@@ -115,7 +114,7 @@ def test_what_is_committed_is_asked_for_before_more_is_committed() -> None:
 
 def test_members_come_and_go_and_one_stays_and_commits(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_HEARTBEAT_S", "_PAUSE_S", "_ABSENT", "_SILENT_S"):
-        monkeypatch.setattr(f"workloads.joining_groups.{name}", 0.01)
+        monkeypatch.setattr(f"workloads.chores.groups.{name}", 0.01)
 
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "group-heartbeat", OK, 20)
@@ -139,7 +138,7 @@ def test_members_come_and_go_and_one_stays_and_commits(monkeypatch: pytest.Monke
 def test_a_topic_gets_partitions_and_moves_until_it_is_at_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("workloads.reshaping_topics._PAUSE_S", 0.001)
+    monkeypatch.setattr("workloads.chores.reshaping_topics._PAUSE_S", 0.001)
 
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "add-partitions", OK, 2)
@@ -193,7 +192,7 @@ def test_every_broker_is_asked_for_the_topics_that_were_deleted() -> None:
 def test_a_broker_that_never_hears_of_the_last_topic_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("workloads.deleting_topics._KNOWN_WITHIN_S", 0.1)
+    monkeypatch.setattr("workloads.chores.deleting_topics._KNOWN_WITHIN_S", 0.1)
 
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         await enough(history, "delete-topic", OK, 1)

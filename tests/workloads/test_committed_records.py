@@ -7,9 +7,9 @@ import pytest
 from crc32c import crc32c
 from kio.records.readers import read_batch
 
-from checkers.history.payload import NOBODYS
+from checkers.history.events import NOBODYS
 from tests.support.markers import ABORT, COMMIT, marker
-from workloads.transformed import Processed, output_batch, processed
+from workloads.chores.transforming import Processed, output_batch, processed
 from workloads.wire.batch import Identity, KeyedRecord, keyed_batch, read_batches, read_committed
 from workloads.wire.flexible import MalformedResponseError
 

@@ -6,15 +6,13 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from checkers.history.error_words import MALFORMED
-from checkers.history.events import EventType
+from checkers.history.events import MALFORMED, EventType
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_logs import FakeBrokers
 from tests.support.garbled import Garbler, Keeper, Read, TappedDriver, read_or_malformed
 from tests.support.recorded import ListedHistory
 from tests.support.virtual_time import in_virtual_time
-from workloads.append import AppendWorkload
-from workloads.append_options import AppendOptions
+from workloads.append import AppendOptions, AppendWorkload
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions

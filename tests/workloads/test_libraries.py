@@ -21,18 +21,16 @@ from kafka.errors import (
 )
 from kafka.net.inet import KafkaNetSocket
 
-from checkers.history.error_words import MALFORMED
-from checkers.history.events import EventType
-from checkers.history.payload import NOBODYS, payload
+from checkers.history.events import MALFORMED, NOBODYS, EventType, payload
+from workloads.clients.kafka_python import acknowledged, refused
+from workloads.clients.library import Delivered, Report, reported, spans_of
+from workloads.clients.library_clients import library_clients
+from workloads.clients.librdkafka import polled_as_given, sent_as_told
+from workloads.clients.log_driver import Sending, SendResult
+from workloads.clients.raw_clients import Patience
 from workloads.connection import ClientEntry
-from workloads.kafka_python import acknowledged, refused
-from workloads.library import Delivered, Report, reported, spans_of
-from workloads.library_clients import library_clients
-from workloads.librdkafka import polled_as_given, sent_as_told
-from workloads.log_driver import Sending, SendResult
 from workloads.operation_history import Span
 from workloads.partition_leaders import TopicPartition
-from workloads.raw_producer import Patience
 
 PLAIN = Sending(acks=-1, idempotent=False, record_bytes=64)
 IDEMPOTENT = Sending(acks=-1, idempotent=True, record_bytes=64)
@@ -167,7 +165,7 @@ def test_an_unknown_library_is_named_with_those_there_are() -> None:
 
 def test_nobody_loads_a_library_that_was_not_asked_for() -> None:
     code = (
-        "import sys, workloads.append, workloads.library_clients\n"
+        "import sys, workloads.append, workloads.clients.library_clients\n"
         "sys.exit(int(bool({'confluent_kafka', 'kafka'} & sys.modules.keys())))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

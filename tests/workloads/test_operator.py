@@ -11,15 +11,15 @@ import pytest
 from chaos.cluster.interface import NodeId
 from chaos.probes import driver_for
 from chaos.recorder import Recorder
-from chaos.seal import operations_table
-from chaos.watches import QuorumAnswers
+from chaos.run.seal import operations_table
+from chaos.run.watches import QuorumAnswers
 from tests.chaos.test_recorder import HandClock, lines_of
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
 from tests.support.virtual_time import in_virtual_time
 from workloads.connection import ClientEntry
+from workloads.operation_history import Tally
 from workloads.operator import NeverChangedError, Operator
-from workloads.tally import Tally
 from workloads.voter_requests import Voter
 
 REACHED = {node: ClientEntry(host=f"node-{node}", port=9100 + node) for node in (1, 2, 3)}

@@ -7,7 +7,7 @@ import pytest
 from workloads.connection import ClientEntry, LostError, NotSentError, TcpDriver
 from workloads.partition_leaders import TopicPartition, newest_leaders
 from workloads.wire.header import Api
-from workloads.wire.metadata import LedPartition
+from workloads.wire.topic_requests import LedPartition
 
 PLACE = TopicPartition("append-0", 2)
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.clock import MachineClock
-from chaos.recorder import Recorder
-from chaos.seal import seal
+from chaos.recorder import MachineClock, Recorder
+from chaos.run.seal import seal
 from checkers.history.sealed_run import RunInfo, write_run_info
 from checkers.history.store import read_run
 from checkers.registers.linearizable import linearizable

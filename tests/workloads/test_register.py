@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.error_words import ACCEPTED, MALFORMED, REFUSED, UNANSWERED
-from checkers.history.events import EventType
+from checkers.history.events import ACCEPTED, MALFORMED, REFUSED, UNANSWERED, EventType
 from tests.support.fake_cluster import FakeCluster
 from tests.support.fake_node import Misbehaviour
 from tests.support.recorded import ListedHistory
 from tests.support.virtual_time import in_virtual_time
+from workloads.clients.register_client import Wrong
 from workloads.connection import ClientEntry, TcpDriver
 from workloads.register import RegisterWorkload
 from workloads.register_options import RegisterOptions
-from workloads.register_requests import Wrong
 
 FAST = RegisterOptions(
     concurrency=4,

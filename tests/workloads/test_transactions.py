@@ -7,12 +7,12 @@ import pytest
 from kio.schema.errors import ErrorCode
 
 from checkers.history.events import EventType
-from checkers.log.ended_transactions import STANDS_FOR_S as JUDGED_S
+from checkers.log.looked_up import STANDS_FOR_S as JUDGED_S
 from tests.support.fake_logs import FakeBrokers
 from tests.support.recorded import ListedHistory
 from tests.workloads.test_append import FAST, enough, load, some_sends
 from workloads.append import AppendWorkload
-from workloads.ending_transactions import STANDS_FOR_S
+from workloads.clients.transactions import STANDS_FOR_S
 
 TRANSACTIONAL = replace(FAST, partitions=1, idempotent_share=1, transactional=True)
 
@@ -100,7 +100,7 @@ def test_a_commit_that_is_refused_is_asked_for_until_the_end_and_counts_for_noth
 def test_a_coordinator_that_does_not_describe_is_no_reason_to_leave_transactions_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("workloads.ending_transactions._DESCRIBED_WITHIN_S", 0.3)
+    monkeypatch.setattr("workloads.clients.transactions._DESCRIBED_WITHIN_S", 0.3)
 
     async def act(brokers: FakeBrokers, _: AppendWorkload, history: ListedHistory) -> None:
         brokers.describes = False

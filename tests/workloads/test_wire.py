@@ -29,7 +29,7 @@ from kio.schema.types import BrokerId, ProducerId, TopicName
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import Records, i8, i16, i32, i32Timedelta, i64
 
-from workloads.wire import coordinator, delete_records, fetch, metadata, produce, topic_requests
+from workloads.wire import fetch, group_members, produce, topic_requests
 from workloads.wire.flexible import MalformedResponseError, MessageReader, varint
 from workloads.wire.header import Api
 
@@ -157,7 +157,9 @@ def test_a_transactional_producer_names_itself() -> None:
 
 
 def test_a_coordinator_is_asked_for_by_transactional_id() -> None:
-    request = read(coordinator_request.FindCoordinatorRequest, coordinator.find_coordinator("mine"))
+    request = read(
+        coordinator_request.FindCoordinatorRequest, group_members.find_coordinator("mine")
+    )
     assert (request.key_type, request.coordinator_keys) == (1, ("mine",))
     told = coordinator_response.Coordinator(
         key="mine",
@@ -170,15 +172,15 @@ def test_a_coordinator_is_asked_for_by_transactional_id() -> None:
     body = write(
         coordinator_response.FindCoordinatorResponse(throttle_time=NOW, coordinators=(told,))
     )
-    found = coordinator.read_coordinator(body)
+    found = group_members.read_coordinator(body)
     assert (found.error, found.node) == (15, 3)
     for size in range(len(body)):
         with pytest.raises(MalformedResponseError):
-            coordinator.read_coordinator(body[:size])
+            group_members.read_coordinator(body[:size])
 
 
 def test_records_are_deleted_before_an_offset() -> None:
-    body = delete_records.delete_records("append-0", 2, 345, timeout_ms=900)
+    body = fetch.delete_records("append-0", 2, 345, timeout_ms=900)
     request = read(records_request.DeleteRecordsRequest, body)
     assert request.timeout == datetime.timedelta(milliseconds=900)
     (topic,) = request.topics
@@ -191,12 +193,12 @@ def test_records_are_deleted_before_an_offset() -> None:
     )
     told = records_response.DeleteRecordsTopicResult(name=TOPIC, partitions=(result,))
     answer = write(records_response.DeleteRecordsResponse(throttle_time=NOW, topics=(told,)))
-    assert delete_records.read_deleted_records(answer, "append-0", 2) == 6
+    assert fetch.read_deleted_records(answer, "append-0", 2) == 6
     with pytest.raises(MalformedResponseError, match="append-0-2"):
-        delete_records.read_deleted_records(answer, "append-0", 1)
+        fetch.read_deleted_records(answer, "append-0", 1)
     for size in range(len(answer)):
         with pytest.raises(MalformedResponseError):
-            delete_records.read_deleted_records(answer[:size], "append-0", 2)
+            fetch.read_deleted_records(answer[:size], "append-0", 2)
 
 
 def test_a_fetch_reads_one_partition_uncommitted_and_without_a_session() -> None:
@@ -280,7 +282,9 @@ def test_the_ends_of_a_log_are_asked_for_by_timestamps() -> None:
 
 
 def test_metadata_is_asked_of_some_topics_and_creates_none() -> None:
-    request = read(metadata_request.MetadataRequest, metadata.metadata(("append-0", "append-1")))
+    request = read(
+        metadata_request.MetadataRequest, topic_requests.metadata(("append-0", "append-1"))
+    )
     assert [topic.name for topic in request.topics] == ["append-0", "append-1"]
     assert not request.allow_auto_topic_creation
     assert not request.include_topic_authorized_operations
@@ -323,7 +327,7 @@ def test_metadata_names_leaders_and_skips_what_is_unknown() -> None:
             topic("append-1", ErrorCode.unknown_topic_or_partition),
         ),
     )
-    found = metadata.read_metadata(write(answer))
+    found = topic_requests.read_metadata(write(answer))
     assert [(each.topic, each.partition, each.leader, each.epoch) for each in found] == [
         ("append-0", 0, 1, 7),
         ("append-0", 1, -1, 8),

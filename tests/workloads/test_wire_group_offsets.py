@@ -11,7 +11,7 @@ from kio.serial import entity_reader, entity_writer
 
 from tests.support.group_offsets import GroupOffsets
 from workloads.wire.flexible import MalformedResponseError
-from workloads.wire.group_offsets import commit_offset, fetch_offset, read_commit, read_group_offset
+from workloads.wire.group_members import commit_offset, fetch_offset, read_commit, read_group_offset
 from workloads.wire.header import Api
 
 COMMIT = commit_offset("mine", "append-0", 2, 345)

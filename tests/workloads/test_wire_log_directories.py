@@ -11,7 +11,7 @@ from kio.schema.errors import ErrorCode
 from kio.schema.types import TopicName
 from kio.static.primitive import i32, i64
 
-from chaos.cluster.docker.replica_moves import lie_in, next_places
+from chaos.cluster.docker.upkeep import lie_in, next_places
 from tests.workloads.test_wire import NOW, read, write
 from workloads.wire.header import Api
 from workloads.wire.log_directories import (

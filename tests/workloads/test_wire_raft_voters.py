@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
 
 from tests.workloads.test_wire import NOW, read, write
+from workloads.wire.describe_quorum import add_raft_voter, read_voters_changed, remove_raft_voter
 from workloads.wire.header import Api
-from workloads.wire.raft_voters import add_raft_voter, read_voters_changed, remove_raft_voter
 
 VOTERS, DIRECTORIES = st.integers(0, 2**31 - 1), st.uuids(version=4)
 

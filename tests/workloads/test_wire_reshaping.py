@@ -12,10 +12,10 @@ from kio.schema.offset_for_leader_epoch.v4 import request as epoch_request
 from kio.serial import entity_reader, entity_writer
 
 from tests.support.broker_answers import BrokerAnswers
-from workloads.wire.epoch_ends import EpochEnd, end_of_epoch, read_end_of_epoch
+from workloads.wire.fetch import EpochEnd, end_of_epoch, read_end_of_epoch
 from workloads.wire.flexible import MalformedResponseError
 from workloads.wire.header import Api
-from workloads.wire.reshaping import (
+from workloads.wire.topic_requests import (
     create_partitions,
     list_reassignments,
     read_created_partitions,

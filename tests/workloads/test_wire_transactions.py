@@ -13,7 +13,7 @@ from kio.static.primitive import TZAware, i16, i32
 
 from tests.workloads.test_wire import NOW, read, write
 from workloads.wire.flexible import MalformedResponseError
-from workloads.wire.group_offsets import read_commit
+from workloads.wire.group_members import read_commit
 from workloads.wire.header import Api
 from workloads.wire.transactions import (
     GroupMember,

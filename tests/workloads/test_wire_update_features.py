@@ -5,8 +5,8 @@ import pytest
 from kio.schema.errors import ErrorCode
 
 from tests.workloads.test_wire import NOW, read, write
+from workloads.wire.describe_quorum import read_updated, update_feature
 from workloads.wire.header import Api
-from workloads.wire.update_features import read_updated, update_feature
 
 NAME = "eligible.leader.replicas.version"
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from crc32c import crc32c
 
-from checkers.history.payload import NOBODYS, WORD, payload, value_in
+from checkers.history.events import NOBODYS, WORD, payload, value_in
 from workloads.wire.flexible import MalformedResponseError, varint
 
 _MAGIC = 2

@@ -1,11 +1,12 @@
 """DescribeQuorum 2 of the metadata partition."""
 
 import base64
+import struct
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from checkers.counted import counted
-from workloads.wire.flexible import MalformedResponseError, MessageReader, string
+from checkers.verdict import counted
+from workloads.wire.flexible import MalformedResponseError, MessageReader, array, string
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,3 +122,71 @@ def _listener(reader: MessageReader, node: int) -> VoterListener:
     name, host, port = reader.name(), reader.name(), reader.int16() & 0xFFFF
     reader.tags()
     return VoterListener(node=node, name=name, host=host, port=port)
+
+
+# AddRaftVoter 0 and RemoveRaftVoter 0 (KIP-853): add or remove a controller as a voter.
+
+
+_ANY_CLUSTER, _NO_TAGS = b"\x00", b"\x00"
+
+
+def add_raft_voter(
+    voter: int, directory_id: str, *, listener: str, host: str, port: int, timeout_ms: int
+) -> bytes:
+    """Body of a request; `directory_id` is in Kafka's text form, 22 characters. The controller has
+    one listener."""
+    endpoint = string(listener) + string(host) + struct.pack(">H", port) + _NO_TAGS
+    head = _ANY_CLUSTER + struct.pack(">ii", timeout_ms, voter)
+    return head + _bytes_of(directory_id) + array([endpoint]) + _NO_TAGS
+
+
+def remove_raft_voter(voter: int, directory_id: str) -> bytes:
+    """Body of a request."""
+    return _ANY_CLUSTER + struct.pack(">i", voter) + _bytes_of(directory_id) + _NO_TAGS
+
+
+def read_voters_changed(body: bytes) -> int:
+    """The error code of either answer. Raises MalformedAnswerError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    error = reader.int16()
+    reader.string()
+    reader.end()
+    return error
+
+
+def _bytes_of(directory_id: str) -> bytes:
+    return base64.urlsafe_b64decode(f"{directory_id}==")
+
+
+# UpdateFeatures of one feature (KIP-584): finalizes another level.
+
+
+_TIMEOUT = struct.Struct(">i")
+_LEVEL = struct.Struct(">hb")
+_UPGRADE, _SAFE_DOWNGRADE = 1, 2
+_NO_FEATURE_TAGS = b"\x00"
+
+
+def update_feature(name: str, level: int, *, timeout_ms: int) -> bytes:
+    """Body of an UpdateFeatures; level 0 removes the feature, which is a downgrade."""
+    kind = _UPGRADE if level else _SAFE_DOWNGRADE
+    requested = string(name) + _LEVEL.pack(level, kind) + _NO_FEATURE_TAGS
+    return (
+        _TIMEOUT.pack(timeout_ms) + array([requested]) + b"\x00" + _NO_FEATURE_TAGS
+    )  # not validate only
+
+
+def read_updated(body: bytes) -> int:
+    """The error code of the feature, or of the whole request. Raises MalformedAnswerError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    errors = [reader.int16()]
+    reader.string()  # error message
+    for _ in range(reader.count()):
+        reader.name()
+        errors.append(reader.int16())
+        reader.string()
+        reader.tags()
+    reader.end()
+    return next((error for error in errors if error), 0)

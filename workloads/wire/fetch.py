@@ -3,7 +3,7 @@
 import struct
 from dataclasses import dataclass
 
-from workloads.wire.flexible import MalformedResponseError, MessageReader, string
+from workloads.wire.flexible import MalformedResponseError, MessageReader, array, string
 
 EARLIEST, LATEST = -2, -1
 
@@ -129,3 +129,80 @@ def _expect(reader: MessageReader, topic: str, partition: int) -> None:
     index = reader.int32()
     if (named, index) != (topic, partition):
         raise MalformedResponseError(f"answers {named}-{index}, not {topic}-{partition}")
+
+
+# DeleteRecords of one partition (KIP-107).
+
+
+_DELETED_PARTITION = struct.Struct(">iq")
+_TIMEOUT = struct.Struct(">i")
+_NO_TAGS = b"\x00"
+
+
+def delete_records(topic: str, partition: int, before: int, *, timeout_ms: int) -> bytes:
+    """Body of a DeleteRecords of all records with an offset smaller than `before`."""
+    requested = _DELETED_PARTITION.pack(partition, before) + _NO_TAGS
+    return (
+        array([string(topic) + array([requested]) + _NO_TAGS])
+        + _TIMEOUT.pack(timeout_ms)
+        + _NO_TAGS
+    )
+
+
+def read_deleted_records(body: bytes, topic: str, partition: int) -> int:
+    """The error code of the one partition. Raises MalformedAnswerError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    reader.expect_one()
+    named = reader.string()
+    reader.expect_one()
+    index = reader.int32()
+    if (named, index) != (topic, partition):
+        raise MalformedResponseError(f"answers {named}-{index}, not {topic}-{partition}")
+    reader.skip(8)  # low watermark
+    error = reader.int16()
+    reader.tags()
+    reader.tags()
+    reader.end()
+    return error
+
+
+# OffsetForLeaderEpoch of one partition: where an epoch ends in the leader's log (KIP-320).
+
+
+_EPOCH_CONSUMER = struct.pack(">i", -1)
+_EPOCHS = struct.Struct(">iii")
+_ANY_EPOCH = -1  # of the leader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochEnd:
+    """`epoch`: the largest one up to the requested one; `end`: the offset after it. Both are -1
+    where the leader has none."""
+
+    error: int
+    epoch: int
+    end: int
+
+
+def end_of_epoch(topic: str, partition: int, epoch: int) -> bytes:
+    """Body of an OffsetForLeaderEpoch (v4)."""
+    sought = _EPOCHS.pack(partition, _ANY_EPOCH, epoch) + _NO_TAGS
+    return _EPOCH_CONSUMER + array([string(topic) + array([sought]) + _NO_TAGS]) + _NO_TAGS
+
+
+def read_end_of_epoch(body: bytes, topic: str, partition: int) -> EpochEnd:
+    """The result of the one partition. Raises MalformedResponseError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    reader.expect_one()
+    named = reader.string()
+    reader.expect_one()
+    error, index = reader.int16(), reader.int32()
+    if (named, index) != (topic, partition):
+        raise MalformedResponseError(f"answers {named}-{index}, not {topic}-{partition}")
+    found = EpochEnd(error=error, epoch=reader.int32(), end=reader.int64())
+    reader.tags()
+    reader.tags()
+    reader.end()
+    return found

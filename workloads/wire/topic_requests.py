@@ -1,7 +1,8 @@
 """CreateTopics and DeleteTopics, one topic at a time, by name."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from workloads.wire.flexible import MalformedResponseError, MessageReader, array, string
 
@@ -74,3 +75,153 @@ def _expect(reader: MessageReader, name: str) -> None:
     found = reader.string()
     if found != name:
         raise MalformedResponseError(f"answers for topic {found!r}, not {name!r}")
+
+
+# Metadata: the leaders of partitions as one broker knows them.
+
+
+_ANY_ID = bytes(16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedPartition:
+    """`leader` is -1 where the partition has none."""
+
+    topic: str
+    partition: int
+    leader: int
+    epoch: int
+
+
+def metadata(topics: tuple[str, ...]) -> bytes:
+    """Body of a Metadata that creates nothing."""
+    named = [_ANY_ID + string(topic) + b"\x00" for topic in topics]
+    return array(named) + b"\x00\x00\x00"  # no creation, no authorized operations, tags
+
+
+def read_metadata(body: bytes) -> tuple[LedPartition, ...]:
+    """The partitions of topics that this broker knows. Raises MalformedAnswerError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    for _ in range(reader.count()):
+        _broker(reader)
+    reader.string()  # cluster id
+    reader.skip(4)  # controller
+    leaders: list[LedPartition] = []
+    for _ in range(reader.count()):
+        leaders += _topic(reader)
+    reader.end()
+    return tuple(leaders)
+
+
+def _broker(reader: MessageReader) -> None:
+    reader.skip(4)
+    reader.string()
+    reader.skip(4)
+    reader.string()
+    reader.tags()
+
+
+def _topic(reader: MessageReader) -> list[LedPartition]:
+    reader.skip(2)  # error: such a topic has no partitions
+    name = reader.string() or ""
+    reader.skip(16 + 1)  # id, whether internal
+    leaders = [_partition(reader, name) for _ in range(reader.count())]
+    reader.skip(4)  # authorized operations
+    reader.tags()
+    return leaders
+
+
+def _partition(reader: MessageReader, topic: str) -> LedPartition:
+    reader.skip(2)  # error: no leader, or fewer replicas than there should be
+    partition, leader, epoch = reader.int32(), reader.int32(), reader.int32()
+    for _ in range(3):  # replicas, in sync, offline
+        reader.skip(4 * reader.count())
+    reader.tags()
+    return LedPartition(topic=topic, partition=partition, leader=leader, epoch=epoch)
+
+
+# CreatePartitions (KIP-195), AlterPartitionReassignments and ListPartitionReassignments (KIP-455).
+
+
+_INT32 = struct.Struct(">i")
+_NO_TAGS, _NO_ASSIGNMENTS, _NOT_ONLY_VALIDATED = b"\x00", b"\x00", b"\x00"
+
+
+def create_partitions(topic: str, count: int, *, timeout_ms: int) -> bytes:
+    """Body of a CreatePartitions (v3); the count includes the existing ones."""
+    wanted = string(topic) + _INT32.pack(count) + _NO_ASSIGNMENTS + _NO_TAGS
+    return array([wanted]) + _INT32.pack(timeout_ms) + _NOT_ONLY_VALIDATED + _NO_TAGS
+
+
+def read_created_partitions(body: bytes, topic: str) -> int:
+    """The error code. Raises MalformedResponseError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    reader.expect_one()
+    _expect_reshaped(reader, topic)
+    error = reader.int16()
+    reader.string()  # error message
+    reader.tags()
+    reader.end()
+    return error
+
+
+def reassign(topic: str, partition: int, replicas: Sequence[int], *, timeout_ms: int) -> bytes:
+    """Body of an AlterPartitionReassignments (v0)."""
+    brokers = array([_INT32.pack(each) for each in replicas])
+    moved = array([_INT32.pack(partition) + brokers + _NO_TAGS])
+    return _INT32.pack(timeout_ms) + array([string(topic) + moved + _NO_TAGS]) + _NO_TAGS
+
+
+def read_reassigned(body: bytes, topic: str, partition: int) -> int:
+    """The error code of the request, or of the one partition. Raises MalformedResponseError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    error = reader.int16()
+    reader.string()  # error message
+    for _ in range(reader.count()):
+        _expect_reshaped(reader, topic)
+        reader.expect_one()
+        index = reader.int32()
+        if index != partition:
+            raise MalformedResponseError(f"answers {topic}-{index}, not {topic}-{partition}")
+        error = reader.int16() or error
+        reader.string()  # error message
+        reader.tags()
+        reader.tags()
+    reader.end()
+    return error
+
+
+def list_reassignments(topic: str, partition: int, *, timeout_ms: int) -> bytes:
+    """Body of a ListPartitionReassignments (v0)."""
+    asked = string(topic) + array([_INT32.pack(partition)]) + _NO_TAGS
+    return _INT32.pack(timeout_ms) + array([asked]) + _NO_TAGS
+
+
+def read_reassignments(body: bytes, topic: str, partition: int) -> tuple[int, bool]:
+    """The error code, and whether the partition is being reassigned. Raises
+    MalformedResponseError."""
+    reader = MessageReader(body)
+    reader.skip(4)  # throttle time
+    error, goes_on = reader.int16(), False
+    reader.string()  # error message
+    for _ in range(reader.count()):
+        _expect_reshaped(reader, topic)
+        reader.expect_one()
+        index, goes_on = reader.int32(), True
+        if index != partition:
+            raise MalformedResponseError(f"answers {topic}-{index}, not {topic}-{partition}")
+        for _replicas_adding_removing in range(3):
+            reader.skip(4 * reader.count())
+        reader.tags()
+        reader.tags()
+    reader.end()
+    return error, goes_on
+
+
+def _expect_reshaped(reader: MessageReader, topic: str) -> None:
+    named = reader.string()
+    if named != topic:
+        raise MalformedResponseError(f"answers {named}, not {topic}")

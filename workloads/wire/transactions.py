@@ -5,7 +5,7 @@ import struct
 from dataclasses import dataclass
 
 from workloads.wire.flexible import MessageReader, array, nullable_string, string
-from workloads.wire.group_offsets import committing
+from workloads.wire.group_members import committing
 
 COMPLETE_COMMIT = "CompleteCommit"  # the last transaction is committed in every partition
 

@@ -17,20 +17,22 @@ from chaos.cluster.docker import labels as label
 from chaos.cluster.docker.agent import Agent
 from chaos.cluster.docker.containers import (
     CHANGED_FILE,
+    FRONT,
     OTHER_PROGRAM,
     PROPERTIES_FILE,
     Formatting,
     NodeContainer,
+    create_networks,
     format_directory,
     format_disks,
     format_properties_file,
     start_node,
     start_proxy_on_free_ports,
+    subnet_of,
 )
 from chaos.cluster.docker.identity import labels_of, target_of
 from chaos.cluster.docker.labels import ContainerRole, RunLabels
 from chaos.cluster.docker.loop_disks import create_loop_disks, create_plain_volumes, devices_of
-from chaos.cluster.docker.networks import FRONT, create_networks, subnet_of
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.interface import Address, NodeId
 from chaos.cluster.targets.node import OwnNode
@@ -44,7 +46,7 @@ from chaos.cluster.topology import (
 )
 from chaos.releases import setup_command
 from chaos.setup import images, kafka_image, node_image
-from chaos.setup.needs import SetupError
+from chaos.setup.shell import SetupError
 
 PROXY_ANSWERS_WITHIN_S = 10.0
 FORMATTED = "the-format-is-done"  # what a node says that waits then

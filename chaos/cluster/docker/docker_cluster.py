@@ -10,19 +10,13 @@ from docker.errors import DockerException
 
 from chaos.cluster.cluster_errors import ClusterError, FailedPart, MachineryError
 from chaos.cluster.docker.assembly import Assembly, Parts, images_of
-from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.labels import RunLabels
 from chaos.cluster.docker.machinery_watch import MachineryWatch, no_engine
 from chaos.cluster.docker.node_processes import NodeProcesses
-from chaos.cluster.docker.proxy_entrances import Entrances
-from chaos.cluster.docker.proxy_links import ProxyLinks
-from chaos.cluster.docker.readdressing import change_host, other_host, told_of
-from chaos.cluster.docker.readiness import Readiness
-from chaos.cluster.docker.registry import RunLock, demolish, left_of, reap
-from chaos.cluster.docker.replica_moves import move_replicas
-from chaos.cluster.docker.salvage import save_nodes
-from chaos.cluster.docker.votes_cast import vote_of
-from chaos.cluster.feature_levels import set_elr_level
+from chaos.cluster.docker.proxy_links import Entrances, ProxyLinks
+from chaos.cluster.docker.readiness import Gate, Readiness, vote_of
+from chaos.cluster.docker.registry import RunLock, demolish, left_of, reap, save_nodes
+from chaos.cluster.docker.upkeep import change_host, move_replicas, other_host, told_of
 from chaos.cluster.interface import (
     Address,
     Advertised,
@@ -33,6 +27,7 @@ from chaos.cluster.interface import (
     Reaped,
     UnaskedEnd,
 )
+from chaos.cluster.probe import set_elr_level
 from chaos.cluster.targets.of_target import OfTarget
 from chaos.cluster.targets.target import Target
 from chaos.cluster.topology import Topology, host_name

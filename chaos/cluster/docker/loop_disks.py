@@ -17,7 +17,7 @@ from chaos.cluster.docker.labels import Owner, RunLabels
 from chaos.cluster.docker.registry import RunLock, demolish
 from chaos.cluster.interface import NodeId
 from chaos.cluster.topology import host_name
-from chaos.setup.places import cache_dir
+from chaos.setup.shell import cache_dir
 
 UID = GID = 10001  # the nodes' user, as in their Dockerfile
 # The defaults of ext4 would hide bugs: auto_da_alloc writes data that was not synced, and a journal

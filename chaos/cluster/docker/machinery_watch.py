@@ -18,8 +18,8 @@ from docker.models.containers import Container
 from chaos.cluster.cluster_errors import ClusterError, FailedPart, MachineryError
 from chaos.cluster.docker.agent import Agent, BusyError
 from chaos.cluster.docker.assembly import Parts
-from chaos.cluster.docker.gate import Gate
 from chaos.cluster.docker.node_processes import mono_ns_of
+from chaos.cluster.docker.readiness import Gate
 from chaos.cluster.docker.toxiproxy_api import ToxiproxyApi
 from chaos.cluster.fault_evidence import of_pause
 from chaos.setup import docker_engine

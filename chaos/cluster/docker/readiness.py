@@ -1,17 +1,69 @@
 """Waiting for nodes: until a process answers, and until brokers may be led and followed."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any
+import json
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, ParamSpec, TypeVar
 
-from docker.errors import APIError
+from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 
-from chaos.cluster.cluster_errors import DiedAtStartError, NeverReadyError
+from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError, NeverReadyError
 from chaos.cluster.docker.assembly import FORMATTED, Parts
-from chaos.cluster.docker.gate import Gate
 from chaos.cluster.interface import NodeId
 from chaos.cluster.probe import until_it_answers, until_it_knows
+from chaos.cluster.targets.target import DATA, LOG_DIRECTORY
+from chaos.container_files import read_file
+
+# Work that runs in threads, and the moment when no more of it may begin.
+#
+# A cancelled task leaves its thread running; what that thread still creates must not be created
+# behind the back of the thread that removes everything.
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+DRAINED_WITHIN_S = 60.0
+
+
+class Gate:
+    """Counts the threads at work, and closes once."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._inside = 0
+        self._closed = False
+
+    async def run(self, act: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run in a thread; ClusterError once the gate is closed."""
+
+        def inside() -> T:
+            self._enter()
+            try:
+                return act(*args, **kwargs)
+            finally:
+                self._leave()
+
+        return await asyncio.to_thread(inside)
+
+    def close(self) -> None:
+        """Let no thread in any more, and wait until all are out."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._inside == 0, DRAINED_WITHIN_S)
+
+    def _enter(self) -> None:
+        with self._changed:
+            if self._closed:
+                raise ClusterError("the cluster is being removed")
+            self._inside += 1
+
+    def _leave(self) -> None:
+        with self._changed:
+            self._inside -= 1
+            self._changed.notify_all()
+
 
 PAUSE_S = 0.1
 LAST_LINES = 8  # of a log, that an error shows
@@ -88,3 +140,21 @@ def last_words(container: Container) -> str:
         return str(error)
     lines = [line for line in log.strip().splitlines() if not line.startswith("\tat ")]
     return "\n".join(lines[-LAST_LINES:])
+
+
+# The votes of a cluster's controllers, as they stand on their disks.
+
+
+QUORUM_STATE = "__cluster_metadata-0/quorum-state"
+
+
+def vote_of(container: Container) -> NodeId | None:
+    """The vote in the newest epoch of a node; None: it has not voted. Kafka replaces the file as a
+    whole, and makes it with the first thing that it has to remember."""
+    try:
+        content = read_file(container, f"{DATA}/{LOG_DIRECTORY}/{QUORUM_STATE}")
+    except NotFound:
+        return None
+    state = json.loads(content)
+    voted = int(state["votedId"])
+    return NodeId(voted) if voted >= 0 else None

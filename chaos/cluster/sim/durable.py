@@ -13,8 +13,8 @@ from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.journal import ROOT
 from node.effects import ElectionState
 from node.ids import Offset
+from node.storage.disk import QUORUM_STATE
 from node.storage.election_store import parse_election_state
-from node.storage.layout import QUORUM_STATE
 from node.storage.log import Log
 
 _base = attrgetter("base")

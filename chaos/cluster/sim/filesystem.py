@@ -34,6 +34,7 @@ from chaos.cluster.sim.journal import (
     ROOT,
     Block,
     Cut,
+    DiskStep,
     Freed,
     Grown,
     Inode,
@@ -43,11 +44,11 @@ from chaos.cluster.sim.journal import (
     Metadata,
     Moved,
     Placed,
+    Trouble,
     Unlinked,
     error,
     ordered_pages,
 )
-from chaos.cluster.sim.trouble import DiskStep, Trouble
 
 Descriptor = NewType("Descriptor", int)
 

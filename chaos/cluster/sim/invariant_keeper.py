@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from chaos.cluster.interface import BrokenInvariant, NodeId
-from chaos.cluster.sim.drive import LOG_DIRECTORY, Drive
 from chaos.cluster.sim.durable import DurableState
 from chaos.cluster.sim.invariants import (
     BrokerWatch,
@@ -22,8 +21,9 @@ from chaos.cluster.sim.invariants import (
     WatchedBroker,
     WatchedLife,
 )
-from chaos.cluster.sim.invariants.answer_rules import OF_BROKERS, OF_CONTROLLERS
+from chaos.cluster.sim.invariants.rules import OF_BROKERS, OF_CONTROLLERS
 from chaos.cluster.sim.loop import VirtualLoop
+from chaos.cluster.sim.sim_disk import LOG_DIRECTORY, Drive
 from node.broker.broker import Broker
 from node.combined_node import CombinedNode
 from node.controller_node import ControllerNode
@@ -61,12 +61,16 @@ class InvariantKeeper:
         self._watch = self._brokers = None
         self._note_whether_open()
 
-    def post(self) -> "Post":
+    def post(self) -> "ProcessMonitor":
         """For a process that has opened its logs, and has not started yet."""
-        return Post(self)
+        return ProcessMonitor(self)
 
     def watch_controller(
-        self, post: "Post", found: Recovered, node: ControllerNode | CombinedNode, drive: Drive
+        self,
+        post: "ProcessMonitor",
+        found: Recovered,
+        node: ControllerNode | CombinedNode,
+        drive: Drive,
     ) -> None:
         disk = DurableState(drive.files, LOG_DIRECTORY, found.log)
         life = self._lives[found.key.id] = self._lives.get(found.key.id, 0) + 1
@@ -83,7 +87,7 @@ class InvariantKeeper:
 
     def watch_broker(
         self,
-        post: "Post",
+        post: "ProcessMonitor",
         found: Recovered,
         broker: Broker,
         held: LogDirectories,
@@ -117,7 +121,7 @@ class InvariantKeeper:
         self.close()
 
 
-class Post:
+class ProcessMonitor:
     """The watch over one process, from its start to its end."""
 
     def __init__(self, keeper: InvariantKeeper) -> None:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from node import wire
+from node.effects import Piece
 from node.node import Framing
-from node.slices import Piece
 from node.wire import broker_frames
 from node.wire.apis import HandedOn, OutgoingRequest, Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse

@@ -13,33 +13,165 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from chaos.cluster.interface import Address, NodeId
-from chaos.cluster.sim.drive import LateFlush
-from chaos.cluster.sim.process_deeds import ProcessDeeds
-from chaos.cluster.sim.process_logs import ProcessLogs
-from chaos.cluster.sim.streams import ConnectAttempt
-from chaos.cluster.sim.surroundings import StruckError, Surroundings
+from chaos.cluster.sim.network import ConnectAttempt
+from chaos.cluster.sim.sim_disk import LateFlush
+from chaos.cluster.sim.surroundings import StruckError, Surroundings, WatchedNode
 from chaos.cluster.sim.watchdog import Going, StepHalted
-from chaos.cluster.sim.watched_node import WatchedNode
 from node import ids
 from node.config import NodeConfig
-from node.effects import FlushLog, Stop
-from node.endpoint import Endpoint
-from node.events import LogFlushed, ShutdownRequested
-from node.server.notices import Notices
+from node.effects import (
+    AppendBatches,
+    CloseConnection,
+    DeleteBeforeSnapshot,
+    DisconnectPeer,
+    Event,
+    FinishSnapshot,
+    FlushLog,
+    LogFlushed,
+    NoResponse,
+    OnReplicas,
+    OpenListeners,
+    PersistElectionState,
+    ReplaceLog,
+    ReplicaLogChange,
+    SendPieces,
+    SendResponse,
+    SendToPeer,
+    ShutdownRequested,
+    Stop,
+    Trace,
+    TruncateLog,
+    WriteSnapshot,
+)
+from node.ids import METADATA_LOG, Endpoint, LogId
 from node.server.outcome import FAILED, describe_failure, last_stop
+from node.server.output import Notices, TraceWriter
 from node.server.peer_links import PeerLink, PeerLinks
 from node.server.recovered import AnyNode, Recovered, stop_line
 from node.server.tcp import Connections
-from node.server.traces import TraceWriter
+from node.storage.election_store import ElectionStore
+from node.storage.log import BatchLog, Log, perform, perform_on_replicas
 from node.storage.log_directories import LogDirectories
-from node.turn import Beat, Deed, Turn, Turns
+from node.turn import Action, Marker, Turn, Turns
+
+# The logs that a process has open: that of the metadata, and of a broker those of its replicas.
+
+
+class ProcessLogs:
+    def __init__(self, metadata: Log, replicas: LogDirectories | None) -> None:
+        self._metadata = metadata
+        self._replicas = replicas
+
+    def __getitem__(self, log: LogId) -> BatchLog:
+        if log == METADATA_LOG:
+            return self._metadata
+        return self._of_replicas[log]
+
+    def change(self, change: ReplicaLogChange) -> None:
+        perform_on_replicas(change, self._of_replicas)
+
+    @property
+    def _of_replicas(self) -> LogDirectories:
+        assert self._replicas is not None, "controllers keep no replicas"
+        return self._replicas
+
+
+# What the turns of a process ask for, done: with sockets and a disk that are simulated.
+
+
+class ProcessDeeds:
+    """`at_once`: those that take no time, by their type; while it does one of the others, a process
+    waits for the disk."""
+
+    def __init__(
+        self,
+        *,
+        elections: ElectionStore,
+        logs: ProcessLogs,
+        traces: TraceWriter,
+        connections: Connections,
+        peers: PeerLinks,
+        feed: Callable[[Event], None],
+        stop: Callable[[Stop], None],
+        open_listeners: Callable[[OpenListeners], None],
+        around: Surroundings,
+    ) -> None:
+        self._elections = elections
+        self._logs = logs
+        self._traces = traces
+        self._connections = connections
+        self._peers = peers
+        self._feed = feed
+        self._around = around
+        self.at_once: dict[type[Action], Callable[[Any], None]] = {
+            Trace: self._trace,
+            SendResponse: self._send_response,
+            SendPieces: self._send_pieces,
+            SendToPeer: self._send_to_peer,
+            AppendBatches: self._append,
+            NoResponse: self._send_nothing,
+            CloseConnection: self._close,
+            DisconnectPeer: self._disconnect,
+            OpenListeners: open_listeners,
+            Stop: stop,
+        }
+
+    def on_disk(self, deed: Action) -> None:
+        """The disk was waited for."""
+        match deed:
+            case FlushLog():
+                self._around.between()
+                self._feed(LogFlushed(deed.log, self._logs[deed.log].flush()))
+            case TruncateLog():
+                if deed.log == METADATA_LOG:
+                    self._around.post.before_truncation(deed.end)
+                self._logs[deed.log].truncate(deed.end)
+            case PersistElectionState():
+                self._elections.save(deed.state)
+            case ReplaceLog():
+                self._around.post.before_replacement()
+                perform(deed, self._logs[deed.log])
+            case WriteSnapshot() | FinishSnapshot() | DeleteBeforeSnapshot():
+                perform(deed, self._logs[deed.log])
+            case OnReplicas():
+                self._logs.change(deed)
+            case _:
+                raise AssertionError(f"{deed} takes no time")
+
+    # --- at once ---
+
+    def _trace(self, deed: Trace) -> None:
+        self._traces.add(deed, self._around.clock.true())
+
+    def _send_response(self, deed: SendResponse) -> None:
+        self._connections.send_frame(deed.connection, deed.frame)
+
+    def _send_pieces(self, deed: SendPieces) -> None:
+        self._connections.send_pieces(deed.connection, deed.pieces)
+
+    def _send_to_peer(self, deed: SendToPeer) -> None:
+        self._peers.send(deed.channel, deed.endpoint, deed.frame)
+
+    def _append(self, deed: AppendBatches) -> None:
+        self._logs[deed.log].append(deed.data)
+
+    def _send_nothing(self, deed: NoResponse) -> None:
+        self._connections.go_on(deed.connection)
+
+    def _close(self, deed: CloseConnection) -> None:
+        self._connections.close(deed.connection)
+
+    def _disconnect(self, deed: DisconnectPeer) -> None:
+        self._peers.disconnect(deed.channel)
+
 
 SIGKILLED = 137  # 128 + SIGKILL, as an engine reports it
 
 # Named once: an enum takes longer to find a member than to compare one.
-_STEPPED, _TRACES_LEAVE, _LISTEN = Beat.STEPPED, Beat.TRACES_LEAVE, Beat.LISTEN
+_STEPPED, _TRACES_LEAVE, _LISTEN = Marker.STEPPED, Marker.TRACES_LEAVE, Marker.LISTEN
 _SPIN_NS = 100_000  # a deadline that stays due makes a real process spin, and its time passes
 
 
@@ -240,7 +372,7 @@ class SimProcess:
         while self._inbox and self.exit_code is None:
             self._inbox.popleft()()
 
-    def _begin_late(self, deed: Deed) -> bool:
+    def _begin_late(self, deed: Action) -> bool:
         """Begin a flush during which the process goes on, if it is to be one."""
         if not isinstance(deed, FlushLog):
             return False

@@ -11,7 +11,7 @@ _YEAR_S = 365 * 86_400
 
 
 class VirtualClock:
-    """`chaos.clock.Clock` over virtual time. Where its zeros lie is drawn from the seed."""
+    """`chaos.recorder.Clock` over virtual time. Where its zeros lie is drawn from the seed."""
 
     def __init__(self, loop: VirtualLoop, seed: int) -> None:
         rng = random.Random(f"{seed}:clock")

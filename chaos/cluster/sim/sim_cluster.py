@@ -8,7 +8,6 @@ from uuid import UUID
 
 from chaos.cluster import fault_evidence
 from chaos.cluster.cluster_errors import ClusterError, FailedPart
-from chaos.cluster.feature_levels import set_elr_level
 from chaos.cluster.interface import (
     Address,
     BrokenInvariant,
@@ -21,18 +20,21 @@ from chaos.cluster.interface import (
     PowerCutMode,
     UnaskedEnd,
 )
+from chaos.cluster.probe import set_elr_level
 from chaos.cluster.sim.invariant_keeper import InvariantKeeper
 from chaos.cluster.sim.known_frames import known_frames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network, client_address
-from chaos.cluster.sim.saved_machine import save_machine
 from chaos.cluster.sim.sim_clock import NodeClock, VirtualClock
-from chaos.cluster.sim.sim_entrances import SimEntrances
-from chaos.cluster.sim.sim_links import SimLinks
-from chaos.cluster.sim.sim_machine import Machine, Site
-from chaos.cluster.sim.sim_power_cuts import SimPowerCuts
-from chaos.cluster.sim.sim_waits import until_brokers_know_each_other, until_it_answers, until_off
-from chaos.cluster.sim.strike import strike
+from chaos.cluster.sim.sim_links import SimEntrances, SimLinks
+from chaos.cluster.sim.sim_machine import Machine, Site, save_machine
+from chaos.cluster.sim.sim_power_cuts import (
+    SimPowerCuts,
+    strike,
+    until_brokers_know_each_other,
+    until_it_answers,
+    until_off,
+)
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.cluster.targets.kafka_settings import SettingError
 from chaos.cluster.targets.named import NODE, layout
@@ -43,11 +45,10 @@ from chaos.cluster.topology import host_name, inner_port
 from chaos.conditions import Conditions
 from node import ids
 from node.config import NodeConfig
-from node.endpoint import Endpoint
-from node.ids import ReplicaKey, parse_uuid, uuid_text
+from node.ids import Endpoint, ReplicaKey, parse_uuid, uuid_text
 from node.server.properties import parse_settings
 from node.server.property_values import ConfigError
-from node.storage.bootstrap import FormattedVoters
+from node.storage.format import FormattedVoters
 
 _BOOT_S = (0.05, 0.4)  # as containers take
 _LOOK_AT_RATE_S = 0.01

@@ -4,28 +4,28 @@ import random
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from uuid import UUID
 
 import orjson
 
 from chaos.cluster.cluster_errors import MachineryError, StepError
 from chaos.cluster.interface import NodeId, NodeStatus, UnaskedEnd
-from chaos.cluster.sim.drive import LOG_DIRECTORY, Drive
-from chaos.cluster.sim.invariant_keeper import InvariantKeeper, Post
+from chaos.cluster.sim.invariant_keeper import InvariantKeeper, ProcessMonitor
 from chaos.cluster.sim.known_frames import KnownFrames
 from chaos.cluster.sim.loop import VirtualLoop
 from chaos.cluster.sim.network import Network
-from chaos.cluster.sim.overheard import Ear, Overheard
 from chaos.cluster.sim.process import SimProcess
 from chaos.cluster.sim.sim_clock import NodeClock
-from chaos.cluster.sim.sim_disk import SimDisk
-from chaos.cluster.sim.surroundings import Between, Surroundings
+from chaos.cluster.sim.sim_disk import LOG_DIRECTORY, Drive, SimDisk
+from chaos.cluster.sim.surroundings import Between, Ear, Overheard, Surroundings
 from chaos.cluster.sim.watchdog import StepHalted, Watchdog
+from chaos.cluster.topology import lost_disk
 from chaos.conditions import Conditions
 from node.config import NodeConfig
 from node.server.directories import log_directories, metadata_directory
 from node.server.outcome import FAILED, Refusal, describe_failure
+from node.server.output import TraceWriter
 from node.server.recovered import (
     AnyNode,
     Recovered,
@@ -36,13 +36,10 @@ from node.server.recovered import (
     recover_replicas,
     start_lines,
 )
-from node.server.traces import TraceWriter
-from node.storage.bootstrap import FormattedVoters
-from node.storage.format import format_data_directory, format_log_directory
-from node.storage.layout import META_PROPERTIES
+from node.storage.disk import META_PROPERTIES, StorageError
+from node.storage.format import FormattedVoters, format_data_directory, format_log_directory
 from node.storage.log_directories import LogDirectories
 from node.storage.meta import MetaProperties, load_meta
-from node.storage.storage_errors import StorageError
 
 _LAST_LINES = 8  # of a log, that tell why a process ended
 
@@ -72,7 +69,7 @@ class Machine:
         self.process: SimProcess | None = None
         self.lost: list[Drive] = []  # disks that were wiped, in order
         self.unasked_ends: list[UnaskedEnd] = []
-        self.between: Between | None = None  # see `chaos.cluster.sim.strike`
+        self.between: Between | None = None  # see `chaos.cluster.sim.sim_power_cuts`
         self._site = site
         self._config = config
         self._lives = 0
@@ -272,7 +269,7 @@ class Machine:
         rng: random.Random,
         incarnation: UUID,
         ear: Ear,
-    ) -> tuple[AnyNode, LogDirectories | None, Post]:
+    ) -> tuple[AnyNode, LogDirectories | None, ProcessMonitor]:
         """What goes on from the disk, with its replicas if it is a broker."""
         role = config.role
         framing, of_brokers = (
@@ -324,3 +321,29 @@ class Machine:
 def _name(path: str) -> str:
     """Of a log directory, on the disk of its node."""
     return PurePosixPath(path).name
+
+
+# What a run keeps of a machine: what its processes said, and its disks.
+
+
+def save_machine(machine: Machine, into: Path) -> None:
+    """Write `logs/node-N.log` (stdout), `logs/node-N.err` and `disks/node-N/`, and a directory
+    beside that for each disk that it lost."""
+    logs, disks, name = into / "logs", into / "disks", f"node-{machine.node}"
+    logs.mkdir(parents=True, exist_ok=True)
+    (logs / f"{name}.log").write_bytes(machine.stdout)
+    (logs / f"{name}.err").write_bytes(machine.stderr)
+    _save_drive(machine.drive, disks / name)
+    for number, drive in enumerate(machine.lost, start=1):
+        _save_drive(drive, disks / lost_disk(machine.node, number))
+
+
+def _save_drive(drive: Drive, into: Path) -> None:
+    into.mkdir(parents=True, exist_ok=True)
+    made = {into}
+    for path, content in drive.log_directory().items():
+        file = into / path
+        if file.parent not in made:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            made.add(file.parent)
+        file.write_bytes(content)

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
+from chaos.bugs.planted import planted_by
 from chaos.cluster.cluster_errors import ClusterError
 from chaos.cluster.interface import Cluster
 from chaos.cluster.sim.loop import VirtualLoop, run
@@ -14,7 +15,6 @@ from chaos.cluster.sim.sim_clock import VirtualClock
 from chaos.cluster.sim.sim_cluster import SimCluster
 from chaos.cluster.sim.watchdog import Watchdog
 from chaos.conditions import Conditions
-from chaos.mutations.planted import planted_by
 
 # What the simulator has its own of.
 _NOT_SIMULATED = frozenset(
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class SimWorld:
-    """`chaos.runtimes.World` from a seed; used once."""
+    """`chaos.run.runtimes.World` from a seed; used once."""
 
     syncs = False  # a run that dies with the machine is repeated from its seed
 

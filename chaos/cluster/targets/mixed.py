@@ -20,7 +20,7 @@ from chaos.cluster.targets.node import DYNAMIC, QUORUM, STATIC, OwnNode
 from chaos.cluster.targets.own_brokers import BROKERS, CONTROLLERS, brokers_of
 from chaos.cluster.targets.target import Seat
 from chaos.conditions import Conditions
-from checkers.counted import counted
+from checkers.verdict import counted
 
 MIXED = "mixed"
 SIZE = 3  # controllers

@@ -11,7 +11,7 @@ from chaos.conditions import Conditions
 from checkers.history.sealed_run import LINEARIZABLE_READS, STRICT_CONFIGS
 
 PROGRAM = ("python3", "-m", "node.server")
-MUTATED = ("python3", "-m", "chaos.mutations")
+MUTATED = ("python3", "-m", "chaos.bugs")
 # Settings, by the words of a command line, and how nodes know the voters.
 NODES, QUORUM, BOOTSTRAP = "nodes", "quorum", "bootstrap"
 LISTED, DYNAMIC, STATIC = "listed", "dynamic", "static"

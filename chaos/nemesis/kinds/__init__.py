@@ -7,13 +7,12 @@ what the seeds mean.
 
 from collections.abc import Mapping
 
-from chaos.nemesis.fault import Fault, Menace
+from chaos.nemesis.fault import Fault, SwarmSpec
 from chaos.nemesis.kinds import (
     additions,
     clocks,
     cuts,
     disks,
-    entrances,
     links,
     power,
     processes,
@@ -36,7 +35,7 @@ KINDS: tuple[type[Fault], ...] = (
     clocks.ClockJump,
     clocks.ClockRate,
     disks.Wipe,
-    entrances.ShutOut,
+    links.ShutOut,
     power.StopThenPowerOff,
     upkeep.SyncDisks,
     upkeep.MoveReplicas,
@@ -54,6 +53,6 @@ KINDS: tuple[type[Fault], ...] = (
 )
 
 BY_KIND: Mapping[str, type[Fault]] = {name: kind for kind in KINDS for name in kind.kinds}
-MENACES: Mapping[str, Menace] = {
+MENACES: Mapping[str, SwarmSpec] = {
     name: menace for kind in KINDS for name, menace in kind.menaces.items()
 }

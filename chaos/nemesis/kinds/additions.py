@@ -7,12 +7,10 @@ from typing import ClassVar
 
 from chaos.cluster.interface import Addition, Cluster, FaultEvidence, NodeId
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import on_each
-from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
 from chaos.nemesis.kinds.voters import WITHIN_S, of_change, voter_of
 from chaos.nemesis.parameters import always
-from chaos.nemesis.proof import of_nodes
+from chaos.nemesis.proof import of_nodes, on_each
 from chaos.nemesis.victims import Victim
 from workloads.operator import Operator
 
@@ -37,7 +35,7 @@ class AddBroker:
     kind: ClassVar[str] = "add-broker"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(degrades=True)
 

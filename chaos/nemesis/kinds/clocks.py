@@ -8,11 +8,9 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, FaultEvidence
 from chaos.cluster.powers import ClockShifting
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import on_each
-from chaos.nemesis.drawing import one
-from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
-from chaos.nemesis.proof import of_nodes
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
+from chaos.nemesis.parameters import one
+from chaos.nemesis.proof import of_nodes, on_each
 from chaos.nemesis.victims import Victim
 
 
@@ -31,8 +29,8 @@ class ClockJump:
     kind: ClassVar[str] = "clock-jump"
     aspect: ClassVar[Aspect] = Aspect.CLOCK
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "clock-jump": Menace(
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "clock-jump": SwarmSpec(
             make=lambda rng, nodes: ClockJump(
                 victim=one(rng, nodes), offset_ms=rng.choice((-1, 1)) * rng.randrange(10, 600_000)
             ),
@@ -71,8 +69,8 @@ class ClockRate:
     kind: ClassVar[str] = "clock-rate"
     aspect: ClassVar[Aspect] = Aspect.CLOCK
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "clock-rate": Menace(
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "clock-rate": SwarmSpec(
             make=lambda rng, nodes: ClockRate(
                 victim=one(rng, nodes), rate=rng.choice((0.5, 0.8, 0.95, 1.05, 1.25, 2.0))
             ),

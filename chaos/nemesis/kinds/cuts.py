@@ -9,19 +9,46 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import permutations
 from typing import ClassVar
 
 from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId, NodeStatus
 from chaos.cluster.powers import Cuttable
-from chaos.cluster.roles import brokers_of, controllers_of
+from chaos.cluster.topology import brokers_of, controllers_of
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.drawing import one_side
-from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
-from chaos.nemesis.grudges import Ways, among, grudge
-from chaos.nemesis.harm import Harm
-from chaos.nemesis.parameters import always
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words
+from chaos.nemesis.parameters import always, one_side
 from chaos.nemesis.proof import of_links
 from chaos.nemesis.victims import LeaderAnd, SomeNodes, Victim
+
+# Which directed links a partition cuts. Pure.
+
+
+class Ways(StrEnum):
+    """Which bytes a partition stops, seen from its victims."""
+
+    BOTH = "both"
+    OUT = "out"  # others do not hear them
+    IN = "in"  # they do not hear others
+
+
+def grudge(victims: Sequence[NodeId], nodes: Sequence[NodeId], ways: Ways) -> tuple[Link, ...]:
+    """The links between the victims and all the others, in the ways asked for, in order."""
+    others = [node for node in sorted(nodes) if node not in victims]
+    out = [Link(victim, other) for victim in sorted(victims) for other in others]
+    back = [Link(other, victim) for victim in sorted(victims) for other in others]
+    match ways:
+        case Ways.OUT:
+            return tuple(out)
+        case Ways.IN:
+            return tuple(back)
+        case Ways.BOTH:
+            return tuple(out + back)
+
+
+def among(victims: Sequence[NodeId]) -> tuple[Link, ...]:
+    """The links between the victims themselves, in order."""
+    return tuple(Link(one, other) for one, other in permutations(sorted(victims), 2))
 
 
 class OtherSide(StrEnum):
@@ -70,16 +97,16 @@ class NetworkPartition:
         "partition-in": {"ways": "in"},
         "partition-out": {"ways": "out"},
     }
-    menaces: ClassVar[Mapping[str, Menace]] = {
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
         **{
-            f"partition {ways}": Menace(
+            f"partition {ways}": SwarmSpec(
                 make=_partition(ways), shortest_s=0.5, longest_s=12, least_nodes=2
             )
             for ways in Ways
         },
         # About as long as it takes the others to elect: the leader is back before it misses them.
         **{
-            f"partition of the leader's side, {stagger_ms} ms": Menace(
+            f"partition of the leader's side, {stagger_ms} ms": SwarmSpec(
                 make=_leaders_side(stagger_ms), shortest_s=0.8, longest_s=2.5, least_nodes=5
             )
             for stagger_ms in (1000, 2000, 4000)
@@ -166,8 +193,8 @@ class PartialPartition:
     kind: ClassVar[str] = "partition-partial"
     aspect: ClassVar[Aspect] = Aspect.CUTS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "partition-partial": Menace(make=_estranged, shortest_s=0.5, longest_s=15, least_nodes=3)
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "partition-partial": SwarmSpec(make=_estranged, shortest_s=0.5, longest_s=15, least_nodes=3)
     }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.CUT,)
     harm: ClassVar[Harm] = Harm(cuts=True)

@@ -8,11 +8,9 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, DiskSickness, FaultEvidence, NodeId, NodeStatus
 from chaos.cluster.powers import Killable, Sickening, Wipeable
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
-from chaos.nemesis.drawing import one
-from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
-from chaos.nemesis.proof import of_nodes
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words
+from chaos.nemesis.parameters import one
+from chaos.nemesis.proof import of_lasting, of_nodes, on_each, start_all, statuses
 from chaos.nemesis.victims import Victim
 
 OF_A_LOST_DISK = Harm(ends_process=True, unclean=True, may_lose=True, wipes=True, halts=True)
@@ -47,8 +45,8 @@ class SickDisk:
     kinds: ClassVar[tuple[str, ...]] = tuple(f"disk-{sickness}" for sickness in DiskSickness)
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        f"disk {sickness}": Menace(make=_sick(sickness), shortest_s=1, longest_s=8)
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        f"disk {sickness}": SwarmSpec(make=_sick(sickness), shortest_s=1, longest_s=8)
         for sickness in DiskSickness
     }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.SICKEN,)
@@ -104,7 +102,7 @@ class Wipe:
     kind: ClassVar[str] = "wipe"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
     harm: ClassVar[Harm] = OF_A_LOST_DISK
 

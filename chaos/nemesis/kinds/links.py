@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from chaos.cluster.interface import Cluster, FaultEvidence, Link, NodeId
-from chaos.cluster.powers import Slowable, Unsteady
+from chaos.cluster.powers import Closable, Slowable, Unsteady
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.drawing import one_side
-from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
-from chaos.nemesis.grudges import Ways, grudge
-from chaos.nemesis.harm import Harm
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
+from chaos.nemesis.kinds.cuts import Ways, grudge
+from chaos.nemesis.parameters import one_side
+from chaos.nemesis.proof import of_nodes
 from chaos.nemesis.victims import AllVoters, Victim
 
 
@@ -30,8 +30,8 @@ class SlowLinks:
     kind: ClassVar[str] = "slow-links"
     aspect: ClassVar[Aspect] = Aspect.LATENCY
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "slow-links": Menace(
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "slow-links": SwarmSpec(
             make=lambda rng, _: SlowLinks(latency_ms=rng.choice((20, 100, 300, 700))),
             shortest_s=1,
             longest_s=12,
@@ -73,8 +73,8 @@ class FlakyLinks:
     kind: ClassVar[str] = "flaky-links"
     aspect: ClassVar[Aspect] = Aspect.FLAKINESS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "flaky-links": Menace(
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "flaky-links": SwarmSpec(
             make=lambda rng, nodes: FlakyLinks(
                 victim=one_side(rng, nodes), share=rng.choice((0.01, 0.05, 0.2))
             ),
@@ -100,3 +100,39 @@ class FlakyLinks:
     async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
         assert isinstance(cluster, Unsteady)
         return await cluster.steady(hit.links)
+
+
+# Clients and nodes that do not reach each other, while all nodes do.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutOut:
+    """No client reaches the victims; the nodes reach each other.
+
+    Steps: stop bytes both ways on the proxies by which clients enter. Cure: send a marked request
+    in, then let all bytes pass.
+
+    Evidence: the request was taken in, not passed on and not answered, and the proxy says that it
+    stops both ways. Known at the cure.
+
+    Limits: proved for the moment of the cure. Probes of the harness enter by the same way.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = ("shut-out-clients",)
+    kind: ClassVar[str] = "shut-out-clients"
+    aspect: ClassVar[Aspect] = Aspect.ENTRANCE
+    by_hand: ClassVar[Mapping[str, Words]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
+    needs: ClassVar[tuple[Ability, ...]] = (Ability.SHUT_OUT,)
+    harm: ClassVar[Harm] = Harm()
+
+    victim: Victim
+
+    async def inject(self, cluster: Cluster, hit: Hit) -> ByNode:
+        assert isinstance(cluster, Closable)
+        await cluster.close_entrances(hit.nodes)
+        return {}
+
+    async def cure(self, cluster: Cluster, hit: Hit) -> FaultEvidence:
+        assert isinstance(cluster, Closable)
+        return of_nodes(await cluster.open_entrances(hit.nodes), hit.nodes)

@@ -17,11 +17,9 @@ from chaos.cluster.interface import (
 )
 from chaos.cluster.powers import DiskTroubling, PowerCuttable, StoppedPowerCuttable
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
-from chaos.nemesis.drawing import some
-from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
-from chaos.nemesis.parameters import always
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words
+from chaos.nemesis.parameters import always, some
+from chaos.nemesis.proof import of_lasting, on_each, start_all, statuses
 from chaos.nemesis.victims import Victim
 
 # How long syncs go wrong before the power fails: some hundred operations, or some stalled syncs.
@@ -62,8 +60,8 @@ class PowerOff:
     kind: ClassVar[str] = "power-off"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {"power-off": {}}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        f"power-off {mode}": Menace(make=_power_off(mode), shortest_s=0.1, longest_s=6)
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        f"power-off {mode}": SwarmSpec(make=_power_off(mode), shortest_s=0.1, longest_s=6)
         for mode in PowerCutMode
     }
 
@@ -122,7 +120,7 @@ class StopThenPowerOff:
     kind: ClassVar[str] = "stop-then-power-off"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.POWER, Ability.STOPPED_POWER)
     harm: ClassVar[Harm] = Harm(ends_process=True, may_lose=True, halts=True)
 

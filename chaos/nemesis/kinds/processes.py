@@ -8,11 +8,9 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.cluster.powers import Killable, Pausable, Slowable
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import all_done, of_lasting, on_each, start_all, statuses
-from chaos.nemesis.drawing import one, some
-from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
-from chaos.nemesis.proof import of_both
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
+from chaos.nemesis.parameters import one, some
+from chaos.nemesis.proof import all_done, of_both, of_lasting, on_each, start_all, statuses
 from chaos.nemesis.victims import Victim
 
 
@@ -37,8 +35,8 @@ class Kill:
     kind: ClassVar[str] = "kill"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {"kill": {}}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "kill": Menace(
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "kill": SwarmSpec(
             make=lambda rng, nodes: Kill(victim=some(rng, nodes)), shortest_s=0.1, longest_s=8
         )
     }
@@ -92,8 +90,8 @@ class Terminate:
     kind: ClassVar[str] = "stop"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {"stop": {}}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "stop": Menace(
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "stop": SwarmSpec(
             make=lambda rng, nodes: Terminate(victim=one(rng, nodes)), shortest_s=0.1, longest_s=8
         )
     }
@@ -139,8 +137,8 @@ class Pause:
     kind: ClassVar[str] = "pause"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {"pause": {}}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "pause": Menace(
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "pause": SwarmSpec(
             make=lambda rng, nodes: Pause(victim=some(rng, nodes)), shortest_s=0.1, longest_s=10
         )
     }

@@ -9,13 +9,11 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus, Removal, Voted
 from chaos.cluster.powers import Killable, VoteTelling
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
-from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
 from chaos.nemesis.kinds.processes import stop
 from chaos.nemesis.kinds.voters import NO_VOTER, of_change, removed, voter_of
 from chaos.nemesis.parameters import always
-from chaos.nemesis.proof import of_both, of_nodes
+from chaos.nemesis.proof import of_both, of_lasting, of_nodes, on_each, start_all, statuses
 from chaos.nemesis.victims import FollowerThatVoted, Victim
 from workloads.operator import NeverChangedError, Operator
 
@@ -42,7 +40,7 @@ class RestartRemoved:
     kind: ClassVar[str] = "restart-removed"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.VOTES,)
     harm: ClassVar[Harm] = Harm(ends_process=True, halts=True)
 
@@ -84,7 +82,7 @@ class RemoveForGood:
     kind: ClassVar[str] = "removed-for-good"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(degrades=True)
 
@@ -122,7 +120,7 @@ class KillRemoved:
     kind: ClassVar[str] = "kill-removed"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL,)
     harm: ClassVar[Harm] = Harm(ends_process=True, unclean=True, halts=True)
 

@@ -7,12 +7,10 @@ from typing import ClassVar
 from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.cluster.powers import Killable, Switchable, Wipeable
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
-from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
 from chaos.nemesis.kinds.disks import OF_A_LOST_DISK
 from chaos.nemesis.kinds.voters import added, removed
-from chaos.nemesis.proof import of_both, of_nodes
+from chaos.nemesis.proof import of_both, of_lasting, of_nodes, on_each, start_all, statuses
 from chaos.nemesis.victims import Victim
 from workloads.voter_requests import Voter
 
@@ -36,7 +34,7 @@ class SwitchProgram:
     kind: ClassVar[str] = "switched-program"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.SWITCH)
     harm: ClassVar[Harm] = Harm(ends_process=True, unclean=True, halts=True)
 
@@ -71,7 +69,7 @@ class SwitchVoter:
     kind: ClassVar[str] = "switched-voter"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE, Ability.SWITCH)
     harm: ClassVar[Harm] = OF_A_LOST_DISK
 

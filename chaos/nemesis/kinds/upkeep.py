@@ -7,11 +7,9 @@ from typing import ClassVar
 from chaos.cluster.interface import Advertised, Cluster, ElrLevel, FaultEvidence, MovedReplica
 from chaos.cluster.powers import FeatureSetting, Readdressing, ReplicaMoving, Syncable
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import all_done, on_each
-from chaos.nemesis.fault import Aspect, ByNode, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
+from chaos.nemesis.fault import Aspect, ByNode, Harm, Hit, SwarmSpec, Words
 from chaos.nemesis.parameters import always
-from chaos.nemesis.proof import of_nodes
+from chaos.nemesis.proof import all_done, of_nodes, on_each
 from chaos.nemesis.victims import Victim
 
 
@@ -31,7 +29,7 @@ class SyncDisks:
     kind: ClassVar[str] = "sync-disks"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.SYNC,)
     harm: ClassVar[Harm] = Harm(syncs=True)
 
@@ -66,7 +64,7 @@ class MoveReplicas:
     kind: ClassVar[str] = "move-replicas"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     harm: ClassVar[Harm] = Harm()
 
     victim: Victim
@@ -111,7 +109,7 @@ class Readdress:
     kind: ClassVar[str] = "readdress"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.READDRESS,)
     harm: ClassVar[Harm] = Harm(ends_process=True)
 
@@ -148,7 +146,7 @@ class SetElrLevel:
     kind: ClassVar[str] = "set-elr-level"
     aspect: ClassVar[Aspect] = Aspect.FEATURES
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = (Ability.FEATURES,)
     harm: ClassVar[Harm] = Harm()
 

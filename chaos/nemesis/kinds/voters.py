@@ -8,12 +8,10 @@ from typing import ClassVar
 
 from chaos.cluster.interface import Cluster, FaultEvidence, NodeId, NodeStatus
 from chaos.nemesis.abilities import Ability
-from chaos.nemesis.acts import of_lasting, on_each, start_all, statuses
-from chaos.nemesis.drawing import one
-from chaos.nemesis.fault import Aspect, ByNode, Fault, Hit, Menace, Words
-from chaos.nemesis.harm import Harm
+from chaos.nemesis.fault import Aspect, ByNode, Fault, Harm, Hit, SwarmSpec, Words
 from chaos.nemesis.kinds.disks import OF_A_LOST_DISK, kill_and_wipe
-from chaos.nemesis.proof import of_both, of_nodes
+from chaos.nemesis.parameters import one
+from chaos.nemesis.proof import of_both, of_lasting, of_nodes, on_each, start_all, statuses
 from chaos.nemesis.victims import SomeNodes, Victim
 from workloads.operator import Operator
 from workloads.voter_requests import Voter
@@ -67,8 +65,8 @@ class LoseDisk:
     kind: ClassVar[str] = "lose-disk"
     aspect: ClassVar[Aspect] = Aspect.MACHINE
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "lose disk": Menace(make=_lost, shortest_s=0.1, longest_s=6, least_nodes=3)
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "lose disk": SwarmSpec(make=_lost, shortest_s=0.1, longest_s=6, least_nodes=3)
     }
     needs: ClassVar[tuple[Ability, ...]] = (Ability.KILL, Ability.WIPE)
     harm: ClassVar[Harm] = OF_A_LOST_DISK
@@ -116,8 +114,8 @@ class RemoveVoter:
     kind: ClassVar[str] = "removed-voter"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {
-        "remove voter": Menace(make=_removed, shortest_s=0.1, longest_s=6, least_nodes=2)
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {
+        "remove voter": SwarmSpec(make=_removed, shortest_s=0.1, longest_s=6, least_nodes=2)
     }
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(degrades=True)
@@ -185,7 +183,7 @@ class RemoveLeadingDirectory:
     kind: ClassVar[str] = "removed-directory"
     aspect: ClassVar[Aspect] = Aspect.VOTERS
     by_hand: ClassVar[Mapping[str, Words]] = {}
-    menaces: ClassVar[Mapping[str, Menace]] = {}
+    menaces: ClassVar[Mapping[str, SwarmSpec]] = {}
     needs: ClassVar[tuple[Ability, ...]] = ()
     harm: ClassVar[Harm] = Harm(degrades=True)
 

@@ -1,21 +1,20 @@
 """Coordinators of groups: who is in one, who reads which partitions, and how far they have come.
 
-    group.py              a group, its members, and the rules that ask for no time
-    member_names.py       names that members are given, and which ones no answer has room for
-    rebalancing.py        a generation of a group: who joins, who shares out, who is late
-    group_log.py          a partition of `__consumer_offsets` that this broker leads, replayed
-    group_room.py         how much of a broker's memory all that takes
-    gone_offsets.py       what was committed of topics that are no more, forgotten a piece a step
-    subscriptions.py      which topics members read, as they say it
-    expiry.py             offsets and groups that nobody has needed for long, likewise
-    log_front.py          the front of such a log, which goes when nothing in it is needed
-    led_groups.py         the groups of such a partition, and writes to it that wait
-    forgetting.py         what somebody wants to be forgotten, and may be
+    group.py              a group, its members, and the rules that ask for no time; what was
+                          committed of topics that are no more, forgotten a piece a step
+    rebalancing.py        names that members are given, and which ones no answer has room for; a
+                          generation of a group: who joins, who shares out, who is late
+    group_log.py          a partition of `__consumer_offsets` that this broker leads, replayed; how
+                          much of a broker's memory all that takes; requests about very many of
+                          them, a piece a step
+    expiry.py             which topics members read, as they say it; offsets and groups that nobody
+                          has needed for long, likewise
+    led_groups.py         the front of such a log, which goes when nothing in it is needed; the
+                          groups of such a partition, and writes to it that wait
+    group_coordinator.py  what somebody wants to be forgotten, and may be; the whole: a method a
+                          request, what is due
     commits.py            who may commit an offset, and what is read of it
-    piecemeal.py          requests about very many of them, a piece a step
-    group_coordinator.py  the whole: a method a request, what is due
-    offsets_topic.py      the topic, made when somebody asks for it
-    finding.py            who coordinates a group
+    offsets_topic.py      the topic, made when somebody asks for it; who coordinates a group
 
 A group belongs to one partition of `__consumer_offsets`, by a hash of its name, and whoever leads
 that coordinates it. The log is all that outlives a leader: offsets, and the members of the last

@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Iterator
 from uuid import UUID
 
-from node.broker.coordinators.gone_offsets import is_of_topic_that_is
-from node.broker.coordinators.group import Group, GroupState
-from node.broker.coordinators.group_log import GroupLog, GroupRecord
-from node.broker.coordinators.piecemeal import PIECE
+from node.broker.coordinators.group import Group, GroupState, is_of_topic_that_is
+from node.broker.coordinators.group_log import PIECE, GroupLog, GroupRecord
 from node.controller.image import Image
 from node.controller.image.topics import Topics
 from node.errors import ErrorCode
 from node.ids import MS, Now
 from node.records.group_records import OffsetCommitKey, OffsetCommitValue
-from node.wire.offset_commit import (
+from node.wire.entities import TopicPartition
+from node.wire.group_offsets import (
     CommitResult,
     CommittedOffset,
+    FetchedOffset,
+    FetchedOffsets,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    SoughtOffsets,
 )
-from node.wire.offset_fetch import FetchedOffset, FetchedOffsets, SoughtOffsets
-from node.wire.topic_partitions import TopicPartition
 
 
 def why_not_commit(group: Group | None, request: OffsetCommitRequest, now: Now) -> ErrorCode:

@@ -1,54 +1,143 @@
 """The coordinator of groups: a method a request, for the groups whose partitions this broker leads
 (`GroupCoordinatorService`)."""
 
+from collections.abc import Callable
 from random import Random
 from typing import assert_never
 
 from node import limits
 from node.broker.controller_link import ControllerLink
 from node.broker.coordinators import commits
-from node.broker.coordinators.finding import coordinators
-from node.broker.coordinators.forgetting import DeletedGroups, delete_offsets
-from node.broker.coordinators.group import held_by_member, protocols_bytes
-from node.broker.coordinators.group_log import GroupLog
-from node.broker.coordinators.group_room import GroupRoom
+from node.broker.coordinators.expiry import CONSUMERS, topics_read
+from node.broker.coordinators.group import GroupState, held_by_member, protocols_bytes
+from node.broker.coordinators.group_log import PIECE, GroupLog, GroupRoom, Piecemeal, Work
 from node.broker.coordinators.led_groups import LedGroups
-from node.broker.coordinators.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
-from node.broker.coordinators.piecemeal import PIECE, Piecemeal, Work
-from node.broker.held_replicas import Held, HeldReplicas
-from node.broker.topic_descriptions import live_brokers
+from node.broker.coordinators.offsets_topic import OFFSETS_TOPIC, OffsetsTopic, coordinators
+from node.broker.descriptions import live_brokers
+from node.broker.replica_manager import HostedPartition, ReplicaManager
 from node.config import GroupSettings
 from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import NEVER_NS, ConnectionId, Now
-from node.parking import Parking, Waiting
+from node.outbox import Parking, Waiting
+from node.records.group_records import OffsetCommitKey
 from node.wire.apis import GroupRequest, Response
-from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from node.wire.group_deletions import (
-    DeleteGroupsRequest,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-)
 from node.wire.group_descriptions import (
     CLASSIC,
+    DeletedGroup,
+    DeletedOffset,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
     DescribedGroup,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
 )
-from node.wire.group_members import (
+from node.wire.group_membership import (
     HeartbeatRequest,
     HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
     LeftMember,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
-from node.wire.join_group import JoinGroupRequest, JoinGroupResponse
-from node.wire.offset_commit import CommitResult, OffsetCommitRequest, OffsetCommitResponse
-from node.wire.offset_fetch import FetchedOffsets, OffsetFetchRequest, OffsetFetchResponse
-from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
+from node.wire.group_offsets import (
+    CommitResult,
+    FetchedOffsets,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+
+# DeleteGroups and OffsetDelete: what somebody wants to be forgotten of a group, and may be.
+
+
+Find = Callable[[str], tuple[LedGroups | None, ErrorCode]]
+
+
+class DeletedGroups:
+    """Of one request, whose answer waits for the last of them."""
+
+    def __init__(
+        self, connection: ConnectionId, request: DeleteGroupsRequest, waiting: Waiting[str]
+    ) -> None:
+        self._connection = connection
+        self._waiting = waiting
+        self._names = tuple(dict.fromkeys(request.groups))
+        self._errors: dict[str, ErrorCode] = {}
+
+    def delete(self, find: Find, now: Now) -> None:
+        for name in self._names:
+            led, error = find(name)
+            if led is None or error is not ErrorCode.NONE:
+                self._done(name, error)
+            else:
+                self._delete(led, name, now)
+        if not self._names:
+            self._respond()
+
+    def _delete(self, led: LedGroups, name: str, now: Now) -> None:
+        group = led.find(name)
+        if group is None:
+            self._done(name, ErrorCode.GROUP_ID_NOT_FOUND)
+        elif group.state is not GroupState.EMPTY:
+            self._done(name, ErrorCode.NON_EMPTY_GROUP)
+        else:
+            led.delete(name, now, lambda error, now: self._done(name, error))  # noqa: ARG005
+
+    def _done(self, name: str, error: ErrorCode) -> None:
+        self._errors[name] = error
+        if len(self._errors) == len(self._names):
+            self._respond()
+
+    def _respond(self) -> None:
+        if self._waiting.find(self._connection) is not None:
+            results = tuple(DeletedGroup(id=each, error=self._errors[each]) for each in self._names)
+            self._waiting.respond(self._connection, DeleteGroupsResponse(results=results))
+
+
+def delete_offsets(
+    led: LedGroups,
+    connection: ConnectionId,
+    request: OffsetDeleteRequest,
+    waiting: Waiting[str],
+    now: Now,
+) -> OffsetDeleteResponse | None:
+    """None: answered once it is written down. Of a group of consumers those of topics that they do
+    not read may go; of any other group nobody knows which it needs (`ClassicGroup`)."""
+    group = led.find(request.group)
+    if group is None:
+        return OffsetDeleteResponse(error=ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMERS:
+        return OffsetDeleteResponse(error=ErrorCode.NON_EMPTY_GROUP)
+    read = topics_read(group)
+    free = [each for each in request.partitions if read is not None and each.name not in read]
+    kept = [each for each in request.partitions if read is None or each.name in read]
+    if not waiting.park(connection, request.group):
+        return None
+
+    def written(error: ErrorCode, now: Now) -> None:  # noqa: ARG001 (Written)
+        done = [DeletedOffset(partition=each, error=error) for each in free]
+        subscribed = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        refused = [DeletedOffset(partition=each, error=subscribed) for each in kept]
+        led.respond(connection, OffsetDeleteResponse(results=(*done, *refused)))
+
+    keys = [
+        OffsetCommitKey(group=request.group, topic=each.name, partition=each.index) for each in free
+    ]
+    led.forget([each for each in keys if led.log.knows(each)], now, written)
+    return None
+
 
 _DEAD = "Dead"  # the state of a group that is not there
 
@@ -59,7 +148,7 @@ class GroupCoordinator:
         settings: GroupSettings,
         message_bytes: int,
         random: Random,
-        replicas: HeldReplicas,
+        replicas: ReplicaManager,
         link: ControllerLink,
         parking: Parking,
     ) -> None:
@@ -285,7 +374,7 @@ class GroupCoordinator:
         led_ns = min((led.deadline_ns() for led in self._led.values()), default=NEVER_NS)
         return min(led_ns, self._piecemeal.deadline_ns())
 
-    def _new(self, held: Held) -> LedGroups:
+    def _new(self, held: HostedPartition) -> LedGroups:
         log = GroupLog(self._replicas, held, self._message_bytes, self._room)
         return LedGroups(
             log, self._settings, self._message_bytes, self._random, self._waiting, self._room

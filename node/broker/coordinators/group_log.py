@@ -1,17 +1,19 @@
 """A partition of `__consumer_offsets` that this broker leads: what is committed of it, replayed,
 and what is appended to it (`CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from node.broker.coordinators.group_room import GroupRoom
-from node.broker.held_replicas import Held, HeldReplicas
+from node import limits
+from node.broker.replica_manager import HostedPartition, ReplicaManager
 from node.codec import UnencodableMessage
 from node.errors import ErrorCode
-from node.ids import MS, NO_EPOCH, Epoch, Now, Offset
+from node.ids import MS, NEVER_NS, NO_EPOCH, ConnectionId, Epoch, Now, Offset
+from node.outbox import Parking, Waiting
 from node.records.batch import (
     Batch,
     BatchHeader,
     DamagedBatch,
+    MalformedRecord,
     encode_batch,
     read_header,
     split_batches,
@@ -26,9 +28,74 @@ from node.records.group_records import (
     decode_value,
     encode_versioned,
 )
-from node.records.malformed_record import MalformedRecord
-from node.storage.storage_errors import CorruptLog
-from node.wire.offset_commit import CommittedOffset
+from node.storage.disk import CorruptLog
+from node.wire.apis import Response
+from node.wire.group_offsets import CommittedOffset
+
+# How much room what clients say of groups takes of a broker's memory.
+#
+# Kafka knows no such limit. What nobody has needed for long is forgotten (`expiry`); whoever is
+# known already may go on when there is no room left for others.
+
+
+class GroupRoom:
+    """Of all groups that one broker coordinates. Sizes are bytes, about."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._total = 0
+
+    def hold(self, kind: str, group: str, size: int) -> None:
+        """What that group takes now, of members or of offsets; 0: it is forgotten."""
+        key = (kind, group)
+        self._total += size - self._sizes.get(key, 0)
+        if size:
+            self._sizes[key] = size
+        else:
+            self._sizes.pop(key, None)
+
+    def has(self, size: int) -> bool:
+        """Is there room for so much more?"""
+        return self._total + size <= limits.MAX_GROUPS_BYTES
+
+
+# Requests that are about very many groups or offsets, answered a piece a step: what comes in
+# meanwhile is served between two pieces, and heartbeats are sent.
+#
+# What is told is as it is when it is come to; so it is in Kafka, where others change groups while a
+# thread lists them.
+
+
+PIECE = 2_000  # groups or offsets, of some five microseconds
+
+# None after each piece, and in the end the answer.
+Work = Iterator[Response | None]
+
+
+class Piecemeal:
+    def __init__(self, parking: Parking) -> None:
+        self._waiting = Waiting[Work](parking)
+
+    def begin(self, connection: ConnectionId, work: Work) -> Response | None:
+        """None: answered later, or hung up on."""
+        response = next(work)
+        if response is None:
+            self._waiting.park(connection, work)
+        return response
+
+    def poll(self) -> None:
+        """A piece of the request that has waited longest since its last one."""
+        for connection, work in self._waiting.requests.items():
+            response = next(work)
+            if response is not None:
+                self._waiting.respond(connection, response)
+            else:
+                self._waiting.requests[connection] = self._waiting.requests.pop(connection)
+            return
+
+    def deadline_ns(self) -> int:
+        return 0 if self._waiting.requests else NEVER_NS
+
 
 GroupRecord = tuple[GroupKey, GroupValue | None]
 _OFFSETS = "offsets"
@@ -41,7 +108,7 @@ class GroupLog:
     understands, and nothing is answered from it."""
 
     def __init__(
-        self, replicas: HeldReplicas, held: Held, message_bytes: int, room: GroupRoom
+        self, replicas: ReplicaManager, held: HostedPartition, message_bytes: int, room: GroupRoom
     ) -> None:
         self._room = room
         self._sizes: dict[str, int] = {}  # of each group's offsets

@@ -14,16 +14,52 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Protocol
+from uuid import UUID
 
+from node import limits
 from node.broker.coordinators.group import Group, GroupMember, GroupState, protocols_bytes
-from node.broker.coordinators.member_names import have_room, new_member_id
 from node.config import GroupSettings
 from node.errors import ErrorCode
 from node.ids import MS, NEVER_NS, ConnectionId, Now
 from node.wire.apis import Response
-from node.wire.group_members import HeartbeatRequest, LeavingMember
-from node.wire.join_group import JoinGroupRequest, JoinGroupResponse
-from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
+from node.wire.group_membership import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeavingMember,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+# Names in groups: those that members are given, and whether all answers have room for those that
+# they bring.
+#
+# Kafka takes longer ones in flexible versions, and can describe such a group in older ones to
+# nobody.
+
+
+_NUMBER_BYTES = len(f"-{UUID(int=0)}")
+
+
+def new_member_id(request: JoinGroupRequest, random: Random) -> str:
+    number = UUID(int=random.getrandbits(128), version=4)
+    return f"{_prefix(request)}-{number}"
+
+
+def have_room(request: JoinGroupRequest) -> bool:
+    """In every version of every answer that tells of the group, and in its record. Who has an id is
+    given no other one."""
+    protocols = (each.name for each in request.protocols)
+    names = (request.group, request.protocol_type, *protocols)
+    fit = all(len(name.encode()) <= limits.MAX_STRING_BYTES for name in names)
+    number = 0 if request.member else _NUMBER_BYTES
+    return fit and len(_prefix(request).encode()) + number <= limits.MAX_STRING_BYTES
+
+
+def _prefix(request: JoinGroupRequest) -> str:
+    """The one that Kafka gives: a static member's, or the client's."""
+    return request.instance or request.client_id
+
 
 Stored = Callable[[ErrorCode, Now], None]
 

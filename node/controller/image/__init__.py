@@ -7,8 +7,7 @@ a `digest`, so that two nodes, or a log and a snapshot, can be compared.
 """
 
 from node.controller.image.image import Image, endpoints_of, is_of_brokers
-from node.controller.image.partition import Partition, PartitionKey
-from node.controller.image.topics import Topic
+from node.controller.image.topics import Partition, PartitionKey, Topic
 
 __all__ = [
     "Image",

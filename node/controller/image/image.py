@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from typing import assert_never
 
-from node.controller.image.brokers import Brokers
-from node.controller.image.configurations import CLUSTER, TOPIC, Configs, Resource
+from node.controller.image.brokers import Brokers, Features
+from node.controller.image.configurations import CLUSTER, TOPIC, Configs, Resource, broker_key
 from node.controller.image.digest import Digest, Postponed, Uncounted
-from node.controller.image.features import Features
 from node.controller.image.topics import Topics
-from node.controller.topic_synonyms import broker_key
-from node.endpoint import Endpoint
-from node.ids import NodeId
+from node.ids import Endpoint, NodeId
 from node.records.metadata import (
+    ELR_VERSION,
+    METADATA_VERSION,
     AbortTransactionRecord,
     BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
@@ -34,7 +33,6 @@ from node.records.metadata import (
     UnregisterBrokerRecord,
     ZkMigrationStateRecord,
 )
-from node.records.metadata_versions import ELR_VERSION, METADATA_VERSION
 
 _CONTROLLER, _PRODUCER_IDS = -2, -6
 _NOBODY = -1  # of a block of producer ids: whom it went to is forgotten
@@ -132,7 +130,7 @@ class Image:
 
     def replay(self, record: MetadataRecord | UnknownRecord) -> None:
         """What is not known is left out: nobody decides from such an image
-        (`node.raft.unreplayable`)."""
+        (`node.raft.local_log`)."""
         self.surroundings += isinstance(record, _AROUND_PARTITIONS)
         match record:
             case ConfigRecord():

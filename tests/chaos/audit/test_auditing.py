@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import requests
 
-from chaos.audit import auditing
-from chaos.audit.audited import SUSPICIOUS, VOID, Audited, as_json, as_text
-from chaos.audit.auditing import AuditArguments
-from chaos.audit.copies import Status
-from chaos.audit.next_start import NextStart
-from chaos.audit.one_cut import CutPlan, ObservedCut
-from chaos.audit.questions import ComparedAnswer
 from chaos.cli import main
 from chaos.cluster.interface import PowerCutMode
+from chaos.labs.audit import auditing
+from chaos.labs.audit.auditing import AuditArguments
+from chaos.labs.audit.copies import Status
+from chaos.labs.audit.matrix import SUSPICIOUS, VOID, Audited, as_json, as_text
+from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.one_cut import CutPlan, ObservedCut
+from chaos.labs.audit.questions import ComparedAnswer
 from tests.chaos.audit.test_matrix import cut
 
 

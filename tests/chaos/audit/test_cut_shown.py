@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chaos.audit.all_moments import moments_of
-from chaos.audit.copies import compare_bytes
-from chaos.audit.next_start import NextStart
-from chaos.audit.one_cut import FOUND, ObservedCut, ObservedFile
 from chaos.cli import main
-from chaos.kafka_findings.all_findings import FINDINGS
+from chaos.labs.audit.all_moments import moments_of
+from chaos.labs.audit.copies import compare_bytes
+from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.one_cut import FOUND, ObservedCut, ObservedFile
+from chaos.labs.findings import FINDINGS
 from tests.chaos.audit.test_matrix_page import PATH, cut_of
 
 

@@ -7,8 +7,8 @@ import pytest
 from kafka import TopicPartition
 from kafka.errors import NoError, NotCoordinatorError
 
-from chaos.audit import kafka_client
-from chaos.audit.kafka_client import KafkaClient
+from chaos.labs.audit import kafka_client
+from chaos.labs.audit.kafka_client import KafkaClient
 from tests.support.fake_cluster import FakeCluster
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.audit.copies import ComparedFile, Status
-from chaos.audit.matrix import NO_FILE, Varies, always_same, rows_of
-from chaos.audit.next_start import NextStart
-from chaos.audit.one_cut import ObservedCut, ObservedFile
+from chaos.labs.audit.copies import ComparedFile, Status
+from chaos.labs.audit.matrix import NO_FILE, Varies, always_same, rows_of
+from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.one_cut import ObservedCut, ObservedFile
 
 KINDS = ("log", "index", "snapshot")
 FILES = st.lists(

@@ -4,12 +4,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from chaos.audit.bytes_shown import shown_bytes
-from chaos.audit.copies import ByteRange, Status, compare_bytes
-from chaos.audit.matrix_page import render_audit
-from chaos.audit.next_start import NextStart
-from chaos.audit.one_cut import ObservedCut, ObservedFile
-from chaos.audit.questions import ComparedAnswer
+from chaos.labs.audit.copies import ByteRange, Status, compare_bytes
+from chaos.labs.audit.matrix_page import render_audit, shown_bytes
+from chaos.labs.audit.next_start import NextStart
+from chaos.labs.audit.one_cut import ObservedCut, ObservedFile
+from chaos.labs.audit.questions import ComparedAnswer
 
 PATH = "kraft/orders-0/00000000000000000000.timeindex"
 SAID, HELD = b"entry <b>1</b>" * 20, bytes(280)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaos.audit.metadata_images import NOTHING, committed_records
+from chaos.labs.audit.one_cut import NOTHING, committed_records
 from tests.support.log_files import config_batch, leader_change_batch, log_directory
 
 SIZES = st.lists(st.integers(1, 3), min_size=1, max_size=6)  # records of each batch

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from chaos.audit.all_moments import MOMENTS, moments_of
-from chaos.audit.file_kinds import KINDS
-from chaos.audit.moment import Moment, Stage
-from chaos.audit.questions import Acknowledgement, Question, asked
 from chaos.cluster.interface import NodeId
 from chaos.cluster.targets.named import layout
-from chaos.operator_errors import OperatorError
+from chaos.errors import OperatorError
+from chaos.labs.audit.all_moments import MOMENTS, moments_of
+from chaos.labs.audit.moment import Moment, Stage
+from chaos.labs.audit.next_start import KINDS
+from chaos.labs.audit.questions import Acknowledgement, Question, asked
 from tests.support.fake_cluster import FakeCluster
 
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from chaos.audit.copies import ComparedFile, Status
-from chaos.audit.file_kinds import is_of_the_node, kind_of
-from chaos.audit.next_start import Difference, NextStart, outcomes
-from chaos.audit.questions import ComparedAnswer
+from chaos.labs.audit.copies import ComparedFile, Status
+from chaos.labs.audit.next_start import Difference, NextStart, is_of_the_node, kind_of, outcomes
+from chaos.labs.audit.questions import ComparedAnswer
 
 LOG = "kraft/orders-0/00000000000000000000.log"
 OFFSET_INDEX = "kraft/orders-0/00000000000000000000.index"

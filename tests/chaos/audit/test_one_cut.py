@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from chaos.audit.one_cut import started
 from chaos.cluster.cluster_errors import ClusterError, DiedAtStartError
 from chaos.cluster.interface import NodeId
-from chaos.starvation import MachineWatch
+from chaos.labs.audit.one_cut import started
+from chaos.run.starvation import MachineWatch
 from tests.support.fake_cluster import FakeCluster
 
 ONE, TWO = NodeId(1), NodeId(2)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.audit.voter_moments import follower_that_voted
 from chaos.cluster.interface import NodeId
+from chaos.labs.audit.all_moments import follower_that_voted
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,10 @@ import pytest
 
 from chaos.campaign import conduct as command
 from chaos.campaign.conduct import ROWS, CampaignArguments, RowAsJson, campaign_by
-from chaos.campaign.job import Job
-from chaos.campaign.row import row_from
+from chaos.campaign.job import Job, row_from
 from chaos.cli import main
 from chaos.commands.campaign_command import seeds
-from chaos.planning import Choices
+from chaos.run.planning import Choices
 from checkers.history.sealed_run import read_run_info
 from checkers.verdict import Verdict
 

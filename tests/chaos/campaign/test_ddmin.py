@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from chaos.campaign.ddmin import ddmin, least
+from chaos.campaign.shrinker import ddmin, least
 
 
 @pytest.mark.parametrize("needed", [(), (0,), (7,), (3, 4), (0, 15), (1, 6, 11), tuple(range(16))])

@@ -4,9 +4,20 @@ from collections import Counter
 
 import pytest
 
-from chaos.campaign.coverage import COLUMNS, Cell, as_text, cell_from, empty, struck
-from chaos.campaign.fingerprint import Fingerprint, anomaly, fingerprint
-from chaos.campaign.standing import Quorum, Role, Standing
+from chaos.campaign.coverage import (
+    COLUMNS,
+    Cell,
+    Fingerprint,
+    Quorum,
+    Role,
+    Standing,
+    anomaly,
+    as_text,
+    cell_from,
+    empty,
+    fingerprint,
+    struck,
+)
 from checkers.history.sealed_run import Run
 from checkers.verdict import CheckResult, EventValue, Judgement, Verdict
 from tests.support.histories import MS, NodeTrace, fault, make_run

@@ -8,20 +8,18 @@ import pytest
 
 from chaos.campaign.recorded_run import differences, plan_of_run
 from chaos.cli import main
-from chaos.launch import launch
-from chaos.nemesis.grudges import Ways
-from chaos.nemesis.kinds.cuts import NetworkPartition
+from chaos.nemesis.kinds.cuts import NetworkPartition, Ways
 from chaos.nemesis.kinds.processes import Kill
 from chaos.nemesis.parameters import parameters_of
-from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import ControllerLeader, RandomFollower
-from chaos.plan import RunPlan
-from chaos.plan_json import plan_as_json
-from chaos.planning import Choices, plan_of
 from chaos.progress import ConsoleProgress
-from chaos.runtimes import RUNTIMES
-from chaos.scenarios.swarm import SWARM
-from chaos.scenarios.swarm_trial import trial
+from chaos.run.launch import launch
+from chaos.run.plan import RunPlan
+from chaos.run.plan_files import plan_as_json
+from chaos.run.planning import Choices, plan_of
+from chaos.run.runtimes import RUNTIMES
+from chaos.scenarios.swarm import SWARM, trial
 from checkers.history.sealed_run import RunInfo, read_run_info, write_run_info
 from checkers.history.store import read_run
 from tests.chaos.campaign.test_campaign import choices

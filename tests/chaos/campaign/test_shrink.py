@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.narrative import narrative
+from chaos.campaign.coverage import Fingerprint
+from chaos.campaign.recorded_run import narrative
 from chaos.campaign.shrinker import Attempt, Shrinker
 from chaos.cli import main
 from chaos.conditions import Conditions
-from chaos.launch import launch
 from chaos.nemesis.kinds.cuts import NetworkPartition
 from chaos.nemesis.kinds.processes import Kill
-from chaos.nemesis.schedule import Schedule, Window
+from chaos.nemesis.script import Schedule, Window
 from chaos.nemesis.victims import ControllerLeader
-from chaos.plan import RunPlan
-from chaos.planning import plan_of
 from chaos.progress import ConsoleProgress
+from chaos.run.launch import launch
+from chaos.run.plan import RunPlan
+from chaos.run.planning import plan_of
 from chaos.scenarios.swarm import SWARM
 from checkers.verdict import CheckResult, Judgement, Verdict
 from tests.chaos.campaign.test_campaign import choices

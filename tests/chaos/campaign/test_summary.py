@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.campaign.coverage import Cell
-from chaos.campaign.fingerprint import Fingerprint
-from chaos.campaign.row import SeedRow, crashed, row_from
+from chaos.campaign.coverage import Cell, Fingerprint
+from chaos.campaign.job import SeedRow, crashed, row_from
 from chaos.campaign.summary import Summary, as_json, as_text, tolerated_void_share
 from checkers.verdict import Verdict
 
@@ -140,8 +139,8 @@ def test_a_summary_does_not_grow_with_valid_runs() -> None:
     assert len(summary.struck) == 1
 
 
-def expected(unlike: str | None, verdict: Verdict = Verdict.INVALID) -> SeedRow:
-    return replace(bad(5), verdict=verdict, unlike=unlike)
+def expected(mismatch: str | None, verdict: Verdict = Verdict.INVALID) -> SeedRow:
+    return replace(bad(5), verdict=verdict, mismatch=mismatch)
 
 
 def test_what_a_side_expects_is_no_finding_and_what_it_does_not_is_one() -> None:

@@ -12,7 +12,7 @@ from chaos.nemesis.fault import needs_of
 from chaos.nemesis.kinds import MENACES
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.victims import SomeNodes
-from chaos.scenarios.swarm_trial import every_fault, trial
+from chaos.scenarios.swarm import every_fault, trial
 from tests.support.fake_cluster import FakeCluster
 
 OF_VOTERS = {"lose-disk", "removed-voter"}

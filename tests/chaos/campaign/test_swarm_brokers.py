@@ -5,18 +5,18 @@ from collections import Counter
 import pytest
 
 from chaos.campaign.coverage import label
+from chaos.errors import UsageError
 from chaos.nemesis.abilities import lacking
 from chaos.nemesis.fault import needs_of
 from chaos.nemesis.kinds.cuts import NetworkPartition, OtherSide
 from chaos.nemesis.kinds.power import PowerOff
 from chaos.nemesis.parameters import parameters_of
 from chaos.nemesis.victims import ControllerLeader
-from chaos.operator_errors import UsageError
-from chaos.planning import Choices, plan_of
+from chaos.run.planning import Choices, plan_of
+from chaos.scenario import Trial
 from chaos.scenarios.swarm_brokers import every_fault, trial
-from chaos.trial import Trial
 from tests.support.fake_cluster import FakeCluster
-from workloads.append_options import AppendOptions
+from workloads.append import AppendOptions
 
 TRIALS = [trial(seed) for seed in range(300)]
 

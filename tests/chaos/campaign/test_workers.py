@@ -3,7 +3,7 @@
 import os
 import threading
 
-from chaos.campaign.workers import Died, each_of
+from chaos.campaign.conduct import Died, each_of
 
 LIMIT_S = 10.0  # the others begin, import and answer within it, on a starved machine too
 

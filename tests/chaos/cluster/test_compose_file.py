@@ -8,7 +8,7 @@ from chaos.cluster.compose_file import (
     compose_topology,
     toxiproxy_text,
 )
-from chaos.setup.places import repository
+from chaos.setup.shell import repository
 
 WRITE_THEM = "python -m chaos.cluster.compose_file writes them anew"
 

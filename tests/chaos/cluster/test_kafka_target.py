@@ -13,9 +13,9 @@ from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.target import Reformatting, Seat
 from chaos.cluster.topology import host_name, inner_port
 from chaos.conditions import Conditions
-from chaos.operator_errors import UsageError
-from chaos.planning import Choices, plan_of, require_layout
+from chaos.errors import UsageError
 from chaos.releases import NEWEST, setup_command
+from chaos.run.planning import Choices, plan_of, require_layout
 from chaos.scenario import SIM
 
 FILE = "/tmp/server.properties"

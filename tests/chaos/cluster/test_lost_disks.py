@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from docker.errors import NotFound
 
-from chaos.cluster.docker import lost_disks as module
-from chaos.cluster.docker.lost_disks import LostDisks
+from chaos.cluster.docker import disks as module
+from chaos.cluster.docker.disks import LostDisks
 from chaos.cluster.interface import NodeId
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """toxiproxy's counters, as it writes them."""
 
-from chaos.cluster.docker.metrics import Counters, Stream, parse
+from chaos.cluster.docker.toxiproxy_api import Counters, Stream, parse
 from chaos.cluster.fault_evidence import Passage
 
 TEXT = """\

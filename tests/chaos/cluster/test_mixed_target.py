@@ -10,9 +10,9 @@ from chaos.cluster.targets.mixed import Mixed
 from chaos.cluster.targets.named import layout, release_of, target_named
 from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port
-from chaos.operator_errors import UsageError
-from chaos.planning import Choices, plan_of
+from chaos.errors import UsageError
 from chaos.releases import NEWEST
+from chaos.run.planning import Choices, plan_of
 
 NODES = [NodeId(1), NodeId(2), NodeId(3)]
 

@@ -12,10 +12,10 @@ from chaos.cluster.targets.target import Seat
 from chaos.cluster.topology import host_name, inner_port
 from chaos.setup.images import node_recipe
 from node.ids import parse_uuid
-from node.records.metadata_versions import ELR_VERSION
+from node.records.metadata import ELR_VERSION
 from node.server.real_disk import RealDisk
-from node.storage.bootstrap import is_static, read_bootstrap, read_voters
-from node.storage.layout import VOTERS_CHECKPOINT
+from node.storage.disk import VOTERS_CHECKPOINT
+from node.storage.format import is_static, read_bootstrap, read_voters
 from node.storage.meta import load_meta
 from tests.support.quorum_processes import run_kraft_node
 

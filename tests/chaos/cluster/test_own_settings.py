@@ -10,9 +10,8 @@ from chaos.cluster.targets.node import OwnNode
 from chaos.cluster.targets.own_settings import BESIDE_BROKERS, OF_NODES
 from chaos.cluster.targets.target import Seat
 from chaos.conditions import Conditions
-from node.server.properties import KNOWN_KEYS, Settings, parse_settings
-from node.server.property_numbers import COARSE_KEYS
-from node.server.property_refusals import REFUSED
+from node.server.properties import KNOWN_KEYS, REFUSED, Settings, parse_settings
+from node.server.property_values import COARSE_KEYS
 
 BROKER, CONTROLLER = (
     Seat(

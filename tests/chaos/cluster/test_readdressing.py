@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from chaos.cluster.docker.readdressing import other_host, told_of
+from chaos.cluster.docker.upkeep import other_host, told_of
 from chaos.cluster.interface import Advertised, FaultEvidence, NodeId
 from tests.support.fake_cluster import FakeCluster
 

@@ -8,8 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from chaos.cluster.cluster_errors import ClusterError
-from chaos.cluster.docker.metrics import Stream
-from chaos.cluster.docker.toxiproxy_api import HungError, ToxiproxyApi
+from chaos.cluster.docker.toxiproxy_api import HungError, Stream, ToxiproxyApi
 from chaos.cluster.interface import Address
 from chaos.cluster.topology import ProxyEntry
 

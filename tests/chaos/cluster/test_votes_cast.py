@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from docker.errors import NotFound
 
-from chaos.cluster.docker.votes_cast import vote_of
+from chaos.cluster.docker.readiness import vote_of
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from chaos.cli import main
-from chaos.judging import judge_directory
-from chaos.kafka_findings.all_findings import FINDINGS
-from chaos.kafka_findings.finding import Finding
+from chaos.labs.findings import FINDINGS, Finding
+from chaos.run.judging import judge_directory
 from chaos.scenarios import SCENARIOS
 from checkers.history.sealed_run import write_run_info
 from checkers.history.store import write_tables

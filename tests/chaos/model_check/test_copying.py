@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from chaos.model_check.copying import Original
-from chaos.model_check.formation import Formation
-from chaos.model_check.forming import formed
-from chaos.model_check.replica import LiveReplica
-from chaos.model_check.views import view
+from chaos.labs.model_check.numbered_states import Original
+from chaos.labs.model_check.replica import LiveReplica
+from chaos.labs.model_check.search import formed
+from chaos.labs.model_check.setting import Formation
+from chaos.labs.model_check.views import view
 from node.controller.image import Image
 from node.records.metadata import ConfigRecord
 

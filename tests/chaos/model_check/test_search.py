@@ -5,11 +5,11 @@ from contextlib import nullcontext
 
 import pytest
 
+from chaos.bugs.planted import planted_by
 from chaos.cli import main
-from chaos.model_check.bounds import SmallBounds
-from chaos.model_check.judged_steps import PROMISES
-from chaos.model_check.search import Explored, explore
-from chaos.mutations.planted import planted_by
+from chaos.labs.model_check.judged_steps import PROMISES
+from chaos.labs.model_check.search import Explored, explore
+from chaos.labs.model_check.setting import SmallBounds
 
 SMALL = SmallBounds(epochs=2, changes=1, entries=3)
 REPLACED = SmallBounds(listed=True, epochs=2, crashes=0, disks=1)

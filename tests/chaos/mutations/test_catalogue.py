@@ -2,24 +2,28 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-import chaos.mutations
-from chaos.cluster.sim.invariants.answer_rules import ANSWER_RULES
-from chaos.mutations.catalogue import MUTATIONS
-from chaos.mutations.in_brokers import IN_BROKERS
-from chaos.mutations.of_brokers import BROKER_MUTATIONS, LEADER_MUTATIONS
-from chaos.mutations.planted import planted_by
+from chaos.bugs.broker_catalogue import BROKER_MUTATIONS, IN_BROKERS, LEADER_MUTATIONS
+from chaos.bugs.catalogue import MUTATIONS
+from chaos.bugs.planted import FAMILIES, Planted, planted_by
+from chaos.cluster.sim.invariants.rules import ANSWER_RULES
 from chaos.scenarios import CONTROLLER_SCENARIOS, SCENARIOS
 from checkers.suite import CHECKS
 
 
-def test_every_mutation_has_a_module_and_every_module_is_listed() -> None:
-    package = Path(chaos.mutations.__file__).parent
-    found = {path.stem.upper().replace("_", "-") for path in package.glob("[aegpqrv]_*.py")}
-    assert found == {*MUTATIONS, *BROKER_MUTATIONS, *LEADER_MUTATIONS}
+def test_every_mutation_is_planted_somewhere_and_every_planted_one_is_listed() -> None:
+    families = [import_module(f"chaos.bugs.{name}") for name in FAMILIES]
+    found = [
+        name.replace("_", "-")
+        for family in families
+        for name, value in vars(family).items()
+        if isinstance(value, Planted)
+    ]
+    assert sorted(found) == sorted({*MUTATIONS, *BROKER_MUTATIONS, *LEADER_MUTATIONS})
 
 
 @pytest.mark.parametrize("mutation", [*MUTATIONS, *BROKER_MUTATIONS, *LEADER_MUTATIONS])
@@ -47,7 +51,7 @@ def test_the_checks_that_are_named_are_there() -> None:
 
 
 def start(*words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "chaos.mutations", *words]
+    command = [sys.executable, "-m", "chaos.bugs", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
@@ -73,7 +77,7 @@ def test_wrong_usage_is_254(words: tuple[str, ...]) -> None:
 
 def test_nothing_heavy_comes_along() -> None:
     code = (
-        "import sys, chaos.mutations.__main__; "
+        "import sys, chaos.bugs.__main__; "
         "print([name for name in ('numpy', 'pyarrow', 'docker', 'numba') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.mutations.of_brokers import BROKER_MUTATIONS, BrokerMutation
-from chaos.mutations.planted import planted_by
+from chaos.bugs.broker_catalogue import BROKER_MUTATIONS, BrokerMutation
+from chaos.bugs.planted import planted_by
 from checkers.all_checks import CHECKS
 from checkers.verdict import Verdict
 from tests.support.decided_log import run_of

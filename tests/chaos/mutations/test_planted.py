@@ -10,13 +10,12 @@ from random import Random
 
 import pytest
 
+from chaos.bugs.planted import planted_by
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.invariants import InvariantViolated
-from chaos.mutations.planted import planted_by
 from node.ids import NodeId
-from node.storage.layout import METADATA_DIRECTORY
+from node.storage.disk import METADATA_DIRECTORY, CorruptLog
 from node.storage.log import Log
-from node.storage.storage_errors import CorruptLog
 from tests.node.raft.test_random_runs import run_seed
 from tests.support.batches import batch
 from tests.support.power import Powered

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from checkers.disk import read_disks
-from checkers.disk.details import LAYOUTS
+from checkers.disk.records import LAYOUTS
 from tests.support.dumped import DumpedBatch, DumpedRecord, parse
 from tests.support.kafka_disks import unpack
 

@@ -11,8 +11,8 @@ from crc32c import crc32c
 
 from checkers.disk import read_disks
 from checkers.disk.batches import read_batches, read_records
-from checkers.disk.details import read_detail
 from checkers.disk.fields import DamagedError, Fields
+from checkers.disk.records import read_detail
 from tests.support.log_files import log_directory, record, record_batch, text, uvarint
 
 UUID = bytes(range(16))

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from checkers.disk.batches import scan
-from checkers.disk.record_walk import walk
-from checkers.disk.values import read_spans
+from checkers.disk.values import read_spans, walk
 from tests.support.batches import timed_batch
 
 HUGE = (2**31, 2**62, 2**63, 2**64 - 2, 2**64 - 1)

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 import pytest
 
-from chaos.nemesis.harm import Harm
+from chaos.nemesis.fault import Harm
 from chaos.nemesis.kinds import BY_KIND
 from checkers.evidence.faults import FOREVER_NS, FaultFact, faults_of
 from checkers.history.tables import HARM

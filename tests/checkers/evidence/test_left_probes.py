@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.evidence.left_probes import missing_answers, missing_leaders
+from checkers.evidence.missing import missing_answers, missing_leaders
 from checkers.history.sealed_run import Run
 from tests.support.kafka_runs import Cluster, started
 

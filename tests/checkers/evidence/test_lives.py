@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from checkers.evidence.lives import (
     _REQUIRED,
-    NOBODY,
+    NO_NODE,
     NONE,
     NodeEvent,
     TraceColumns,
@@ -128,7 +128,7 @@ def test_what_a_line_does_not_have() -> None:
     trace = NodeTrace(1).start().state("unattached", 3).hwm(-1, 3, "follower")
     traces = TraceColumns(node_events([trace]))
     assert traces.column("hwm").tolist() == [NONE, NONE, -1]
-    assert traces.column("voted").tolist() == [NONE, NOBODY, NONE]
+    assert traces.column("voted").tolist() == [NONE, NO_NODE, NONE]
     assert traces.has("state", "follower", traces.rows("q.state", "q.hwm")).tolist() == [
         False,
         True,

@@ -10,7 +10,7 @@ import pytest
 from checkers.evidence.missing import missing
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run
-from checkers.run.evidence_complete import evidence_complete
+from checkers.run.sufficiency import evidence_complete
 from checkers.suite import judge
 from checkers.verdict import Verdict
 from tests.support.sealed_runs import Shape, synthetic_run

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from checkers.evidence.voter_history import ReplicaKey, VoterSet
-from checkers.quorum.ballots import elected_by_a_majority
-from checkers.quorum.leadership import cut_off_leader_resigns
-from checkers.quorum.moments import voters_between
+from checkers.quorum.elections import elected_by_a_majority
+from checkers.quorum.leadership import cut_off_leader_resigns, voters_between
 from checkers.quorum.read_confirmation import reads_are_confirmed
 from checkers.registers.survival import acknowledged_writes_survive
 from checkers.verdict import Verdict

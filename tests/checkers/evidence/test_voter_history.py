@@ -11,7 +11,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.voter_history import ReplicaKey
 from checkers.history.sealed_run import Run
 from checkers.history.tables import TABLES
-from checkers.quorum.ballots import elected_by_a_majority
+from checkers.quorum.elections import elected_by_a_majority
 from checkers.verdict import Verdict
 from tests.support.histories import (
     batch,

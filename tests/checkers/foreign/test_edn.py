@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from checkers.foreign.edn import forms
-from checkers.foreign.foreign_errors import MalformedError
-from checkers.foreign.foreign_values import EdnSet, Value, Word, render
+from checkers.foreign.foreign_values import EdnSet, MalformedError, Value, Word, render
 
 
 def read(text: str, *, unwrap: bool = False) -> list[Value]:

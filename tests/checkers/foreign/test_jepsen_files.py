@@ -9,7 +9,7 @@ from checkers.foreign import Declared, Format, UnreadableHistoryError, judge, re
 from checkers.foreign.edn import read_one
 from checkers.foreign.foreign_values import render
 from checkers.foreign.fressian import FressianError, FressianReader
-from checkers.foreign.jepsen_store import history_in
+from checkers.foreign.jepsen_file import history_in
 from checkers.history.calls import Calls
 from checkers.verdict import Verdict
 from tests.checkers.foreign.test_formats import REGISTER, told

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkers.foreign import Declared, Isolation, Log, UnreadableHistoryError, judge, read_history
-from checkers.foreign.log_arrays import arrays_of
+from checkers.foreign.logs import arrays_of
 from checkers.history.calls import Model
 from checkers.verdict import Verdict
 

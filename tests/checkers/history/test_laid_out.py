@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.history.laid_out import laid_out
+from checkers.history.sealed_run import laid_out
 
 SCALARS = (
     st.none()

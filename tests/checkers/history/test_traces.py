@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-import node.trace
+import node.server.output
 from checkers.history.tables import NODE_EVENTS
 from checkers.history.traces import (
     _RENAMED,
@@ -23,7 +23,7 @@ def line(event: str, seq: int = 0, /, **fields: object) -> str:
 
 
 def test_the_node_writes_what_is_read_here() -> None:
-    assert node.trace.TRACE_FIELDS == TRACE_FIELDS
+    assert node.server.output.TRACE_FIELDS == TRACE_FIELDS
 
 
 def test_every_field_of_every_event_has_a_column_or_is_in_detail() -> None:

@@ -9,8 +9,8 @@ import pytest
 from checkers.history.calls import ANY, NEVER, NIL, Calls, Model, Step
 from checkers.linearizability import Budget, decide
 from checkers.linearizability.choose import UNMADE
+from checkers.linearizability.quick import unmade
 from checkers.linearizability.split import recorded_order, split
-from checkers.linearizability.unmade import unmade
 from checkers.verdict import Verdict
 from tests.checkers.linearizability.test_decide import (
     Told,

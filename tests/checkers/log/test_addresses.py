@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checkers.log.addresses import NOWHERE, addresses
+from checkers.log.arrays import NOWHERE, addresses
 
 
 def test_every_known_pair_has_a_place_of_its_own() -> None:

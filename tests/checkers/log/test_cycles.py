@@ -9,19 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaos.seal import operations_table
-from chaos.spans import spans_table
+from chaos.run.seal import operations_table, spans_table
 from checkers.history.calls import Outcome
 from checkers.log.allowances import Isolation
 from checkers.log.anomalies import Cases
 from checkers.log.arrays import LogArrays
 from checkers.log.checks import log_polls, log_sends
 from checkers.log.circles import Cycle
-from checkers.log.components import components
-from checkers.log.cycles import cycles
-from checkers.log.dependencies import dependencies
+from checkers.log.cycles import components, cycles
+from checkers.log.dependencies import VersionOrder, dependencies, version_order
 from checkers.log.run_arrays import arrays_of
-from checkers.log.version_order import VersionOrder, version_order
 from checkers.verdict import Verdict
 from tests.support.logs import BROKERS, LogRun
 from tests.support.simulated_log import SimulatedLog

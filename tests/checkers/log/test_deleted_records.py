@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.log.deleted_records import deleted_records_stay_deleted
+from checkers.log.committed_offsets import deleted_records_stay_deleted
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import op
 from tests.support.kafka_runs import Cluster

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.log.ended_transactions import STANDS_FOR_S, ended_transactions_are_over
+from checkers.log.looked_up import STANDS_FOR_S, ended_transactions_are_over
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, op
 from tests.support.kafka_runs import Cluster

@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from checkers.array_types import Codes, Flags, Ints
-from checkers.log.subscriptions import silent_subscriptions
+from checkers.log.arrays import silent_subscriptions
 
 
 def one_by_one(process: Codes, subscribed: Ints, assigned: Ints, told: Ints) -> Flags:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.page.binning import BINS_LIMIT, Bins, bins_over, latencies, rates
+from checkers.page.timeline import BINS_LIMIT, Bins, bins_over, latencies, rates
 from tests.checkers.page.samples import MS, SECOND, operations, table
 
 

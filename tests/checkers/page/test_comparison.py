@@ -3,8 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from checkers.page.comparison import ComparedSide, Gap, SideRun, gaps, render_comparison
-from checkers.page.overview import Compared, render_overview
+from checkers.page.comparison import (
+    Compared,
+    ComparedSide,
+    Gap,
+    SideRun,
+    gaps,
+    render_comparison,
+    render_overview,
+)
 from checkers.run.expectation import Bound, Expectation
 from checkers.run.statistics import Number
 from checkers.verdict import Verdict

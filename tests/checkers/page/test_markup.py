@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.page.markup import TEXT_LIMIT, Markup, clipped, escaped, joined, tag
+from checkers.page.document import TEXT_LIMIT, Markup, clipped, escaped, joined, tag
 
 HOSTILE = [
     "<script>alert(1)</script>",

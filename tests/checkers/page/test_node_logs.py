@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from checkers.page.fault_windows import FaultWindow, fault_windows
-from checkers.page.node_logs import log_excerpts, most_telling, read_lines
+from checkers.page.run_page import log_excerpts, most_telling, read_lines
 from checkers.verdict import CheckResult, EventValue, Verdict
 from tests.checkers.page.samples import table
 from tests.support.histories import MS, run_info

@@ -1,12 +1,11 @@
 """KIP-966's own case in the lanes: the ISR shrinks to one broker, which then goes."""
 
 from checkers.evidence.evidence import Evidence
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.history.sealed_run import Run
 from checkers.page.fault_windows import fault_windows
-from checkers.page.partition_drawing import partition_drawing
+from checkers.page.partition_drawing import partition_drawing, partitions_section
 from checkers.page.partition_lanes import PartitionLane, partition_lanes
-from checkers.page.partition_section import partitions_section
 from tests.support.histories import MS
 from tests.support.kafka_runs import Cluster, change, started
 from tests.support.logs import LogRun

@@ -4,8 +4,7 @@ import pyarrow as pa
 
 from checkers.history.tables import PROBES
 from checkers.page.fault_windows import fault_windows
-from checkers.page.lanes import lanes_of
-from checkers.page.told_roles import BEHIND, FOLLOWER, LEADER, told_roles
+from checkers.page.lanes import BEHIND, FOLLOWER, LEADER, lanes_of, told_roles
 from tests.checkers.page.samples import SECOND, run_of
 from tests.support.histories import fault, make_run
 

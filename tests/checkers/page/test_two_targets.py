@@ -4,9 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from checkers.evidence.evidence import Evidence
-from checkers.history.history_kinds import HistoryKind
-from checkers.page.comparison import ComparedSide, SideRun, beside, render_comparison
-from checkers.page.two_targets import Beside, OnTarget, as_lines, partition_changes
+from checkers.history.events import HistoryKind
+from checkers.page.comparison import (
+    Beside,
+    ComparedSide,
+    OnTarget,
+    SideRun,
+    as_lines,
+    beside,
+    partition_changes,
+    render_comparison,
+)
 from checkers.run.expectation import Expectation
 from checkers.verdict import Verdict
 from tests.checkers.page.samples import VALID, judgement

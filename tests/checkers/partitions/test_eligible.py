@@ -16,7 +16,7 @@ from checkers.partitions.eligible import (
     nobody_else_is_elected,
     unclean_leader_recovers,
 )
-from checkers.partitions.registrations import lost_bytes_are_not_clean, unclean_registration_drops
+from checkers.partitions.leaderless import lost_bytes_are_not_clean, unclean_registration_drops
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, NodeTrace, make_run, node_events
 from tests.support.judged import saw_nothing

@@ -10,9 +10,10 @@ from checkers.history.sealed_run import Run
 from checkers.history.tables import LOST_RECORDS
 from checkers.partitions.acknowledged_topics import (
     acknowledged_topics_are_committed,
+    broker_epochs_rise,
     deleted_topics_are_gone,
+    producer_ids_are_unique,
 )
-from checkers.partitions.handed_out import broker_epochs_rise, producer_ids_are_unique
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import batch, make_run
 from tests.support.judged import saw_nothing

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.partitions.kept_unfenced import heard_brokers_are_kept
+from checkers.partitions.stray_replicas import heard_brokers_are_kept
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, NodeTrace, Row, fault, node_events
 from tests.support.judged import saw_nothing

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.partitions.kept_up import high_watermark_keeps_up
+from checkers.partitions.partition_watermarks import high_watermark_keeps_up
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import NodeTrace, node_events
 from tests.support.judged import saw_nothing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.partitions.known_topics import brokers_know_the_topics
+from checkers.partitions.as_asked_for import brokers_know_the_topics
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, op
 from tests.support.kafka_runs import Cluster

@@ -6,7 +6,7 @@ import pytest
 
 from checkers.history.sealed_run import Run
 from checkers.partitions.held import replicas_agree
-from checkers.partitions.marks_kept import clean_stops_are_marked, high_watermarks_are_saved
+from checkers.partitions.intact_replicas import clean_stops_are_marked, high_watermarks_are_saved
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, disk, node_events
 from tests.support.judged import saw_nothing

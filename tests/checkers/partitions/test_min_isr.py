@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from checkers.partitions.min_isr import acknowledged_with_min_isr
+from checkers.partitions.served import acknowledged_with_min_isr
 from checkers.verdict import Verdict
 from tests.support.histories import MS
 from tests.support.kafka_runs import ALL, Cluster, change, started

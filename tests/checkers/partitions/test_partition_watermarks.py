@@ -6,7 +6,7 @@ import pytest
 
 from checkers.check import Check
 from checkers.history.sealed_run import Run
-from checkers.partitions.isr_and_cuts import isr_as_committed, no_committed_record_cut
+from checkers.partitions.joined_isr import isr_as_committed, no_committed_record_cut
 from checkers.partitions.partition_watermarks import (
     high_watermark_rises,
     maximal_isr_holds_all,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.partitions.reassigned import reassigned_when_in_sync, reassignments_end
+from checkers.partitions.leaderless import reassigned_when_in_sync, reassignments_end
 from checkers.verdict import Verdict
 from tests.support.judged import saw_nothing
 from tests.support.kafka_runs import Record, change, register, registration_change, started

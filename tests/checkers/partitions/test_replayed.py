@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from checkers.history.sealed_run import Run
-from checkers.partitions.replayed import replayed_as_committed
+from checkers.partitions.leaderless import replayed_as_committed
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, node_events
 from tests.support.kafka_runs import change, config, started

@@ -8,9 +8,9 @@ import pytest
 from checkers.evidence.partition_logs import stretches
 from checkers.history.sealed_run import Run
 from checkers.partitions.held import eligible_hold_all, replicas_agree
-from checkers.partitions.min_isr import acknowledged_with_min_isr
 from checkers.partitions.served import (
     acknowledged_everywhere,
+    acknowledged_with_min_isr,
     leaders_hold_acknowledged,
     reads_are_stored,
 )

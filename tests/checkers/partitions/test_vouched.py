@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.partitions.vouched import clean_as_vouched
+from checkers.partitions.joined_isr import clean_as_vouched
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, fault, make_run, node_events
 from tests.support.judged import saw_nothing

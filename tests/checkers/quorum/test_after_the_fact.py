@@ -6,14 +6,13 @@ import pytest
 
 from checkers.check import Check
 from checkers.evidence.evidence import Evidence
-from checkers.quorum.after_the_fact import (
+from checkers.quorum.agreement import (
     epochs_on_disks,
     later_leaders_hold_committed,
+    metadata_logs_agree,
     told_high_watermarks,
 )
-from checkers.quorum.agreement import metadata_logs_agree
-from checkers.quorum.epochs import one_leader_per_epoch
-from checkers.quorum.votes import one_vote_per_epoch
+from checkers.quorum.elections import one_leader_per_epoch, one_vote_per_epoch
 from checkers.suite import judge
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import batch, disk, make_run

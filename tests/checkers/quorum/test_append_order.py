@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.quorum.append_order import appends_follow_the_log
+from checkers.quorum.committed_kept import appends_follow_the_log
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, make_run
 from tests.support.judged import saw_nothing

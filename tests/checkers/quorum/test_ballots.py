@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from checkers.quorum.ballots import elected_by_a_majority
+from checkers.quorum.elections import elected_by_a_majority
 from checkers.verdict import Verdict
 from tests.support.histories import leader_change, make_run
 from tests.support.voter_logs import FIRST, Keys, control, evidence, key, log, told, whole

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from checkers.quorum.contiguity import (
+from checkers.quorum.disks import (
     logs_have_no_holes,
     logs_reach_their_snapshots,
     partitions_have_no_holes,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from checkers.quorum.denials import controllers_do_not_deny_it
+from checkers.quorum.read_confirmation import controllers_do_not_deny_it
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import Row, config_record, make_run, read, write
 

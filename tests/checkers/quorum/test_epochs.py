@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from checkers.quorum.epochs import (
+from checkers.quorum.elections import (
     monotonic_epochs,
     no_leader_again_after_restart,
     one_leader_per_epoch,
+    one_vote_per_epoch,
 )
-from checkers.quorum.votes import one_vote_per_epoch
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import NodeTrace, disk, leader_change, make_run
 

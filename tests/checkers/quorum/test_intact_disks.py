@@ -4,7 +4,7 @@ import pytest
 
 from checkers.check import Check
 from checkers.history.sealed_run import Run
-from checkers.quorum.intact_disks import (
+from checkers.quorum.disks import (
     disks_name_their_nodes,
     metadata_disks_are_intact,
     quorum_state_is_kept,

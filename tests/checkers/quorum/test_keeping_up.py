@@ -3,7 +3,7 @@
 import pytest
 
 from checkers.history.sealed_run import Run
-from checkers.quorum.keeping_up import followers_keep_up
+from checkers.quorum.log_matching import followers_keep_up
 from checkers.verdict import Verdict
 from tests.support.histories import MS, NodeTrace, Row, fault, make_run, write
 from tests.support.judged import saw_nothing

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from checkers.quorum.disturbance import returning_node_disturbs_nobody
+from checkers.quorum.controllers import returning_node_disturbs_nobody
 from checkers.quorum.leadership import (
     SECOND,
     a_majority_elects,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from checkers.quorum.held_by_majority import committed_by_majority
-from checkers.quorum.new_disks import new_disk_is_no_voter
+from checkers.quorum.new_disks import committed_by_majority, new_disk_is_no_voter
 from checkers.verdict import Verdict
 from tests.support.histories import NodeTrace, make_run
 from tests.support.judged import saw_nothing

@@ -1,7 +1,7 @@
 """Epochs of logs begin with a LeaderChange, by hand."""
 
 from checkers.history.sealed_run import Run
-from checkers.quorum.reigns_begin import epochs_begin_with_a_leader_change
+from checkers.quorum.log_matching import epochs_begin_with_a_leader_change
 from checkers.verdict import Verdict
 from tests.support.histories import Row, batch, leader_change, make_run
 

@@ -5,7 +5,7 @@ import pytest
 
 from checkers.history.sealed_run import Run
 from checkers.history.tables import LOG_RECORDS, SNAPSHOT_RECORDS
-from checkers.quorum.stored_features import snapshots_name_features
+from checkers.quorum.stored_snapshots import snapshots_name_features
 from checkers.verdict import Verdict
 from tests.support.histories import Row, make_run
 from tests.support.judged import saw_nothing

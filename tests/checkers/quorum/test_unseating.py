@@ -1,6 +1,6 @@
 """Requests that unseat a leader, and such that do not, in histories by hand."""
 
-from checkers.quorum.unseating import UNEXPECTED, no_request_unseats
+from checkers.quorum.agreement import UNEXPECTED, no_request_unseats
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import op
 from tests.support.kafka_runs import Cluster
@@ -10,7 +10,7 @@ Told = tuple[str, int | None, str | None]  # what was asked, what was answered, 
 FALLS: Told = ("alter-configs", 9, UNEXPECTED)
 REFUSED: Told = ("alter-configs", 9, "INVALID_REQUEST")
 DONE: Told = ("alter-configs", 0, None)
-NOBODY: Told = ("quorum-epoch", None, "no leader found")
+NO_NODE: Told = ("quorum-epoch", None, "no leader found")
 
 
 def epoch(value: int) -> Told:
@@ -31,7 +31,7 @@ def judged(*told: Told) -> CheckResult:
 
 
 def test_each_request_after_which_a_failed_controller_leads_no_more_is_accused() -> None:
-    found = judged(epoch(3), FALLS, NOBODY, epoch(5), DONE, epoch(5), FALLS, epoch(6))
+    found = judged(epoch(3), FALLS, NO_NODE, epoch(5), DONE, epoch(5), FALLS, epoch(6))
     assert (found.verdict, found.count, found.looked_at) == (Verdict.INVALID, 2, 3)
     assert found.message.startswith("unseated controller: node 1 answered a request with")
     assert "from epoch 3 to 5" in found.message
@@ -49,7 +49,7 @@ def test_a_controller_that_fails_and_goes_on_leading_unseats_nobody() -> None:
 
 
 def test_without_an_answer_on_each_side_nothing_is_known() -> None:
-    for told in ([FALLS, epoch(4)], [epoch(3), FALLS], [epoch(3), FALLS, NOBODY], [epoch(3)]):
+    for told in ([FALLS, epoch(4)], [epoch(3), FALLS], [epoch(3), FALLS, NO_NODE], [epoch(3)]):
         assert judged(*told).verdict is Verdict.UNKNOWN, told
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.quorum.voters_undone import one_told_change_undone
+from checkers.quorum.voters_told import one_told_change_undone
 from checkers.verdict import CheckResult, Verdict
 from tests.checkers.quorum.test_voters_told import change, described
 from tests.support.histories import Row, make_run, op

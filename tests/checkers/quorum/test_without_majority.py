@@ -11,7 +11,7 @@ from checkers.evidence.evidence import Evidence
 from checkers.evidence.missing import missing
 from checkers.history.sealed_run import LINEARIZABLE_READS, Run
 from checkers.quorum.agreement import metadata_logs_agree
-from checkers.quorum.without_majority import stops_without_a_majority
+from checkers.quorum.voters_were import stops_without_a_majority
 from checkers.registers.survival import acknowledged_writes_survive
 from checkers.run.recovery import recovers_when_healed
 from checkers.run.sufficiency import final_reads, record_complete, workload_succeeded

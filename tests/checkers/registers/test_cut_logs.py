@@ -13,7 +13,7 @@ import pytest
 
 from checkers.history.sealed_run import Run
 from checkers.quorum.controllers import reads_are_committed
-from checkers.registers.asked_for import NEVER
+from checkers.registers.stored_values import NEVER
 from checkers.registers.survival import acknowledged_writes_survive
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import (

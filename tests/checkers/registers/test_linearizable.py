@@ -13,8 +13,7 @@ from checkers.history.sealed_run import LINEARIZABLE_READS
 from checkers.history.tables import OPS
 from checkers.linearizability import zones
 from checkers.registers.linearizable import PLURALS, linearizable, swept
-from checkers.registers.register_anomalies import SweptRegisters
-from checkers.registers.register_columns import register_columns
+from checkers.registers.register_anomalies import SweptRegisters, register_columns
 from checkers.verdict import Verdict
 from tests.support.brute_force import brute_force
 from tests.support.histories import Row, delete, make_run, op, read, write

@@ -11,10 +11,9 @@ import pytest
 from checkers.check import Check
 from checkers.evidence.evidence import Evidence
 from checkers.history.sealed_run import LINEARIZABLE_READS, Run
-from checkers.registers.deletions import _matched
 from checkers.registers.log_and_clients import reads_match_the_log, written_in_order
-from checkers.registers.records_explained import records_were_asked_for
-from checkers.registers.requests import requests_are_whole
+from checkers.registers.log_times import _matched
+from checkers.registers.requests import records_were_asked_for, requests_are_whole
 from checkers.registers.survival import acknowledged_writes_survive
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import (

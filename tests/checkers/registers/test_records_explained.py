@@ -1,6 +1,6 @@
 """A record that nobody asked for is a node's invention, or a hole in the history."""
 
-from checkers.registers.records_explained import records_were_asked_for
+from checkers.registers.requests import records_were_asked_for
 from checkers.verdict import Verdict
 from tests.support.histories import config_record, leader_change, make_run, write
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from checkers.history.error_words import UNANSWERED
+from checkers.history.events import UNANSWERED
 from checkers.history.sealed_run import Run
 from checkers.registers.requests import requests_are_whole, written_once
 from checkers.run.answers import wrong_requests_are_refused

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from checkers.history.error_words import (
+from checkers.history.events import (
     ACCEPTED,
     MALFORMED,
     REFUSED,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.history.sealed_run import Run
-from checkers.run.calm import calm_operations_are_quick
+from checkers.run.recovery import calm_operations_are_quick
 from checkers.verdict import Verdict
 from tests.support.histories import MS, Row, fault, make_run, write
 from tests.support.judged import saw_nothing

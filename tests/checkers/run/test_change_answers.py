@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkers.run.change_answers import changes_come_to_an_end
+from checkers.run.recovery import changes_come_to_an_end
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, Row, fault, make_run, op, write
 from tests.support.judged import saw_nothing

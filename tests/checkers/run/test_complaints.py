@@ -9,9 +9,9 @@ import pytest
 from checkers.check import Check
 from checkers.evidence.missing import missing
 from checkers.evidence.planned import Kind
-from checkers.history.log_lines import LONGEST, error_rows
 from checkers.history.sealed_run import Run
 from checkers.history.tables import LOG_ERRORS
+from checkers.history.traces import LONGEST, error_rows
 from checkers.run.complaints import EXPLAINED, Explained, no_complaint_in_logs
 from checkers.suite import CHECKS, judge
 from checkers.verdict import Verdict

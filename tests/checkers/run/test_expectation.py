@@ -73,9 +73,11 @@ def valid(**facts: EventValue) -> Judgement:
         ([row("run", Verdict.ERROR)], f"error, expected {LOST}"),
     ],
 )
-def test_loss_is_expected_of_the_check_that_counts_it(rows: list[CheckResult], unlike: str) -> None:
-    assert LOST.unlike(judged(*rows)) == unlike
-    assert LOST.holds(judged(*rows)) == (not unlike)
+def test_loss_is_expected_of_the_check_that_counts_it(
+    rows: list[CheckResult], mismatch: str
+) -> None:
+    assert LOST.mismatch(judged(*rows)) == mismatch
+    assert LOST.holds(judged(*rows)) == (not mismatch)
 
 
 def test_every_side_names_what_may_accuse_by_checks_that_there_are() -> None:
@@ -93,7 +95,7 @@ def test_every_side_names_what_may_accuse_by_checks_that_there_are() -> None:
 def test_so_many_are_expected() -> None:
     many = Expectation(verdict=Verdict.INVALID, check="log-durability", least=10)
     nine = judged(row("log-durability", Verdict.INVALID, count=9))
-    assert many.unlike(nine) == "log-durability counts 9, expected 10 at least"
+    assert many.mismatch(nine) == "log-durability counts 9, expected 10 at least"
     assert many.holds(judged(row("log-durability", Verdict.INVALID, count=10)))
 
 
@@ -103,10 +105,10 @@ def test_an_allowed_loss_is_a_loss() -> None:
         verdict=Verdict.VALID,
         numbers=(Bound(check="log-durability", name="allowed_loss", least=1),),
     )
-    assert lossy.unlike(valid(allowed_loss=0, acknowledged=413)) == (
+    assert lossy.mismatch(valid(allowed_loss=0, acknowledged=413)) == (
         "allowed loss is 0, expected allowed loss 1 at least"
     )
-    assert lossy.unlike(valid()) == "allowed loss is unknown, expected allowed loss 1 at least"
+    assert lossy.mismatch(valid()) == "allowed loss is unknown, expected allowed loss 1 at least"
     assert lossy.holds(valid(allowed_loss=1))
 
 

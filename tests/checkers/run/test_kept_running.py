@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from checkers.history.sealed_run import Run
-from checkers.run.kept_running import nodes_kept_running
+from checkers.run.complaints import nodes_kept_running
 from checkers.verdict import Verdict
 from tests.support.histories import MS, Row, fault, make_run
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.run.let_in import brokers_are_let_in
+from checkers.run.silent_brokers import brokers_are_let_in
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, NodeTrace, Row, fault, make_run
 from tests.support.judged import saw_nothing

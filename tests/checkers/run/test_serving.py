@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.error_words import REFUSED
+from checkers.history.events import REFUSED
 from checkers.run.serving import serves_in_calm
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, Row, fault, make_run, read, write

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.history_kinds import HistoryKind
+from checkers.history.events import HistoryKind
 from checkers.run.serving_while_hurt import serves_while_hurt
 from checkers.verdict import CheckResult, Verdict
 from tests.support.histories import MS, Row, fault, make_run, op, write

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from chaos.scenarios.mixed_quorum import MIXED_BROKER, MIXED_QUORUM, MIXED_STATIC
+from chaos.scenarios.releases import MIXED_BROKER, MIXED_QUORUM, MIXED_STATIC
 from checkers.evidence.planned import Kind
 from checkers.history.sealed_run import Run
 from checkers.history.tables import LOG_ERRORS, LOG_RECORDS, PROBES

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from node.wire.topic_partitions import TopicPartition
+from node.wire.entities import TopicPartition
 from tests.fuzz.attacks import __doc__ as story
 from tests.fuzz.attacks.crowds import ATTACKS, Attack, Ports
 from tests.fuzz.attacks.odd import requests

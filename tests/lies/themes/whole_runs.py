@@ -2,7 +2,7 @@
 
 import random
 
-from checkers.history.error_words import ACCEPTED
+from checkers.history.events import ACCEPTED
 from tests.lies.alteration import BOTH, NOT_GREEN, UNTRACED, legal, lie
 from tests.lies.altered import Altered, first
 from tests.lies.derived import KAFKAS

@@ -4,8 +4,8 @@ from node.config import SnapshotSettings
 from node.effects import Trace, TraceValue
 from node.errors import ErrorCode
 from node.ids import NodeId, ReplicaKey
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, VoterChangeResponse
+from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from tests.support.broker_machine import directory_of
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import Orders

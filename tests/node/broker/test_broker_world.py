@@ -7,21 +7,23 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from node.broker.fetch_requests import FetchRequests
-from node.broker.held_replicas import Held
+from node.broker.replica_manager import HostedPartition
 from node.errors import ErrorCode
 from node.ids import MS, NodeId
-from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets
+from node.storage.checkpoints import HIGH_WATERMARKS, load_offsets
 from node.wire.api_versions import ApiVersionsRequest
-from node.wire.create_topics import (
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    NewTopic,
-)
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
 from node.wire.partition_fetch import (
     FetchedPartition,
     PartitionsFetchRequest,
     PartitionsFetchResponse,
+)
+from node.wire.topic_changes import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    NewTopic,
 )
 from node.wire.topic_metadata import MetadataRequest
 from tests.support.broker_world import CONTROLLER
@@ -74,7 +76,10 @@ def test_a_partition_that_its_leader_refuses_keeps_no_other_waiting(
     refusal, refused = FetchRequests._refusal, list[int]()
 
     def of_bills(
-        self: FetchRequests, request: PartitionsFetchRequest, at: FetchedPartition, held: Held
+        self: FetchRequests,
+        request: PartitionsFetchRequest,
+        at: FetchedPartition,
+        held: HostedPartition,
     ) -> ErrorCode:
         if held.name != bills.name:
             return refusal(self, request, at, held)

@@ -6,16 +6,20 @@ import pytest
 
 from node.broker.controller_link import ControllerLink
 from node.effects import DisconnectPeer, Trace
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NodeId
+from node.ids import MS, Endpoint, NodeId
 from node.outbox import Outbox, RequestTo
 from node.wire import decode_request, encode_request
-from node.wire.alter_partition import AlteredPartition, AlterPartitionRequest, IsrMember
+from node.wire.alter_partition import (
+    AlteredPartition,
+    AlterPartitionRequest,
+    AssignDirectoriesRequest,
+    AssignDirectoriesResponse,
+    IsrMember,
+)
 from node.wire.api import ApiRange
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from node.wire.assign_directories import AssignDirectoriesRequest, AssignDirectoriesResponse
-from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from node.wire.registration import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 FIRST = Endpoint(name="INT", host="node-2", port=9102)
 SECOND = Endpoint(name="INT", host="node-3", port=9103)

@@ -6,23 +6,21 @@ from chaos.cluster.interface import PowerCutMode
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import ConfigRecord
-from node.storage.partition_logs import PartitionLogs
-from node.wire.delete_records import (
+from node.storage.log_directories import PartitionLogs
+from node.wire.entities import TopicPartition
+from node.wire.offsets import (
+    EARLIEST,
     TO_HIGH_WATERMARK,
     DeletedRecords,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
-    RecordsToDelete,
-)
-from node.wire.elect_leaders import UNCLEAN, ElectLeadersRequest
-from node.wire.list_offsets import (
-    EARLIEST,
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    RecordsToDelete,
     SoughtOffset,
 )
-from node.wire.topic_partitions import TopicPartition
+from node.wire.reassignments import UNCLEAN, ElectLeadersRequest
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
 from tests.support.segments import by_size

@@ -6,15 +6,15 @@ from uuid import UUID
 import pytest
 
 from node import limits
-from node.effects import SendResponse
+from node.effects import SendResponse, TimeoutElapsed
 from node.errors import ErrorCode
-from node.events import TimeoutElapsed
 from node.ids import ConnectionId, NodeId, Offset
 from node.records.batch import read_header
 from node.records.metadata import MetadataRecord, TopicRecord
 from node.wire.broker_frames import decode_response, encode_request
-from node.wire.group_members import HeartbeatRequest, HeartbeatResponse
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest
+from node.wire.entities import TopicPartition
+from node.wire.group_membership import HeartbeatRequest, HeartbeatResponse
+from node.wire.group_offsets import CommittedOffset, OffsetCommitRequest
 from node.wire.partition_fetch import (
     CONSUMER,
     FetchedPartition,
@@ -22,7 +22,6 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
-from node.wire.topic_partitions import TopicPartition
 from tests.node.broker.test_gone_offsets import replicated
 from tests.support.batches import timed_batch
 from tests.support.stepped_broker import (

@@ -20,8 +20,9 @@ from node.records.metadata import (
     TopicRecord,
     UnfenceBrokerRecord,
 )
-from node.records.topic_schemas import NO_LEADER_CHANGE
+from node.records.schemas import NO_LEADER_CHANGE
 from node.wire.broker_frames import decode_response, encode_request
+from node.wire.entities import TopicPartition
 from node.wire.partition_fetch import (
     CONSUMER,
     FIRST_SESSION_EPOCH,
@@ -33,7 +34,6 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest
-from node.wire.topic_partitions import TopicPartition
 from tests.support.batches import timed_batch
 from tests.support.stepped_broker import (
     FIRST_TOPIC,

@@ -6,16 +6,14 @@ import pytest
 
 from node.broker.forwarding import Forwarding
 from node.effects import CloseConnection, DisconnectPeer, SendResponse
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Now
-from node.outbox import Outbox, Output, RequestTo, ResponseTo
-from node.parking import Parking
+from node.ids import MS, NEVER_NS, ChannelId, ConnectionId, Endpoint, Now
+from node.outbox import Outbox, Output, Parking, RequestTo, ResponseTo
 from node.wire import broker_frames
 from node.wire.apis import HandedOn
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from node.wire.envelope import EnvelopeRequest, EnvelopeResponse
 from node.wire.frames import encode_request
+from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse, NewTopic
 from tests.support.stepped_broker import LISTENER, SteppedBroker
 
 FIRST = Endpoint(name="CONTROLLER", host="node-1", port=9101)

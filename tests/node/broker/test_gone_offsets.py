@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
-from node.broker.coordinators.gone_offsets import MAX_FORGOTTEN
+from node.broker.coordinators.group import MAX_FORGOTTEN
 from node.broker.coordinators.group_log import GroupLog
 from node.broker.coordinators.led_groups import MAX_GROUPS_AT_ONCE
-from node.effects import AppendBatches
+from node.effects import AppendBatches, TimeoutElapsed
 from node.errors import ErrorCode
-from node.events import TimeoutElapsed
 from node.ids import MS, ConnectionId, Epoch, NodeId, Now, Offset
 from node.records.batch import encode_batch
 from node.records.group_records import (
@@ -27,11 +26,11 @@ from node.records.metadata import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from node.storage.log_changes import perform
+from node.storage.log import perform
 from node.wire.broker_frames import encode_request
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest
+from node.wire.entities import TopicPartition
+from node.wire.group_offsets import CommittedOffset, OffsetCommitRequest
 from node.wire.partition_fetch import FetchedPartition, PartitionsFetchRequest
-from node.wire.topic_partitions import TopicPartition
 from tests.node.broker.test_lone_coordinator import AT, LOG, commit, committed
 from tests.support.stepped_broker import (
     FIRST_TOPIC,

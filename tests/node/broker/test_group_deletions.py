@@ -2,18 +2,23 @@
 
 import pytest
 
+from node.broker.coordinators.expiry import topics_read
 from node.broker.coordinators.group import GroupState
-from node.broker.coordinators.subscriptions import topics_read
 from node.errors import ErrorCode
-from node.wire.group_deletions import (
+from node.wire.entities import TopicPartition
+from node.wire.group_descriptions import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     OffsetDeleteRequest,
     OffsetDeleteResponse,
 )
-from node.wire.group_members import LeaveGroupRequest, LeaveGroupResponse, LeavingMember
-from node.wire.join_group import JoinGroupResponse, JoinProtocol
-from node.wire.topic_partitions import TopicPartition
+from node.wire.group_membership import (
+    JoinGroupResponse,
+    JoinProtocol,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+)
 from tests.node.broker.test_group_world import ORDERS, Consumers
 from tests.support.group_members import DELAY_MS, GroupMembers
 

@@ -6,8 +6,8 @@ from struct import pack
 
 import pytest
 
-from node.broker.coordinators import log_front
-from node.broker.coordinators.gone_offsets import MAX_FORGOTTEN
+from node.broker.coordinators import led_groups
+from node.broker.coordinators.group import MAX_FORGOTTEN
 from node.config import GroupSettings
 from node.effects import AppendBatches
 from node.ids import MS, Epoch, Offset
@@ -23,7 +23,7 @@ from node.records.group_records import (
     encode_versioned,
 )
 from node.records.metadata import ConfigRecord
-from node.storage.log_changes import perform
+from node.storage.log import perform
 from tests.node.broker.test_gone_offsets import led, log_of
 from tests.node.broker.test_lone_coordinator import AT, LOG, commit, committed
 from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker
@@ -239,7 +239,7 @@ def test_where_most_of_it_means_something_nothing_is_written_again() -> None:
 def test_of_what_is_written_again_no_step_writes_more_than_a_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(log_front, "MAX_FORGOTTEN", 10)
+    monkeypatch.setattr(led_groups, "MAX_FORGOTTEN", 10)
     broker = with_records(
         [offset_of(f"old{number}", FOREVER_MS) for number in range(55)], segment_bytes=2000
     )

@@ -5,14 +5,14 @@ from itertools import count
 import pytest
 
 from node import limits
-from node.broker.coordinators.group_room import GroupRoom
+from node.broker.coordinators.group_log import GroupRoom
 from node.effects import SendResponse
 from node.errors import ErrorCode
 from node.ids import ConnectionId
 from node.wire.broker_frames import decode_response, encode_request
-from node.wire.join_group import JoinGroupRequest, JoinGroupResponse, JoinProtocol
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest, OffsetCommitResponse
-from node.wire.topic_partitions import TopicPartition
+from node.wire.entities import TopicPartition
+from node.wire.group_membership import JoinGroupRequest, JoinGroupResponse, JoinProtocol
+from node.wire.group_offsets import CommittedOffset, OffsetCommitRequest, OffsetCommitResponse
 from tests.support.stepped_broker import SteppedBroker
 
 _CONNECTIONS = count(10)

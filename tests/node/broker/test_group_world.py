@@ -7,24 +7,44 @@ from node.controller.image import Partition
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.wire.apis import Request, Response
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
-from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from node.wire.entities import TopicPartition
 from node.wire.group_descriptions import (
     DescribedGroup,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
-from node.wire.group_members import HeartbeatRequest, HeartbeatResponse
-from node.wire.join_group import JoinGroupRequest, JoinGroupResponse, JoinProtocol
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest, OffsetCommitResponse
-from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
+from node.wire.group_membership import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
+    Share,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from node.wire.group_offsets import (
+    CommittedOffset,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SoughtOffsets,
+)
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
-from node.wire.sync_group import Share, SyncGroupRequest, SyncGroupResponse
-from node.wire.topic_partitions import TopicPartition
+from node.wire.topic_changes import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    NewTopic,
+)
 from tests.support.broker_world import CONTROLLER, BrokerWorld
 
 IDS = (4, 5, 6)

@@ -10,9 +10,9 @@ from node.controller.image import Image
 from node.errors import ErrorCode
 from node.ids import MS, Now
 from node.records.group_records import GroupMetadataKey, decode_value, encode_versioned
-from node.wire.join_group import JoinProtocol
-from node.wire.offset_commit import CommitResult, CommittedOffset, OffsetCommitRequest
-from node.wire.topic_partitions import TopicPartition
+from node.wire.entities import TopicPartition
+from node.wire.group_membership import JoinProtocol
+from node.wire.group_offsets import CommitResult, CommittedOffset, OffsetCommitRequest
 from tests.support.group_members import DELAY_MS, REBALANCE_MS, SESSION_MS, GroupMembers
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from uuid import UUID
 
 from node.broker.broker import Broker
-from node.broker.held_replicas import Held, HeldReplicas
 from node.broker.image_follower import ImageFollower
 from node.broker.isr import Proposal
+from node.broker.replica_manager import HostedPartition, ReplicaManager
 from node.config import BrokerRole, BrokerSettings
 from node.controller.image import Image
 from node.errors import ErrorCode
@@ -56,7 +56,7 @@ class Led:
         broker.follower = ImageFollower.__new__(ImageFollower)
         broker.follower.image = self.image
         role = BrokerRole(controller_listener="C", advertised=(), lag_ms=LAG_MS)
-        self.replicas = HeldReplicas(
+        self.replicas = ReplicaManager(
             ME, NoLogs(), BrokerSettings(), role, broker.may_join, Outbox()
         )
         self.tell(0, *map(registration, (ME, OTHER)), TopicRecord(name="t", topic_id=TOPIC), LED)
@@ -70,7 +70,7 @@ class Led:
             pass
 
     @property
-    def held(self) -> Held:
+    def held(self) -> HostedPartition:
         (held,) = self.replicas.all()
         return held
 

@@ -1,7 +1,7 @@
 """The leader of a partition and the controller, in every order (`tests/support/isr_orders.py`)."""
 
-from chaos.mutations.of_brokers import LEADER_MUTATIONS
-from chaos.mutations.planted import planted_by
+from chaos.bugs.broker_catalogue import LEADER_MUTATIONS
+from chaos.bugs.planted import planted_by
 from tests.support.isr_orders import search
 
 DEPTH = 6  # steps; 7 are of 75,000 worlds

@@ -2,15 +2,14 @@
 
 import pytest
 
-from node.effects import CloseConnection, NoResponse, SendResponse
+from node.effects import CloseConnection, ConnectionClosed, NoResponse, SendResponse
 from node.errors import ErrorCode
-from node.events import ConnectionClosed
 from node.ids import ConnectionId, Epoch, LogId, Offset
 from node.records.batch import encode_batch
 from node.wire.broker_frames import decode_response, encode_request
+from node.wire.entities import TopicPartition
 from node.wire.headers import RequestHeader
 from node.wire.produce import PRODUCE, ProducedPartition, ProduceRequest, ProduceResponse
-from node.wire.topic_partitions import TopicPartition
 from tests.support.stepped_broker import FIRST_TOPIC, Done, SteppedBroker
 
 LARGE, SMALL = ConnectionId(1), ConnectionId(2)

@@ -15,25 +15,23 @@ from node.errors import ErrorCode
 from node.records.batch import HEADER_SIZE
 from node.records.metadata import ConfigRecord
 from node.wire.broker_frames import decode_response, encode_request
-from node.wire.delete_records import (
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    RecordsToDelete,
-)
-from node.wire.list_offsets import (
+from node.wire.entities import TopicPartition
+from node.wire.offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,
     LATEST,
     LATEST_TIERED,
     LATEST_TIME,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    RecordsToDelete,
     SoughtOffset,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
-from node.wire.topic_partitions import TopicPartition
 from tests.support.batches import timed_batch
 from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker, led_topics
 

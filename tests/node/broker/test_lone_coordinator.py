@@ -6,10 +6,16 @@ from node.ids import MS, LogId, Now, Offset
 from node.records.metadata import RemoveTopicRecord
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
-from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest, OffsetCommitResponse
-from node.wire.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, SoughtOffsets
-from node.wire.topic_partitions import TopicPartition
+from node.wire.entities import TopicPartition
+from node.wire.group_offsets import (
+    CommittedOffset,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SoughtOffsets,
+)
+from node.wire.produce import InitProducerIdRequest, InitProducerIdResponse
 from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker
 
 LOG = LogId("__consumer_offsets-0")

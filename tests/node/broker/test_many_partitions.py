@@ -6,12 +6,16 @@ import pytest
 
 from node import limits
 from node.controller.image.configurations import TOPIC
-from node.effects import CloseConnection, Trace
-from node.events import FrameReceived
+from node.effects import CloseConnection, FrameReceived, Trace
 from node.ids import ConnectionId, NodeId
-from node.wire.alter_partition import AlteredPartition, AlterPartitionRequest, IsrMember
+from node.wire.alter_partition import (
+    AlteredPartition,
+    AlterPartitionRequest,
+    AssignDirectoriesRequest,
+    AssignedReplica,
+    IsrMember,
+)
 from node.wire.apis import BROKER_BY_KEY, BY_REQUEST, Request
-from node.wire.assign_directories import AssignDirectoriesRequest, AssignedReplica
 from node.wire.configs import (
     AlterConfigsRequest,
     ConfigChange,
@@ -19,25 +23,43 @@ from node.wire.configs import (
     ResourceChange,
     ResourceQuery,
 )
-from node.wire.create_topics import Assignment, CreateTopicsRequest, NewTopic
-from node.wire.delete_records import DeleteRecordsRequest, RecordsToDelete
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
-from node.wire.describe_topic_partitions import DescribeTopicPartitionsRequest
-from node.wire.elect_leaders import PREFERRED, ElectLeadersRequest, NamedPartition
+from node.wire.entities import TopicPartition
 from node.wire.frames import decode_request, encode_request
-from node.wire.list_offsets import ListOffsetsRequest, SoughtOffset
-from node.wire.malformed_frame import MalformedFrame
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest
-from node.wire.offset_fetch import OffsetFetchRequest, SoughtOffsets
-from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochRequest, SoughtEpoch
+from node.wire.group_offsets import (
+    CommittedOffset,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    SoughtOffsets,
+)
+from node.wire.headers import MalformedFrame
+from node.wire.offsets import (
+    DeleteRecordsRequest,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+    RecordsToDelete,
+    SoughtEpoch,
+    SoughtOffset,
+)
 from node.wire.partition_fetch import (
     PARTITIONS_FETCH,
     FetchedPartition,
     PartitionsFetchRequest,
 )
-from node.wire.reassignments import AlterReassignmentsRequest, Reassignment
-from node.wire.topic_metadata import MetadataRequest, SoughtTopic
-from node.wire.topic_partitions import TopicPartition
+from node.wire.reassignments import (
+    PREFERRED,
+    AlterReassignmentsRequest,
+    ElectLeadersRequest,
+    NamedPartition,
+    Reassignment,
+)
+from node.wire.topic_changes import (
+    Assignment,
+    CreateTopicsRequest,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    NewTopic,
+)
+from node.wire.topic_metadata import DescribeTopicPartitionsRequest, MetadataRequest, SoughtTopic
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
 from tests.support.stepped_broker import LISTENER, SteppedBroker

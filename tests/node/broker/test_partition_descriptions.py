@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-from node.broker.partition_descriptions import describe_partitions
+from node.broker.descriptions import describe_partitions
 from node.codec import read_whole
 from node.controller.image import Image
 from node.errors import ErrorCode
@@ -11,12 +11,12 @@ from node.ids import NodeId
 from node.records.metadata import PartitionRecord, TopicRecord
 from node.wire import MalformedFrame, broker_frames
 from node.wire.api import kio_class
-from node.wire.describe_topic_partitions import (
+from node.wire.headers import RequestHeader
+from node.wire.topic_metadata import (
     Cursor,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
 )
-from node.wire.headers import RequestHeader
 from workloads.wire.topic_partitions import describe_topic_partitions, read_partitions
 
 LIVE = frozenset({NodeId(4), NodeId(5)})

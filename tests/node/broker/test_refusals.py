@@ -13,22 +13,30 @@ from node.records.batch import HEADER, BatchHeader
 from node.records.metadata import MetadataRecord, TopicRecord
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
-from node.wire.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from node.wire.list_offsets import LATEST, ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
-from node.wire.offset_for_leader_epoch import (
+from node.wire.entities import TopicPartition
+from node.wire.group_descriptions import FindCoordinatorRequest, FindCoordinatorResponse
+from node.wire.offsets import (
+    LATEST,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     SoughtEpoch,
+    SoughtOffset,
 )
 from node.wire.partition_fetch import (
     FetchedPartition,
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
-from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
+from node.wire.produce import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ProducedPartition,
+    ProduceRequest,
+    ProduceResponse,
+)
 from node.wire.topic_metadata import MetadataRequest, MetadataResponse, SoughtTopic
-from node.wire.topic_partitions import TopicPartition
 from tests.support.batches import timed_batch
 from tests.support.stepped_broker import (
     FIRST_TOPIC,

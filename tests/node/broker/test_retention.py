@@ -8,7 +8,7 @@ import pytest
 from node.broker.retention import CUT_AT_ONCE, first_kept
 from node.effects import AppendBatches, RaiseLogStarts
 from node.ids import MS, Offset
-from node.storage.log_changes import perform
+from node.storage.log import perform
 from tests.support.batches import batch
 from tests.support.broker_world import BROKER_ROLE
 from tests.support.orders import IDS, Orders

@@ -7,17 +7,17 @@ import pytest
 from node.effects import SaveCleanShutdown, SendResponse, Trace
 from node.errors import ErrorCode
 from node.ids import LogId, Offset
-from node.storage.storage_errors import CorruptLog
+from node.storage.disk import CorruptLog
 from node.wire.apis import Request, Response
 from node.wire.broker_frames import decode_response, encode_request
-from node.wire.list_offsets import ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
+from node.wire.entities import TopicPartition
+from node.wire.offsets import ListOffsetsRequest, ListOffsetsResponse, SoughtOffset
 from node.wire.partition_fetch import (
     FetchedPartition,
     PartitionsFetchRequest,
     PartitionsFetchResponse,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
-from node.wire.topic_partitions import TopicPartition
 from tests.support.batches import timed_batch
 from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from node.effects import Effect, RestartLog, SaveHighWatermarks, TruncateLog
 from node.ids import ChannelId, Epoch, LogId, LogPosition, NodeId, Now, Offset
 from node.records.metadata import MetadataRecord, TopicRecord
-from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets
+from node.storage.checkpoints import HIGH_WATERMARKS, load_offsets
+from node.wire.entities import TopicPartition
 from node.wire.partition_fetch import FetchedRecords, PartitionsFetchResponse
-from node.wire.topic_partitions import TopicPartition
 from tests.support.batches import batch
 from tests.support.stepped_broker import FIRST_TOPIC, ME, SteppedBroker, partition_of, registered
 

@@ -1,9 +1,15 @@
 """A broker flushes its logs some a step, and only those that are not durable."""
 
-from node.effects import AppendBatches, Effect, FlushLog, SaveCleanShutdown
-from node.events import LogFlushed, ShutdownRequested
+from node.effects import (
+    AppendBatches,
+    Effect,
+    FlushLog,
+    LogFlushed,
+    SaveCleanShutdown,
+    ShutdownRequested,
+)
 from node.ids import LogId, Offset
-from node.storage.log_changes import perform
+from node.storage.log import perform
 from tests.support.batches import batch
 from tests.support.stepped_broker import SteppedBroker
 

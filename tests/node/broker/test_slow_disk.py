@@ -5,10 +5,10 @@ are served between, and on a fast one few steps are needed.
 from uuid import UUID
 
 from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.journal import DiskStep
 from chaos.cluster.sim.sim_disk import SimDisk
-from chaos.cluster.sim.trouble import DiskStep
 from node.config import BrokerSettings
-from node.events import TimeoutElapsed
+from node.effects import TimeoutElapsed
 from node.ids import MS
 from node.records.metadata import MetadataRecord, RemoveTopicRecord, TopicRecord
 from tests.support.stepped_broker import ME, SteppedBroker, partition_of, registered

@@ -6,9 +6,9 @@ from node.broker.coordinators.commits import why_not_commit
 from node.broker.coordinators.group import GroupState, recorded_group
 from node.errors import ErrorCode
 from node.ids import Now
-from node.wire.join_group import JoinProtocol
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest
-from node.wire.topic_partitions import TopicPartition
+from node.wire.entities import TopicPartition
+from node.wire.group_membership import JoinProtocol
+from node.wire.group_offsets import CommittedOffset, OffsetCommitRequest
 from tests.support.group_members import DELAY_MS, REBALANCE_MS, SESSION_MS, GroupMembers
 
 FENCED = ErrorCode.FENCED_INSTANCE_ID

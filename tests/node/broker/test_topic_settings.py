@@ -11,8 +11,8 @@ from node.ids import MS, LogId, Offset
 from node.records.batch import check_batch, split_batches
 from node.records.metadata import ConfigRecord
 from node.wire.broker_frames import decode_response, encode_request
+from node.wire.entities import TopicPartition
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse, ProduceResult
-from node.wire.topic_partitions import TopicPartition
 from tests.support.batches import timed_batch
 from tests.support.stepped_broker import FIRST_TOPIC, SteppedBroker
 

@@ -9,15 +9,18 @@ from chaos.cluster.sim.sim_disk import SimDisk
 from node.controller.image import Image
 from node.ids import LogId, NodeId
 from node.server.outcome import Refusal
-from node.storage.clean_shutdown import CLEAN_SHUTDOWN
-from node.storage.layout import META_PROPERTIES
+from node.storage.checkpoints import CLEAN_SHUTDOWN, HIGH_WATERMARKS, load_offsets
+from node.storage.disk import META_PROPERTIES, CorruptFile
 from node.storage.log_directories import LogDirectories
-from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets
-from node.storage.storage_errors import CorruptFile
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
 from node.wire.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
-from node.wire.topic_partitions import TopicPartition
+from node.wire.entities import TopicPartition
+from node.wire.topic_changes import (
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    NewTopic,
+)
 from tests.support.broker_machine import SECOND, Machine, add_second, directory_of, second_of
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders

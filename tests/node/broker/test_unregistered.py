@@ -1,7 +1,7 @@
 """A broker that somebody unregisters while it is up (UnregisterBroker)."""
 
 from node.ids import NodeId
-from node.wire.broker_lifecycle import UnregisterBrokerRequest, UnregisterBrokerResponse
+from node.wire.registration import UnregisterBrokerRequest, UnregisterBrokerResponse
 from tests.support.broker_world import CONTROLLER
 from tests.support.orders import IDS, Orders
 

@@ -3,14 +3,19 @@
 from node.errors import ErrorCode
 from node.ids import ZERO_UUID
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from node.wire.find_coordinator import (
+from node.wire.entities import TopicPartition
+from node.wire.group_descriptions import (
     TRANSACTION,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse
-from node.wire.topic_partitions import TopicPartition
+from node.wire.produce import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ProducedPartition,
+    ProduceRequest,
+    ProduceResponse,
+)
 from tests.support.broker_world import CONTROLLER, BrokerWorld
 
 _BROKER = 4

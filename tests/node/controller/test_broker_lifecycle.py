@@ -6,23 +6,20 @@ from uuid import UUID
 import pytest
 
 from node import limits
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import NodeId
+from node.ids import Endpoint, NodeId
 from node.records.metadata import BrokerRegistrationChangeRecord
-from node.wire.broker_lifecycle import (
+from node.wire.produce import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from node.wire.registration import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
-    UnregisterBrokerRequest,
-    UnregisterBrokerResponse,
-)
-from node.wire.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
     FeatureRange,
     RegisteredListener,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
 )
-from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from tests.support.brokers import FEATURES, Brokers
 
 DIRECTORY = UUID(int=(1 << 91) + 1)  # broker 1's

@@ -2,7 +2,7 @@
 
 from node import limits
 from node.config import BrokerSettings
-from node.controller.accumulator import Accumulator, encode_all
+from node.controller.controller import Accumulator, encode_all
 from node.effects import AppendBatches, FlushLog
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, Offset
@@ -20,9 +20,9 @@ from node.wire.configs import (
     ConfigChange,
     ResourceChange,
 )
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
-from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from node.wire.fetch import FetchResponse
+from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.topic_metadata import DescribeClusterRequest, DescribeClusterResponse
 from tests.support.memory_log import BOOTSTRAP, MemoryLog
 from tests.support.registers import write_request
 from tests.support.rig import QUIET, Rig, batch, fetch

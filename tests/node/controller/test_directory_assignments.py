@@ -7,12 +7,12 @@ import pytest
 
 from node.errors import ErrorCode
 from node.ids import NodeId
-from node.wire.assign_directories import (
+from node.wire.alter_partition import (
     AssignDirectoriesRequest,
     AssignDirectoriesResponse,
     AssignedReplica,
 )
-from node.wire.broker_lifecycle import BrokerHeartbeatRequest
+from node.wire.registration import BrokerHeartbeatRequest
 from tests.support.brokers import Brokers
 
 ONE, OTHER, LOST = (UUID(int=(1 << 92) + n) for n in range(3))

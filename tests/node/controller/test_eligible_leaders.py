@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from node.controller.image.partition import RECOVERED, RECOVERING
+from node.controller.image.topics import RECOVERED, RECOVERING
 from node.errors import ErrorCode
 from node.records.metadata import (
     ConfigRecord,
@@ -14,7 +14,7 @@ from node.records.metadata import (
 )
 from node.wire.alter_partition import PartitionResult
 from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange
-from node.wire.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, NamedPartition
+from node.wire.reassignments import ElectLeadersRequest, ElectLeadersResponse, NamedPartition
 from node.wire.update_features import (
     FeatureUpdate,
     UpdateFeaturesRequest,

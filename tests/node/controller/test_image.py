@@ -11,7 +11,6 @@ from node.controller.image import Image
 from node.controller.image_loader import ImageLoader
 from node.ids import ZERO_UUID
 from node.raft.client import SnapshotPart
-from node.records.broker_schemas import BrokerEndpoint, BrokerFeature
 from node.records.metadata import (
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
@@ -31,6 +30,7 @@ from node.records.metadata import (
     decode_metadata,
     encode_metadata,
 )
+from node.records.schemas import BrokerEndpoint, BrokerFeature
 from tests.support.random_brokers import content
 
 NAMES = st.sampled_from(["a", "b", "", "interval.ms"])

@@ -5,7 +5,7 @@ import pytest
 from node import limits
 from node.errors import ErrorCode
 from node.ids import NodeId
-from node.wire.create_partitions import (
+from node.wire.topic_changes import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     WantedPartitions,

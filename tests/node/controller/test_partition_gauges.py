@@ -1,7 +1,7 @@
 """What metrics tell of partitions (KIP-966)."""
 
 from node.config import BrokerSettings
-from node.controller.partition_gauges import partition_gauges
+from node.controller.controller import partition_gauges
 from tests.support.brokers import Brokers
 
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 from uuid import UUID
 
 from node.config import BrokerSettings
-from node.controller import periodic_elections
-from node.controller.image.partition import RECOVERING
-from node.controller.periodic_elections import PeriodicElections
+from node.controller import elections
+from node.controller.elections import PeriodicElections
+from node.controller.image.topics import RECOVERING
 from node.ids import MS, NodeId
 from node.records.metadata import ConfigRecord
-from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from node.wire.configs import AlterConfigsRequest, ConfigChange, ResourceChange
-from node.wire.create_topics import Assignment, CreateTopicsRequest, NewTopic
+from node.wire.registration import BrokerHeartbeatRequest, BrokerRegistrationRequest
+from node.wire.topic_changes import Assignment, CreateTopicsRequest, NewTopic
 from tests.support.brokers import FEATURES, Brokers
 from tests.support.rig import CLUSTER, Rig
 
@@ -53,21 +53,21 @@ def leaderless() -> Brokers:
 
 def test_nobody_is_elected_uncleanly_before_that_is_allowed() -> None:
     brokers = leaderless()
-    assert list(periodic_elections.unclean(brokers.situation())) == []
+    assert list(elections.unclean(brokers.context())) == []
     allow_unclean(brokers)
-    brokers.apply(list(periodic_elections.unclean(brokers.situation())))
+    brokers.apply(list(elections.unclean(brokers.context())))
     assert brokers.state() == ((2,), (), 2)
     assert brokers.partition().recovery == RECOVERING
-    assert list(periodic_elections.unclean(brokers.situation())) == []
+    assert list(elections.unclean(brokers.context())) == []
 
 
 def test_where_it_is_allowed_for_all_topics_one_may_still_forbid_it() -> None:
     brokers = leaderless()
     brokers.settings = replace(brokers.settings, unclean=True)
     allow_unclean(brokers, "false")
-    assert list(periodic_elections.unclean(brokers.situation())) == []
+    assert list(elections.unclean(brokers.context())) == []
     allow_unclean(brokers, None)
-    brokers.apply(list(periodic_elections.unclean(brokers.situation())))
+    brokers.apply(list(elections.unclean(brokers.context())))
     assert brokers.state() == ((2,), (), 2)
 
 
@@ -77,9 +77,9 @@ def test_the_preferred_leader_leads_again_once_it_is_in_sync() -> None:
     brokers.create("t", (1, 2))
     brokers.fence(1)
     brokers.beat(1)
-    assert list(periodic_elections.preferred(brokers.situation())) == []
+    assert list(elections.preferred(brokers.context())) == []
     brokers.propose(2, 1)
-    brokers.apply(list(periodic_elections.preferred(brokers.situation())))
+    brokers.apply(list(elections.preferred(brokers.context())))
     assert brokers.state() == ((2, 1), (), 1)
 
 
@@ -89,9 +89,9 @@ def test_each_is_held_when_its_time_has_come_and_not_before() -> None:
     elections = PeriodicElections(replace(BrokerSettings(), preferred_check_s=1000), 0)
     assert elections.deadline_ns() == RETRY_NS
     brokers.now_ns = RETRY_NS - 1
-    assert elections.due(brokers.situation()) == []
+    assert elections.due(brokers.context()) == []
     brokers.now_ns = RETRY_NS
-    assert len(elections.due(brokers.situation())) == 1
+    assert len(elections.due(brokers.context())) == 1
     assert elections.deadline_ns() == 2 * RETRY_NS
 
 
@@ -106,10 +106,10 @@ def test_what_is_too_much_for_one_step_follows_at_once() -> None:
         brokers.put(replace(found, isr=(1, 2)), index=index)
     elections = PeriodicElections(BrokerSettings(), 0)
     brokers.now_ns = RETRY_NS
-    first = elections.due(brokers.situation())
+    first = elections.due(brokers.context())
     assert (len(first), elections.deadline_ns()) == (1000, RETRY_NS)
     brokers.apply(first)
-    assert len(elections.due(brokers.situation())) == 1
+    assert len(elections.due(brokers.context())) == 1
     assert elections.deadline_ns() == 2 * RETRY_NS
 
 

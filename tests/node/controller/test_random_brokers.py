@@ -10,10 +10,10 @@ from checkers.all_checks import CHECKS
 from checkers.check import of_brokers
 from checkers.evidence.planned import Kind
 from checkers.verdict import CheckResult, Verdict
-from node.controller import replica_rules
+from node.controller import decision
 from node.controller.image import Partition, PartitionKey
-from node.controller.image.partition import RECOVERING
-from node.records.topic_schemas import NO_LEADER
+from node.controller.image.topics import RECOVERING
+from node.records.schemas import NO_LEADER
 from tests.support.decided_log import run_of
 from tests.support.random_brokers import IDS, RandomBrokers
 
@@ -25,7 +25,7 @@ def check_state(machine: RandomBrokers, key: PartitionKey, found: Partition) -> 
     image = machine.image
     topic = image.topics.find(key[0])
     assert topic is not None
-    least = replica_rules.min_isr(image, topic, len(found.replicas), 1)
+    least = decision.min_isr(image, topic, len(found.replicas), 1)
     active = {broker for broker in IDS if image.brokers.is_active(broker)}
     assert found.leader == NO_LEADER or found.leader in found.isr
     for members in (found.isr, found.elr, found.replicas):

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from node.controller import reassigning
+from node.controller import reassignments
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import PartitionChangeRecord
-from node.wire.elect_leaders import NamedPartition
 from node.wire.reassignments import (
     AlterReassignmentsRequest,
     AlterReassignmentsResponse,
     ListReassignmentsRequest,
+    NamedPartition,
     OngoingReassignment,
     Reassignment,
 )
@@ -209,7 +209,7 @@ def test_what_is_reassigned_is_listed(asked: tuple[NamedPartition, ...] | None) 
     brokers.come_up(1, 2, 3, 4)
     brokers.create("t", (1, 2), (2, 3))
     reassigned(brokers, 4, 1)
-    answer = reassigning.ongoing(brokers.image, ListReassignmentsRequest(partitions=asked))
+    answer = reassignments.ongoing(brokers.image, ListReassignmentsRequest(partitions=asked))
     assert answer.ongoing == (
         OngoingReassignment(partition=T0, replicas=(4, 1, 2), adding=(4,), removing=(2,)),
     )

@@ -5,20 +5,19 @@ from uuid import UUID
 from node.config import QuorumTimeouts
 from node.controller.registration import REGISTRY_CHANNEL, record_of
 from node.effects import DisconnectPeer
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import Epoch, NodeId, Offset
+from node.ids import Endpoint, Epoch, NodeId, Offset
 from node.outbox import RequestTo
 from node.records.batch import encode_batch
 from node.records.control import Voter, Voters, encode_control
 from node.records.metadata import FeatureLevelRecord, RegisterControllerRecord, encode_metadata
-from node.wire.controller_registration import (
+from node.wire.registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
     FeatureRange,
     RegisteredListener,
 )
-from node.wire.describe_cluster import (
+from node.wire.topic_metadata import (
     CONTROLLERS,
     ClusterMember,
     DescribeClusterRequest,

@@ -8,9 +8,8 @@ import pytest
 
 from node import limits
 from node.config import Own
-from node.controller.config_descriptions import describe, describe_all
 from node.controller.image import Image
-from node.controller.resource_configs import alter, alter_all, replace_all
+from node.controller.resource_configs import alter, alter_all, describe, describe_all, replace_all
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.records.metadata import ConfigRecord, TopicRecord

@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from node.ids import NodeId
-from node.wire.broker_lifecycle import BrokerRegistrationRequest
+from node.wire.registration import BrokerRegistrationRequest
 from tests.node.controller.test_controller import active, catch_up
 from tests.support.brokers import FEATURES
 from tests.support.registers import write_request

@@ -11,16 +11,20 @@ from hypothesis import strategies as st
 
 from node import limits
 from node.controller.decision import RefusedError
-from node.controller.placement import place
+from node.controller.partition_creation import place
 from node.errors import ErrorCode
 from node.records.metadata import PartitionRecord, RegisterBrokerRecord
-from node.wire.create_partitions import (
+from node.wire.topic_changes import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    NewTopic,
     WantedPartitions,
 )
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
 from tests.support.brokers import Brokers
 
 

@@ -10,12 +10,11 @@ from node import limits
 from node.codec import write_whole
 from node.codec.fields import MarkedField, marked_fields
 from node.controller import writes
-from node.controller.decision import Decision, Situation
+from node.controller.decision import Decision, DecisionContext
 from node.errors import ErrorCode
-from node.records.metadata import KINDS, MetadataRecord
-from node.records.strings import strings
+from node.records.metadata import KINDS, MetadataRecord, strings
 from node.wire.apis import WriteRequest
-from node.wire.controller_registration import (
+from node.wire.registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
@@ -68,12 +67,12 @@ def test_a_record_with_a_longer_string_is_refused(
     def decides(text: str) -> ErrorCode:
         record: MetadataRecord = list(with_text(sample(kind), text))[at]
 
-        def decide(_situation: Situation, _request: WriteRequest) -> Decision:
+        def decide(_context: DecisionContext, _request: WriteRequest) -> Decision:
             return Decision(records=(record,), response=ControllerRegistrationResponse())
 
         monkeypatch.setattr(writes, "_decide", decide)
         request = next(each for each in REQUESTS if isinstance(each, ControllerRegistrationRequest))
-        answer = writes.decide(Brokers().situation(), request).response
+        answer = writes.decide(Brokers().context(), request).response
         assert isinstance(answer, ControllerRegistrationResponse)
         return answer.error
 

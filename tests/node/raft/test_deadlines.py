@@ -11,8 +11,8 @@ from node.config import QuorumTimeouts
 from node.ids import MS, NEVER_NS, Epoch, NodeId, Offset, ReplicaKey
 from node.raft import deadlines
 from node.raft.deadlines import Move, due_move, role_deadline_ns, voter_change_wait_ns
-from node.raft.election import Ballot
 from node.raft.roles import (
+    Ballot,
     Candidate,
     Follower,
     Leader,
@@ -85,8 +85,8 @@ def test_a_role_moves_at_its_deadline_and_not_before(size: int, can_lead: bool) 
         (Prospective, True, Move.GIVE_UP),
         (Candidate, True, Move.ASK),
         (Follower, True, Move.ASK),
-        (Follower, False, Move.LOOK_AROUND),
-        (Resigned, True, Move.GO_ON),
+        (Follower, False, Move.FIND_LEADER),
+        (Resigned, True, Move.NEXT_EPOCH),
     ],
 )
 def test_what_happens_at_a_deadline(role: type[Role], can_lead: bool, move: Move) -> None:

@@ -7,15 +7,16 @@ from hypothesis import strategies as st
 from node.effects import ElectionState
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, ReplicaKey
-from node.raft.reachable_epoch import LAST_EPOCH, reachable
+from node.raft.roles import LAST_EPOCH, reachable
 from node.wire.apis import Request, Response
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.quorum_epoch import (
+from node.wire.vote import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     QuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
 )
-from node.wire.vote import VoteRequest, VoteResponse
 from tests.node.raft.test_random_runs import assert_progress
 from tests.support.quorum import CLUSTER_ID, SECOND, Quorum
 from tests.support.quorum_members import INNER, OUTER

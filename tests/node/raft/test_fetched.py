@@ -12,11 +12,11 @@ from node.controller.image import Image
 from node.effects import DisconnectPeer
 from node.ids import Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.outbox import RequestTo
-from node.raft.fetched import sound_batches
+from node.raft.fetch_follower import sound_batches
 from node.records.batch import KeyValue, encode_batch, split_batches
 from node.records.control import LeaderChange, decode_control, encode_control
 from node.records.metadata import ConfigRecord, decode_metadata, encode_metadata
-from node.storage.layout import METADATA_DIRECTORY
+from node.storage.disk import METADATA_DIRECTORY
 from node.storage.log import Log
 from node.wire.fetch import FetchResponse
 from tests.support.power import Powered

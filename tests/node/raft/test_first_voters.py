@@ -7,8 +7,8 @@ import pytest
 
 from chaos.cluster.sim.invariants import InvariantViolated
 from node.ids import NodeId, ReplicaKey
-from node.raft.listed_nodes import ListedNodes
 from node.raft.replicas import Replicas
+from node.raft.voter_forms import ListedNodes
 from node.raft.voter_set import VoterSet
 from node.records.control import AddVoter, LeaderChange, decode_control
 from tests.node.raft.test_random_runs import assert_progress

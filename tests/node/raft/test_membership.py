@@ -10,7 +10,7 @@ import pytest
 from chaos.cluster.sim.invariants import InvariantViolated
 from node.errors import ErrorCode
 from node.ids import NodeId, Offset, ReplicaKey
-from node.raft import high_watermark
+from node.raft import replicas
 from node.raft.replicas import Replicas
 from node.raft.roles import Leader, Resigned
 from node.raft.voter_changes import VoterChanges
@@ -283,7 +283,7 @@ PLANTED = [
     (VoterChanges, "is_removed", never, "V9-removed-leader-resigns"),
     (VoterHistory, "truncated", keeps_what_was_truncated, "V4-voters-of-the-log"),
     (Replicas, "voter_ends", counts_itself, "Q9-committed-by-majority"),
-    (high_watermark, "never_lower", as_computed, "Q8-node-high-watermark"),
+    (replicas, "never_lower", as_computed, "Q8-node-high-watermark"),
 ]
 
 

@@ -4,18 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import ConnectionId, Epoch, LogPosition, NodeId, Offset, ReplicaKey
+from node.ids import ConnectionId, Endpoint, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.raft.roles import Leader, Resigned
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.server.quorum_command import QuorumDescription, status
 from node.wire.apis import BROKER_API_RANGES
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
-from node.wire.quorum_epoch import BeginQuorumEpochRequest, QuorumEpochResponse
-from node.wire.raft_voters import AddVoterRequest, VoterChangeResponse
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    VoterChangeResponse,
+)
+from node.wire.vote import BeginQuorumEpochRequest, QuorumEpochResponse
 from tests.support.batches import snapshot
 from tests.support.broker_machine import key_of
 from tests.support.broker_world import BrokerWorld

@@ -5,17 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import ZERO_UUID, Epoch, NodeId, Offset, ReplicaKey
+from node.ids import ZERO_UUID, Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from node.raft.roles import Follower
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
 from node.records.batch import encode_batch
 from node.records.control import Voter, Voters, encode_control
 from node.wire.fetch import FetchRequest
-from node.wire.quorum_epoch import BeginQuorumEpochRequest
 from node.wire.raft_voters import UpdateVoterRequest, UpdateVoterResponse
+from node.wire.vote import BeginQuorumEpochRequest
 from tests.support.rig import CLUSTER, DISK, ME, PORTS, QUIET, Rig, asked_node, fetch, key
 
 HERE = Endpoint(name="CONTROLLER", host="node-1", port=PORTS + 1)  # as a Rig advertises

@@ -4,15 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from chaos.mutations.q_same_epoch import stay_leader
+from chaos.bugs.elections import stay_leader
 from node.ids import Offset
 from node.raft import deadlines
 from node.raft.fetch_follower import FollowerFetch
-from node.raft.progress import Progress
 from node.raft.quorum import Quorum
-from node.raft.read_index import ReadIndex
-from node.raft.replicas import Replicas
-from node.raft.roles import Leader
+from node.raft.replicas import ReadIndex, Replicas
+from node.raft.roles import Leader, Progress
 from node.raft.voter_set import VoterSet
 from node.raft.votes import Votes
 from tests.node.raft.test_random_runs import run_seed
@@ -114,7 +112,7 @@ def test_the_read_index_alone_keeps_a_leader_that_never_resigns_from_stale_reads
 @pytest.mark.parametrize(
     ("rule", "bug"),
     [
-        ("node.raft.high_watermark.covers_leader_change", commit_at_epoch_start),
+        ("node.raft.replicas.covers_leader_change", commit_at_epoch_start),
     ],
 )
 def test_a_wrong_rule_is_caught(

@@ -5,7 +5,7 @@ import pytest
 from node.effects import AppendBatches
 from node.limits import MAX_RECORDS_PER_STEP
 from node.outbox import Output
-from node.raft.portion import portion
+from node.raft.fetch_follower import portion
 from node.records.batch import Batch, split_batches
 from tests.bench.behind import RECORDS, SIZES, catch_up, config, leaders_log
 from tests.support.rig import QUIET, Rig, batch

@@ -3,7 +3,7 @@
 import pytest
 
 from node.ids import NodeId, uuid_text
-from node.raft.quorum_gauges import Gauge
+from node.raft.descriptions import Gauge
 from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest
 from tests.support.quorum import SECOND, Quorum
 

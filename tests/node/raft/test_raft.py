@@ -3,7 +3,7 @@
 from node.ids import ConnectionId
 from node.raft.replicas import observers
 from node.raft.roles import Leader, Resigned
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.raft_voters import DescribeQuorumRequest, DescribeQuorumResponse
 from tests.support.rig import MS, QUIET, Rig, batch, fetch, key
 
 

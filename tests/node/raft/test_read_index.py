@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from node.ids import ConnectionId, ReplicaKey
-from node.raft.read_index import ReadIndex
+from node.raft.replicas import ReadIndex
 from node.raft.voter_set import VoterSet
 from tests.support.rig import ME, key
 

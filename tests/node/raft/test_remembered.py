@@ -3,8 +3,8 @@
 import pytest
 
 from node.ids import Now
-from node.raft import high_watermark
-from node.raft.addresses import Addresses
+from node.raft import replicas
+from node.raft.known_quorum import Addresses
 from node.raft.raft import Raft
 from node.raft.roles import Leader
 from tests.node.raft.test_membership import run_seed
@@ -18,7 +18,7 @@ def hold_remembered(raft: Raft) -> None:
     if isinstance(role, Leader):
         assert raft.reads.confirmed() == raft.reads._by_majority(quorum.voters)
         ends = raft._replicas.voter_ends(role)
-        found = high_watermark.advance(role.high_watermark, ends, role.epoch_start)
+        found = replicas.advance(role.high_watermark, ends, role.epoch_start)
         assert role.high_watermark == found, "it was not looked at when an end moved"
 
 

@@ -6,19 +6,21 @@ import pytest
 
 from node.config import QuorumTimeouts
 from node.ids import Epoch, LogPosition, NodeId, Now, Offset, ReplicaKey
-from node.raft import deadlines, high_watermark
-from node.raft.election import Ballot, is_lost, is_won
+from node.raft import deadlines, replicas
+from node.raft.fetch_follower import truncation_point
 from node.raft.fetch_leader import divergence
-from node.raft.fetched import truncation_point
-from node.raft.progress import Progress
 from node.raft.roles import (
+    Ballot,
     Candidate,
     Follower,
     Leader,
+    Progress,
     Prospective,
     Resigned,
     Role,
     Unattached,
+    is_lost,
+    is_won,
 )
 from node.raft.voter_set import VoterSet, majority_of
 from node.raft.votes import grants_pre_vote, grants_vote
@@ -55,7 +57,7 @@ def test_nobody_is_a_majority_of_no_voters() -> None:
     ],
 )
 def test_what_a_majority_has_is_committed(ends: list[int], committed: int) -> None:
-    assert high_watermark.replicated_to_majority([Offset(end) for end in ends]) == committed
+    assert replicas.replicated_to_majority([Offset(end) for end in ends]) == committed
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_high_watermark_covers_leader_change_and_never_goes_down(
 ) -> None:
     before = None if known is None else Offset(known)
     offsets = [Offset(end) for end in ends]
-    assert high_watermark.advance(before, offsets, Offset(start)) == expected
+    assert replicas.advance(before, offsets, Offset(start)) == expected
 
 
 @pytest.mark.parametrize(

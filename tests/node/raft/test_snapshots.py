@@ -11,8 +11,8 @@ from node.effects import DeleteBeforeSnapshot, FinishSnapshot, ReplaceLog, Trace
 from node.errors import ErrorCode
 from node.ids import NEVER_NS, Epoch, LogPosition, NodeId, Offset
 from node.raft.fetch_leader import snapshot_instead
-from node.raft.local_snapshots import deletion_point
 from node.raft.roles import Follower, Prospective
+from node.raft.snapshots import deletion_point
 from node.records.metadata import ConfigRecord, encode_metadata
 from node.records.snapshot import SnapshotReader
 from node.storage.snapshots import Snapshot

@@ -17,8 +17,7 @@ from node.records.batch import KeyValue, encode_batch
 from node.records.metadata import UnknownRecord, decode_metadata
 from node.records.snapshot import SnapshotEncoder
 from node.wire.fetch import FetchResponse
-from node.wire.quorum_epoch import EndQuorumEpochRequest
-from node.wire.vote import VoteRequest, VoteResponse
+from node.wire.vote import EndQuorumEpochRequest, VoteRequest, VoteResponse
 from tests.support.codec_shapes import values_of
 from tests.support.kafka_schemas import KafkaRecord, kafka_records, with_schemas
 from tests.support.memory_log import MemoryLog

@@ -4,21 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import MS, ZERO_UUID, NodeId, ReplicaKey
+from node.ids import MS, ZERO_UUID, Endpoint, NodeId, ReplicaKey
 from node.limits import MAX_ENDPOINTS
 from node.raft.replicas import without_directories
 from node.raft.roles import Leader, Resigned
 from node.raft.voter_forms import DYNAMIC
 from node.wire.api_versions import ApiVersionsResponse
-from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from node.wire.raft_voters import (
     AddVoterRequest,
     RemoveVoterRequest,
     UpdateVoterRequest,
     VoterChangeResponse,
 )
+from node.wire.vote import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from tests.support.rig import QUIET, Rig, asked_node, fetch, key
 from tests.support.voter_requests import (
     ANOTHER,

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import ZERO_UUID, NodeId, Offset, ReplicaKey
-from node.raft.listed_nodes import ListedNodes
-from node.raft.voter_forms import DYNAMIC
+from node.ids import ZERO_UUID, Endpoint, NodeId, Offset, ReplicaKey
+from node.raft.voter_forms import DYNAMIC, ListedNodes
 from node.raft.voter_history import VoterHistory
 from node.records.batch import Batch, read_header
 from node.records.control import (

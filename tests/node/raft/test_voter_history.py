@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.effects import ElectionState, TraceValue
-from node.endpoint import Endpoint
-from node.ids import NEVER_NS, Epoch, LogPosition, NodeId, Offset, ReplicaKey
+from node.ids import NEVER_NS, Endpoint, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.raft.roles import Candidate, Follower, Leader, Prospective, Unattached
 from node.raft.voter_forms import DYNAMIC, STATIC
 from node.raft.voter_history import VoterHistory
@@ -25,10 +24,9 @@ from node.records.control import (
     decode_control,
     encode_control,
 )
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.quorum_epoch import BeginQuorumEpochRequest, QuorumEpochResponse
-from node.wire.vote import VoteRequest, VoteResponse
+from node.wire.raft_voters import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.vote import BeginQuorumEpochRequest, QuorumEpochResponse, VoteRequest, VoteResponse
 from tests.support.batches import snapshot
 from tests.support.memory_log import MemoryLog
 from tests.support.quorum import SECOND, Quorum

@@ -5,8 +5,7 @@ from dataclasses import astuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.records.config_entries import plain_entries
-from node.records.metadata import ConfigRecord, decode_metadata, encode_metadata
+from node.records.metadata import ConfigRecord, decode_metadata, encode_metadata, plain_entries
 
 WORDS = st.text(st.sampled_from("ab.\0\x7fü"), max_size=4) | st.sampled_from(
     ["x" * 125, "x" * 126, "x" * 127, "x" * 300]

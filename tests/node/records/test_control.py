@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.codec.varint import write_unsigned
-from node.endpoint import Endpoint
-from node.ids import NodeId, ReplicaKey
+from node.ids import Endpoint, NodeId, ReplicaKey
+from node.records.batch import MalformedRecord
 from node.records.control import (
     AddVoter,
     ControlRecord,
@@ -22,7 +22,6 @@ from node.records.control import (
     decode_control,
     encode_control,
 )
-from node.records.malformed_record import MalformedRecord
 
 DIRECTORY = UUID(bytes=bytes(range(16)))
 ONE, TWO = ReplicaKey(NodeId(1)), ReplicaKey(NodeId(2))

@@ -4,8 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from node.endpoint import Endpoint
-from node.ids import NodeId, ReplicaKey
+from node.ids import Endpoint, NodeId, ReplicaKey
 from node.records.batch import Batch, KeyValue, encode_batch, split_batches
 from node.records.control import (
     ControlRecord,
@@ -29,8 +28,8 @@ from node.records.metadata import (
     decode_metadata,
     encode_metadata,
 )
-from node.storage.bootstrap import read_voters
-from node.storage.layout import METADATA_DIRECTORY, VOTERS_CHECKPOINT
+from node.storage.disk import METADATA_DIRECTORY, VOTERS_CHECKPOINT
+from node.storage.format import read_voters
 from tests.support.power import new_disk
 
 # The 0-0 checkpoint that its storage tool writes for

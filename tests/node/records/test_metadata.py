@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from node.codec import UnencodableMessage, write_whole
 from node.records import metadata
 from node.records.metadata import (
+    ELR,
     KINDS,
+    NEWEST,
     AbortTransactionRecord,
     BeginTransactionRecord,
     ConfigRecord,
@@ -29,10 +31,9 @@ from node.records.metadata import (
     UnknownRecord,
     decode_metadata,
     encode_metadata,
+    written_version,
 )
-from node.records.metadata_versions import ELR, NEWEST, written_version
-from node.records.record_types import RECORD_TYPES
-from node.records.schemas import ControllerEndpoint, ControllerFeature
+from node.records.schemas import RECORD_TYPES, ControllerEndpoint, ControllerFeature
 from tests.support.codec_shapes import values_of
 from tests.support.kafka_schemas import SCHEMAS, KafkaRecord, kafka_records, with_schemas
 

@@ -19,24 +19,22 @@ from node.effects import (
     DisconnectPeer,
     Effect,
     ElectionState,
+    Event,
     FlushLog,
+    FrameReceived,
+    LogFlushed,
     PersistElectionState,
     SendResponse,
     SendToPeer,
     Stop,
-    Trace,
-)
-from node.endpoint import Endpoint
-from node.events import (
-    Event,
-    FrameReceived,
-    LogFlushed,
     TimeoutElapsed,
+    Trace,
 )
 from node.ids import (
     METADATA_LOG,
     ChannelId,
     ConnectionId,
+    Endpoint,
     LogPosition,
     NodeId,
     Now,
@@ -45,13 +43,11 @@ from node.ids import (
 )
 from node.server.framing import with_size
 from node.server.listener import accept_from, bind
-from node.server.meter import Meter
-from node.server.notices import Notices
-from node.server.outlet import Outlet
+from node.server.metrics import Meter
+from node.server.output import Notices, Outlet, TraceWriter
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import Connections
-from node.server.traces import TraceWriter
 
 FAR_NS = 10**9 * 3600
 INNER, OUTER = "CONTROLLER", "EXTERNAL"

@@ -13,7 +13,7 @@ import pytest
 from node.ids import LogId
 from node.server.listener import RESERVED_DESCRIPTORS
 from node.server.real_disk import RealDisk
-from node.storage.partition_logs import PartitionLogs
+from node.storage.log_directories import PartitionLogs
 from node.wire.api import SIDES
 from node.wire.apis import APIS
 from tests.support.quorum_processes import (

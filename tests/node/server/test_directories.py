@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from node.config import NodeConfig
-from node.server.directories import log_directories, metadata_directory
+from node.server.directories import log_directories, metadata_directory, new_directory_id
 from node.server.format_command import format_disk
-from node.server.new_directory import new_directory_id
 from node.server.outcome import Refusal
 from node.server.properties import read_settings
 from node.server.real_disk import RealDisk
 from node.server.run import serve
+from node.storage.disk import AlreadyFormatted, CorruptFile, StorageError
 from node.storage.log_directories import LogDirectory
 from node.storage.meta import MetaProperties, load_meta
-from node.storage.storage_errors import AlreadyFormatted, CorruptFile, StorageError
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 META = "meta.properties"

@@ -6,14 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from node.endpoint import Endpoint
-from node.ids import Epoch, NodeId, Offset, ReplicaKey
+from node.ids import Endpoint, Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import encode_batch
 from node.records.control import LeaderChange, encode_control
 from node.server.dump_log import dump
-from node.storage.bootstrap import encode_voters
-from node.storage.offset_index import OffsetIndex
-from node.storage.time_index import TimeIndex
+from node.storage.format import encode_voters
+from node.storage.indexes import OffsetIndex, TimeIndex
 from tests.support.batches import batch
 
 

@@ -7,15 +7,14 @@ import pytest
 
 from node.errors import ErrorCode
 from node.ids import Epoch, NodeId, ReplicaKey
-from node.raft.reachable_epoch import LAST_EPOCH
+from node.raft.roles import LAST_EPOCH
 from node.server.real_disk import RealDisk
 from node.server.tool_client import Client
 from node.storage.election_store import ElectionStore
 from node.wire.apis import Request
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.quorum_epoch import BeginQuorumEpochRequest, QuorumEpochResponse
-from node.wire.vote import VoteRequest, VoteResponse
+from node.wire.raft_voters import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.vote import BeginQuorumEpochRequest, QuorumEpochResponse, VoteRequest, VoteResponse
 from tests.support.quorum_processes import (
     NodeProcess,
     QuorumProcesses,

@@ -13,15 +13,13 @@ from pathlib import Path
 import pytest
 
 from chaos.cluster.targets import kafka_releases
+from node.controller.config_definitions import NOT_IN_FORCE, SAYS_NOTHING, TOPIC_DEFINITIONS
 from node.controller.image import Image
 from node.controller.image.configurations import TOPIC
 from node.controller.resource_configs import alter
-from node.controller.topic_configs import NOT_IN_FORCE, SAYS_NOTHING, TOPIC_DEFINITIONS
 from node.errors import ErrorCode
-from node.server.properties import KNOWN_KEYS, parse_settings
-from node.server.property_numbers import COARSE_KEYS
-from node.server.property_refusals import REFUSED
-from node.server.property_values import ConfigError
+from node.server.properties import KNOWN_KEYS, REFUSED, parse_settings
+from node.server.property_values import COARSE_KEYS, ConfigError
 from node.wire.configs import ConfigChange, ConfigType, ResourceChange
 from tests.support.generated_page import hold_page
 

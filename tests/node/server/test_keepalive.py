@@ -11,8 +11,8 @@ from contextlib import closing
 
 import pytest
 
-from node.endpoint import Endpoint
-from node.server import keepalive
+from node.ids import Endpoint
+from node.server import framing
 from node.server.framing import with_size
 from node.server.peer_links import PeerLinks, TcpDial
 from tests.node.server.scripted import CHANNEL, INNER, frame_from, until, world
@@ -43,7 +43,7 @@ def test_connections_are_probed_whoever_opened_them(monkeypatch: pytest.MonkeyPa
     seen: list[socket.socket] = []
 
     def watched(connection: socket.socket) -> None:
-        keepalive.keep_alive(connection)
+        framing.keep_alive(connection)
         seen.append(connection)
 
     monkeypatch.setattr("node.server.listener.keep_alive", watched)
@@ -104,7 +104,7 @@ def show(how: str) -> None:
     """In a process of its own. It is the kernel's work; here only its times are shorter."""
     if not make_a_network():
         sys.exit(NOT_HERE)
-    keepalive.IDLE_S, keepalive.INTERVAL_S, keepalive.PROBES = 1, 1, 2
+    framing.IDLE_S, framing.INTERVAL_S, framing.PROBES = 1, 1, 2
     asyncio.run(half_open(owed=how == "owed"))
 
 

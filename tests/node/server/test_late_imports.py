@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 import sys
 
-from node.endpoint import Endpoint
+from node.ids import Endpoint
 from node.server import run
 from node.server.peer_links import PeerLinks, TcpDial
 from node.wire import (

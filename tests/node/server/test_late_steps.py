@@ -7,10 +7,8 @@ from uuid import UUID
 from node.config import NodeConfig
 from node.controller_node import controller_node
 from node.core import Life
-from node.effects import ElectionState, SendToPeer, Trace
-from node.endpoint import Endpoint
-from node.events import ConnectionClosed, TimeoutElapsed
-from node.ids import ConnectionId, NodeId, Now, ReplicaKey
+from node.effects import ConnectionClosed, ElectionState, SendToPeer, TimeoutElapsed, Trace
+from node.ids import ConnectionId, Endpoint, NodeId, Now, ReplicaKey
 from node.raft.voter_forms import DYNAMIC
 from node.raft.voter_history import VoterHistory
 from node.server.real_disk import RealDisk

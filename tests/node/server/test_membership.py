@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from node.ids import NodeId, uuid_text
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from node.wire.raft_voters import DescribeQuorumRequest, DescribeQuorumResponse
 from tests.support.ports import give_back_ports, take_ports
 from tests.support.quorum_processes import (
     NodeProcess,

@@ -7,7 +7,7 @@ import pytest
 
 from node.effects import Trace, TraceValue
 from node.ids import MS, NodeId, Now
-from node.server.meter import SAMPLE_NS, Meter, Window
+from node.server.metrics import SAMPLE_NS, Meter, Window
 from tests.support.quorum import SECOND, WALL_START_NS, Quorum
 from tests.support.quorum_members import TraceLine
 

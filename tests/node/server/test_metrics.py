@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.server.metrics import METRICS, as_markdown, exposition, metric_name
-from node.server.metrics_listener import response_to
+from node.server.metrics import METRICS, as_markdown, exposition, metric_name, response_to
 from tests.support.generated_page import hold_page
 
 SAMPLE = re.compile(r'([a-z_]+)(\{[a-z_]+="[^"\\\n]*"\})? (NaN|-?\d+(?:\.\d+)?(?:e[+-]\d+)?)')

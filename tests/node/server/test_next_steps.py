@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from node import server
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
+from node.ids import Endpoint
 from node.server.outcome import Refusal
+from node.server.quorum_command import _refused
 from node.server.run import _listen_at
-from node.server.voter_command import _refused
 from node.wire.raft_voters import VoterChangeResponse
 
 COMMAND = re.compile(r"(^|: )(kraft-node|ulimit -n|fuser|ss|ip) ")

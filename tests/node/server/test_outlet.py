@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from node.server import outlet
-from node.server.outlet import MOST_BYTES, Outlet, as_text
+from node.server import output
+from node.server.output import MOST_BYTES, Outlet, as_text
 
 LINE = b"x" * 999 + b"\n"
 PIPE_BYTES = 65536
@@ -47,7 +47,7 @@ def test_who_reads_late_is_waited_for() -> None:
 
 
 def test_nobody_reads_and_the_process_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlet, "WRITE_PATIENCE_S", 0.05)
+    monkeypatch.setattr(output, "WRITE_PATIENCE_S", 0.05)
     with pipe() as (reading, writing):
         told = list[str]()
         out = Outlet(writing, told.append)
@@ -70,7 +70,7 @@ def test_nobody_reads_and_the_process_goes_on(monkeypatch: pytest.MonkeyPatch) -
 def test_what_waits_is_bounded_and_what_is_dropped_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(outlet, "WRITE_PATIENCE_S", 0.0)
+    monkeypatch.setattr(output, "WRITE_PATIENCE_S", 0.0)
     with pipe() as (reading, writing):
         told = list[str]()
         out = Outlet(writing, told.append)

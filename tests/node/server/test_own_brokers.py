@@ -13,9 +13,9 @@ from node.controller.image import Image, Partition
 from node.errors import ErrorCode
 from node.records.batch import CODECS, DamagedBatch, split_batches
 from node.records.metadata import decode_metadata
-from node.server.property_numbers import LONG
+from node.server.property_values import LONG
 from node.server.tool_client import Client
-from node.wire.create_topics import (
+from node.wire.topic_changes import (
     CreateTopicsRequest,
     CreateTopicsResponse,
     NewTopic,

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from node.endpoint import Endpoint
-from node.events import Event, PeerDisconnected
-from node.ids import ChannelId
+from node.effects import Event, PeerDisconnected
+from node.ids import ChannelId, Endpoint
 from node.server.peer_links import PeerLinks, TcpDial
 from tests.node.server.scripted import until
 

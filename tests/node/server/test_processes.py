@@ -13,12 +13,12 @@ import pytest
 
 from node.errors import ErrorCode
 from node.ids import NO_NODE
+from node.server.output import TRACE_FIELDS
 from node.server.tool_client import Client
-from node.trace import TRACE_FIELDS
 from node.wire import API_RANGES
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse, NewTopic
-from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from node.wire.topic_changes import CreateTopicsRequest, CreateTopicsResponse, NewTopic
+from node.wire.topic_metadata import DescribeClusterRequest, DescribeClusterResponse
 from tests.support.quorum_processes import (
     CONTROLLERS,
     PATIENCE_S,

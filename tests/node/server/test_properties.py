@@ -3,9 +3,9 @@
 import pytest
 
 from node.config import OF_BROKERS, BrokerRole, ConnectionLimits
-from node.endpoint import Endpoint
+from node.ids import Endpoint
 from node.server.properties import parse_settings
-from node.server.property_numbers import (
+from node.server.property_values import (
     BROKER_KEYS,
     GROUP_KEYS,
     LIMIT_KEYS,
@@ -13,9 +13,9 @@ from node.server.property_numbers import (
     ROLE_KEYS,
     SNAPSHOT_KEYS,
     TIMEOUT_KEYS,
+    ConfigError,
     known_numbers,
 )
-from node.server.property_values import ConfigError
 
 FULL = """\
 # a comment

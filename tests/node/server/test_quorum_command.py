@@ -4,10 +4,9 @@ import json
 from dataclasses import replace
 from uuid import UUID
 
-from node.endpoint import Endpoint
-from node.ids import ZERO_UUID, Epoch, NodeId, ReplicaKey, uuid_text
+from node.ids import ZERO_UUID, Endpoint, Epoch, NodeId, ReplicaKey, uuid_text
 from node.server.quorum_command import QuorumDescription, as_lines, replication, status
-from node.wire.describe_quorum import DescribeQuorumResponse, ReplicaStatus
+from node.wire.raft_voters import DescribeQuorumResponse, ReplicaStatus
 
 AT = Endpoint(name="CONTROLLER", host="node-1", port=9101)
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.server.notices import QUIET_NS, NoticeKind, Notices
+from node.server.output import QUIET_NS, NoticeKind, Notices
 from node.server.room import LEAST_BYTES, PATIENCE_NS, Room
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from node.server.metrics import METRICS, metric_name
-from node.server.metrics_listener import SCRAPES, serve_metrics
+from node.server.metrics import METRICS, SCRAPES, metric_name, serve_metrics
 from tests.node.server.test_metrics import SAMPLE
 from tests.support.ports import give_back_ports, take_ports
 from tests.support.quorum_processes import (

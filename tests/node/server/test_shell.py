@@ -12,23 +12,22 @@ from uuid import UUID
 import pytest
 
 from node.config import ConnectionLimits
-from node.effects import Stop
-from node.events import (
+from node.effects import (
     ConnectionClosed,
     FrameReceived,
     PeerDisconnected,
     PeerFrameReceived,
+    Stop,
 )
 from node.ids import METADATA_LOG, ConnectionId, NodeId, Now, ReplicaKey
 from node.server.framing import with_size
 from node.server.listener import accepted_from
-from node.server.meter import Meter
-from node.server.notices import Notices
+from node.server.metrics import Meter
+from node.server.output import Notices, TraceWriter
 from node.server.peer_links import PeerLinks, TcpDial
 from node.server.run import close, end
 from node.server.shell import Shell, read_clocks
 from node.server.tcp import SMALL_BYTES, Connections
-from node.server.traces import TraceWriter
 from tests.node.server.scripted import (
     CHANNEL,
     INNER,

@@ -24,7 +24,7 @@ from node.wire.configs import (
     ResourceQuery,
 )
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.quorum_epoch import BeginQuorumEpochRequest
+from node.wire.vote import BeginQuorumEpochRequest
 from tests.support.quorum_processes import (
     PATIENCE_S,
     NodeProcess,

@@ -11,10 +11,8 @@ from node.ids import NodeId
 from node.server.properties import read_settings
 from node.server.real_disk import RealDisk
 from node.server.recovered import node_on, recover
-from node.storage.bootstrap import encode_voters
-from node.storage.format import format_log_directory
-from node.storage.layout import VOTERS_CHECKPOINT
-from node.storage.storage_errors import CorruptFile
+from node.storage.disk import VOTERS_CHECKPOINT, CorruptFile
+from node.storage.format import encode_voters, format_log_directory
 
 SERVERS = "controller.quorum.bootstrap.servers=a:9101,b:9102,c:9103\n"
 ME = UUID(int=7 << 64)

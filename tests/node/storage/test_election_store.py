@@ -7,10 +7,9 @@ import pytest
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.effects import ElectionState
 from node.ids import Epoch, NodeId, ReplicaKey
+from node.storage.disk import METADATA_DIRECTORY, QUORUM_STATE, CorruptFile
 from node.storage.election_store import ElectionStore
-from node.storage.layout import METADATA_DIRECTORY, QUORUM_STATE
 from node.storage.log import Log
-from node.storage.storage_errors import CorruptFile
 from tests.support.batches import batch
 from tests.support.power import new_disk
 

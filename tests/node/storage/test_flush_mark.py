@@ -16,10 +16,9 @@ import pytest
 from chaos.cluster.interface import PowerCutMode
 from node.ids import Offset
 from node.records.batch import split_batches
-from node.storage.flush_mark import FlushMark, find_mark, flush_mark_name
-from node.storage.layout import METADATA_DIRECTORY
+from node.storage.disk import METADATA_DIRECTORY, CorruptLog
 from node.storage.log import Log
-from node.storage.storage_errors import CorruptLog
+from node.storage.recovery import FlushMark, find_mark, flush_mark_name
 from tests.support.batches import batch
 from tests.support.power import Powered
 

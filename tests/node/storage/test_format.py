@@ -7,23 +7,23 @@ from uuid import UUID
 import pytest
 
 from chaos.cluster.interface import PowerCutMode
-from node.endpoint import Endpoint
-from node.ids import NodeId, Offset, ReplicaKey
+from node.ids import Endpoint, NodeId, Offset, ReplicaKey
 from node.records.metadata import FeatureLevelRecord
-from node.storage.bootstrap import read_bootstrap, read_voters
-from node.storage.disk import Disk
-from node.storage.election_store import ElectionStore
-from node.storage.format import format_log_directory
-from node.storage.layout import (
+from node.storage.disk import (
     BOOTSTRAP_CHECKPOINT,
     META_PROPERTIES,
     METADATA_DIRECTORY,
     QUORUM_STATE,
     VOTERS_CHECKPOINT,
+    AlreadyFormatted,
+    CorruptFile,
+    Disk,
+    NotFormatted,
 )
+from node.storage.election_store import ElectionStore
+from node.storage.format import format_log_directory, read_bootstrap, read_voters
 from node.storage.log import Log
 from node.storage.meta import MetaProperties, load_meta, parse_meta
-from node.storage.storage_errors import AlreadyFormatted, CorruptFile, NotFormatted
 from tests.support.power import PowerCut, Powered, new_disk
 
 CLUSTER = "WmCeIv0zQw2p9rTbIk1ERQ"

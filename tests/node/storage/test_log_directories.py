@@ -7,14 +7,13 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from chaos.cluster.sim.filesystem import FileSystem
+from chaos.cluster.sim.journal import DiskStep
 from chaos.cluster.sim.sim_disk import SimDisk
-from chaos.cluster.sim.trouble import DiskStep
 from node.ids import Epoch, LogId, Offset
 from node.records.batch import encode_batch
-from node.storage.clean_shutdown import CLEAN_SHUTDOWN
+from node.storage.checkpoints import CLEAN_SHUTDOWN, HIGH_WATERMARKS, LOG_STARTS, load_offsets
+from node.storage.disk import CorruptFile
 from node.storage.log_directories import LogDirectories, LogDirectory
-from node.storage.offset_checkpoints import HIGH_WATERMARKS, LOG_STARTS, load_offsets
-from node.storage.storage_errors import CorruptFile
 from tests.support.segments import by_size
 
 ORDERS, BILLS = LogId("orders-0"), LogId("bills-0")

@@ -7,10 +7,10 @@ import pytest
 
 from chaos.cluster.interface import PowerCutMode
 from node.ids import Epoch, LogId, LogPosition, Offset
+from node.storage.checkpoints import LOG_STARTS
 from node.storage.leader_epochs import LeaderEpochs
-from node.storage.offset_checkpoints import LOG_STARTS
+from node.storage.log_directories import PartitionLogs
 from node.storage.partition_log import PartitionLog
-from node.storage.partition_logs import PartitionLogs
 from tests.support.batches import batch
 from tests.support.power import PowerCut, Powered, new_disk
 from tests.support.segments import by_size

@@ -5,7 +5,7 @@ import pytest
 from chaos.cluster.sim.filesystem import FileSystem
 from chaos.cluster.sim.sim_disk import SimDisk
 from node.ids import LogId, Offset
-from node.storage.offset_checkpoints import HIGH_WATERMARKS, load_offsets, save_offsets
+from node.storage.checkpoints import HIGH_WATERMARKS, load_offsets, save_offsets
 
 SAVED = {LogId("orders-1"): Offset(7), LogId("a-b.c-12"): Offset(0)}
 TEXT = b"0\n2\na-b.c 12 0\norders 1 7\n"

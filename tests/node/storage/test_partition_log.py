@@ -10,12 +10,11 @@ import pytest
 from chaos.cluster.interface import PowerCutMode
 from node.ids import Epoch, LogId, LogPosition, Offset
 from node.server.real_disk import RealDisk
-from node.storage.clean_shutdown import save_clean_shutdown, take_clean_shutdown
-from node.storage.disk import Disk
+from node.storage.checkpoints import save_clean_shutdown, take_clean_shutdown
+from node.storage.disk import CorruptFile, Disk
+from node.storage.log_directories import PartitionLogs
 from node.storage.partition_log import PartitionLog
-from node.storage.partition_logs import PartitionLogs
 from node.storage.partition_recovery import NOTHING_VOUCHED
-from node.storage.storage_errors import CorruptFile
 from tests.support.batches import batch
 from tests.support.power import PowerCut, Powered, new_disk
 from tests.support.segments import by_size

@@ -19,10 +19,10 @@ from chaos.cluster.interface import PowerCutMode
 from node.effects import ElectionState
 from node.ids import NO_NODE, Epoch, LogPosition, NodeId, Offset, ReplicaKey
 from node.records.batch import split_batches
+from node.storage.disk import METADATA_DIRECTORY
 from node.storage.election_store import ElectionStore
-from node.storage.flush_mark import FLUSHES_A_RISE, find_mark
-from node.storage.layout import METADATA_DIRECTORY
 from node.storage.log import Log
+from node.storage.recovery import FLUSHES_A_RISE, find_mark
 from tests.sim.every_choice import outcomes
 from tests.support.batches import batch, snapshot
 from tests.support.power import PowerCut, Powered

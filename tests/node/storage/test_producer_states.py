@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from chaos.cluster.interface import PowerCutMode
 from node.ids import LogId, Offset
 from node.records.batch import BatchHeader, read_header
-from node.storage import producer_states
-from node.storage.clean_shutdown import take_clean_shutdown
+from node.storage import producers
+from node.storage.checkpoints import take_clean_shutdown
+from node.storage.log_directories import PartitionLogs
 from node.storage.partition_log import PartitionLog
-from node.storage.partition_logs import PartitionLogs
 from node.storage.partition_segment import PartitionSegment
-from node.storage.producer_snapshot import (
+from node.storage.producers import (
     SNAPSHOT,
+    KnownProducers,
     decode_producers,
     encode_producers,
     snapshot_name,
 )
-from node.storage.producers import KnownProducers
 from tests.support.power import PowerCut, Powered, new_disk
 from tests.support.segments import by_size
 from workloads.wire.batch import Identity, encode_batch
@@ -167,7 +167,7 @@ ACTS = (
 )
 def test_producers_are_those_of_all_batches(seed: int, segment_bytes: int, most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(producer_states, "MAX_BATCHES", most)
+        patch.setattr(producers, "MAX_BATCHES", most)
         compared = Compared(Random(seed), segment_bytes)
         for _ in range(12):
             compared.rng.choice(ACTS)(compared)
@@ -186,7 +186,7 @@ def test_after_a_power_cut_they_are_those_of_what_is_left(mode: PowerCutMode, se
     power.steps_left = rng.randrange(10, 120)
     written: list[BatchHeader] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(producer_states, "MAX_BATCHES", 3)
+        patch.setattr(producers, "MAX_BATCHES", 3)
         try:
             for _ in range(40):
                 written = [*compared.model.headers]
@@ -230,7 +230,7 @@ def test_after_a_clean_stop_no_header_is_read(monkeypatch: pytest.MonkeyPatch) -
 def test_after_a_cut_no_more_is_read_than_lies_behind_a_snapshot(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(producer_states, "MAX_BATCHES", 20)
+    monkeypatch.setattr(producers, "MAX_BATCHES", 20)
     compared, read = many(monkeypatch)
     compared.model.cut(150)
     compared.log.truncate(Offset(150))

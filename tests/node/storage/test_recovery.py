@@ -10,9 +10,9 @@ import pytest
 
 from node.ids import Epoch, LogPosition, Offset
 from node.server.real_disk import RealDisk
-from node.storage.flush_mark import FLUSHES_A_RISE
+from node.storage.disk import CorruptFile, CorruptLog
 from node.storage.log import Log
-from node.storage.storage_errors import CorruptFile, CorruptLog
+from node.storage.recovery import FLUSHES_A_RISE
 from tests.support.batches import batch
 
 DIRECTORY = "__cluster_metadata-0"

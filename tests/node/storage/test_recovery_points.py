@@ -10,10 +10,9 @@ import pytest
 from chaos.cluster.interface import PowerCutMode
 from node.ids import LogId, Offset
 from node.records.batch import HEADER_SIZE
-from node.storage.index_checksums import INDEX_CHECKSUMS
-from node.storage.offset_checkpoints import RECOVERY_POINTS, load_offsets
+from node.storage.checkpoints import RECOVERY_POINTS, load_offsets
+from node.storage.log_directories import INDEX_CHECKSUMS, PartitionLogs
 from node.storage.partition_log import PartitionLog
-from node.storage.partition_logs import PartitionLogs
 from node.storage.segment import segment_name
 from tests.node.storage.test_producer_states import sent, told
 from tests.support.power import PowerCut, Powered

@@ -5,7 +5,7 @@ import pytest
 from chaos.cluster.sim.sim_disk import SimFile
 from node.ids import Epoch, Offset
 from node.records.batch import DamagedBatch, encode_batch
-from node.storage.scan import find_batch, scan_batches
+from node.storage.segment import find_batch, scan_batches
 from tests.support.batches import batch
 from tests.support.power import new_disk
 

@@ -11,7 +11,7 @@ from chaos.cluster.sim.sim_disk import SimDisk
 from node.effects import SegmentLimits
 from node.ids import Offset
 from node.storage.partition_log import PartitionLog
-from node.storage.slices import MAX_HELD, FileSlice, HeldFile
+from node.storage.partition_segment import MAX_HELD, FileSlice, HeldFile
 from tests.support.batches import batch
 
 TOPIC = UUID(int=7)

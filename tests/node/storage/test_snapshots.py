@@ -8,11 +8,9 @@ from node.ids import Epoch, LogPosition, Offset
 from node.records.batch import DamagedBatch
 from node.records.metadata import decode_metadata
 from node.records.snapshot import SnapshotReader
-from node.storage.disk import Disk
-from node.storage.layout import METADATA_DIRECTORY
+from node.storage.disk import METADATA_DIRECTORY, CorruptLog, Disk
 from node.storage.log import Log
 from node.storage.snapshots import parse_snapshot_name, snapshot_name
-from node.storage.storage_errors import CorruptLog
 from tests.support.batches import batch, snapshot
 from tests.support.power import new_disk
 

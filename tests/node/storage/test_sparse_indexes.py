@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from node.ids import Epoch, LogId, Offset
 from node.records.batch import BatchHeader, read_header, split_batches
-from node.storage.clean_shutdown import take_clean_shutdown
-from node.storage.index_checksums import INDEX_CHECKSUMS
+from node.storage.checkpoints import take_clean_shutdown
+from node.storage.log_directories import INDEX_CHECKSUMS, PartitionLogs
 from node.storage.partition_log import PartitionLog
-from node.storage.partition_logs import PartitionLogs
 from tests.support.batches import batch
 from tests.support.power import new_disk
 from tests.support.segments import by_size

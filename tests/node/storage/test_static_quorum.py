@@ -14,17 +14,16 @@ from node.server.outcome import Refusal
 from node.server.properties import read_settings
 from node.server.real_disk import RealDisk
 from node.server.recovered import recover
-from node.storage.bootstrap import encode_bootstrap, is_static
-from node.storage.disk import Disk
-from node.storage.format import format_log_directory
-from node.storage.layout import (
+from node.storage.disk import (
     BOOTSTRAP_CHECKPOINT,
     META_PROPERTIES,
     METADATA_DIRECTORY,
     QUORUM_STATE,
+    CorruptFile,
+    Disk,
 )
+from node.storage.format import encode_bootstrap, format_log_directory, is_static
 from node.storage.meta import MetaProperties, encode_meta
-from node.storage.storage_errors import CorruptFile
 
 CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 VOTERS = "controller.quorum.voters=1@a:9101,2@b:9102,3@c:9103\n"

@@ -3,52 +3,51 @@
 from node.errors import ErrorCode
 from node.ids import NodeId
 from node.wire.apis import GroupRequest, Response
-from node.wire.find_coordinator import (
+from node.wire.entities import TopicPartition
+from node.wire.group_descriptions import (
     Coordinator,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
-from node.wire.group_deletions import (
     DeletedGroup,
     DeletedOffset,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-)
-from node.wire.group_descriptions import (
     DescribedGroup,
     DescribedMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
 )
-from node.wire.group_members import (
+from node.wire.group_membership import (
     HeartbeatRequest,
     HeartbeatResponse,
+    JoinedMember,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
     LeaveGroupRequest,
     LeaveGroupResponse,
     LeavingMember,
     LeftMember,
+    Share,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
-from node.wire.join_group import JoinedMember, JoinGroupRequest, JoinGroupResponse, JoinProtocol
-from node.wire.offset_commit import (
+from node.wire.group_offsets import (
     CommitResult,
     CommittedOffset,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-)
-from node.wire.offset_fetch import (
     FetchedOffset,
     FetchedOffsets,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     SoughtOffsets,
 )
-from node.wire.sync_group import Share, SyncGroupRequest, SyncGroupResponse
-from node.wire.topic_partitions import TopicPartition
 
 ONE, TWO = TopicPartition(name="orders", index=0), TopicPartition(name="bills", index=9)
 

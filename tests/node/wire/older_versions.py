@@ -7,25 +7,28 @@ from node.ids import ZERO_UUID, NodeId, ReplicaKey
 from node.wire.alter_partition import AlterPartitionRequest
 from node.wire.api_versions import ApiVersionsResponse
 from node.wire.apis import Request, Response
-from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from node.wire.configs import ConfigType, DescribeConfigsResponse
-from node.wire.create_topics import CreateTopicsResponse
-from node.wire.delete_topics import DeleteTopicsResponse
-from node.wire.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
-from node.wire.describe_quorum import DescribeQuorumResponse, ReplicaStatus
-from node.wire.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from node.wire.fetch import FetchRequest, FetchResponse
 from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 from node.wire.partition_fetch import PartitionsFetchRequest
-from node.wire.quorum_epoch import (
+from node.wire.raft_voters import AddVoterRequest, DescribeQuorumResponse, ReplicaStatus
+from node.wire.reassignments import (
+    AlterReassignmentsRequest,
+    AlterReassignmentsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+)
+from node.wire.registration import BrokerHeartbeatRequest, BrokerRegistrationRequest
+from node.wire.topic_changes import CreateTopicsResponse, DeleteTopicsResponse
+from node.wire.topic_metadata import DescribeClusterRequest, DescribeClusterResponse
+from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+from node.wire.vote import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     QuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
 )
-from node.wire.raft_voters import AddVoterRequest
-from node.wire.reassignments import AlterReassignmentsRequest, AlterReassignmentsResponse
-from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
-from node.wire.vote import VoteRequest, VoteResponse
 
 
 def request_in_version(message: Request, version: int) -> Request:

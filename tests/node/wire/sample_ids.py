@@ -2,8 +2,7 @@
 
 from uuid import UUID
 
-from node.endpoint import Endpoint
-from node.ids import Epoch, NodeId
+from node.ids import Endpoint, Epoch, NodeId
 
 CLUSTER = "kraft-chaos-cluster-01"
 DIRECTORY = UUID(int=2**101 + 17)

@@ -1,15 +1,15 @@
 """One rich request of every kind."""
 
 from node.ids import Epoch, LogPosition, NodeId, Offset, ReplicaKey
-from node.wire.alter_partition import AlteredPartition, AlterPartitionRequest, IsrMember
+from node.wire.alter_partition import (
+    AlteredPartition,
+    AlterPartitionRequest,
+    AssignDirectoriesRequest,
+    AssignedReplica,
+    IsrMember,
+)
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import Request
-from node.wire.assign_directories import AssignDirectoriesRequest, AssignedReplica
-from node.wire.broker_lifecycle import (
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
-    UnregisterBrokerRequest,
-)
 from node.wire.configs import (
     AlterConfigsRequest,
     ConfigChange,
@@ -18,30 +18,44 @@ from node.wire.configs import (
     ResourceChange,
     ResourceQuery,
 )
-from node.wire.controller_registration import (
-    ControllerRegistrationRequest,
-    FeatureRange,
-    RegisteredListener,
-)
-from node.wire.create_partitions import CreatePartitionsRequest, WantedPartitions
-from node.wire.create_topics import Assignment, CreateTopicsRequest, NewTopic, TopicSetting
-from node.wire.delete_topics import DeletedTopic, DeleteTopicsRequest
-from node.wire.describe_cluster import DescribeClusterRequest
-from node.wire.describe_quorum import DescribeQuorumRequest
-from node.wire.elect_leaders import ElectLeadersRequest, NamedPartition
 from node.wire.envelope import EnvelopeRequest
 from node.wire.fetch import FetchRequest
 from node.wire.fetch_snapshot import FetchSnapshotRequest
-from node.wire.producer_ids import AllocateProducerIdsRequest
-from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
-from node.wire.raft_voters import AddVoterRequest, RemoveVoterRequest, UpdateVoterRequest
+from node.wire.produce import AllocateProducerIdsRequest
+from node.wire.raft_voters import (
+    AddVoterRequest,
+    DescribeQuorumRequest,
+    RemoveVoterRequest,
+    UpdateVoterRequest,
+)
 from node.wire.reassignments import (
     AlterReassignmentsRequest,
+    ElectLeadersRequest,
     ListReassignmentsRequest,
+    NamedPartition,
     Reassignment,
 )
+from node.wire.registration import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    ControllerRegistrationRequest,
+    FeatureRange,
+    RegisteredListener,
+    UnregisterBrokerRequest,
+)
+from node.wire.topic_changes import (
+    Assignment,
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeletedTopic,
+    DeleteTopicsRequest,
+    NewTopic,
+    TopicSetting,
+    WantedPartitions,
+)
+from node.wire.topic_metadata import DescribeClusterRequest
 from node.wire.update_features import SAFE_DOWNGRADE, FeatureUpdate, UpdateFeaturesRequest
-from node.wire.vote import VoteRequest
+from node.wire.vote import BeginQuorumEpochRequest, EndQuorumEpochRequest, VoteRequest
 from tests.node.wire.sample_ids import CLUSTER, DIRECTORY, EPOCH, INNER, LEADER, OTHER, OUTER
 
 REQUESTS: tuple[Request, ...] = (

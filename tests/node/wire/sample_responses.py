@@ -4,20 +4,16 @@ from dataclasses import replace
 
 from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, NodeId, Offset, ReplicaKey
-from node.wire.alter_partition import AlterPartitionResponse, PartitionResult
-from node.wire.api import ApiRange
-from node.wire.api_versions import ApiVersionsResponse
-from node.wire.apis import Response
-from node.wire.assign_directories import (
+from node.wire.alter_partition import (
+    AlterPartitionResponse,
     AssignDirectoriesResponse,
     AssignedReplica,
     AssignmentResult,
+    PartitionResult,
 )
-from node.wire.broker_lifecycle import (
-    BrokerHeartbeatResponse,
-    BrokerRegistrationResponse,
-    UnregisterBrokerResponse,
-)
+from node.wire.api import ApiRange
+from node.wire.api_versions import ApiVersionsResponse
+from node.wire.apis import Response
 from node.wire.configs import (
     AlterConfigsResponse,
     ConfigEntry,
@@ -27,27 +23,42 @@ from node.wire.configs import (
     ResourceDescription,
     ResourceResult,
 )
-from node.wire.controller_registration import ControllerRegistrationResponse
-from node.wire.create_partitions import CreatePartitionsResponse, NewPartitionsResult
-from node.wire.create_topics import CreateTopicsResponse, TopicResult
-from node.wire.delete_topics import DeleteTopicsResponse, DeletionResult
-from node.wire.describe_cluster import ClusterMember, DescribeClusterResponse
-from node.wire.describe_quorum import DescribeQuorumResponse, ReplicaStatus
-from node.wire.elect_leaders import ElectionResult, ElectLeadersResponse, NamedPartition
 from node.wire.envelope import EnvelopeResponse
 from node.wire.fetch import FetchResponse
 from node.wire.fetch_snapshot import FetchSnapshotResponse
-from node.wire.producer_ids import AllocateProducerIdsResponse
-from node.wire.quorum_epoch import QuorumEpochResponse
-from node.wire.raft_voters import UpdateVoterResponse, VoterChangeResponse
+from node.wire.produce import AllocateProducerIdsResponse
+from node.wire.raft_voters import (
+    DescribeQuorumResponse,
+    ReplicaStatus,
+    UpdateVoterResponse,
+    VoterChangeResponse,
+)
 from node.wire.reassignments import (
     AlterReassignmentsResponse,
+    ElectionResult,
+    ElectLeadersResponse,
     ListReassignmentsResponse,
+    NamedPartition,
     OngoingReassignment,
     ReassignmentResult,
 )
+from node.wire.registration import (
+    BrokerHeartbeatResponse,
+    BrokerRegistrationResponse,
+    ControllerRegistrationResponse,
+    UnregisterBrokerResponse,
+)
+from node.wire.topic_changes import (
+    CreatePartitionsResponse,
+    CreateTopicsResponse,
+    DeleteTopicsResponse,
+    DeletionResult,
+    NewPartitionsResult,
+    TopicResult,
+)
+from node.wire.topic_metadata import ClusterMember, DescribeClusterResponse
 from node.wire.update_features import UpdateFeaturesResponse
-from node.wire.vote import VoteResponse
+from node.wire.vote import QuorumEpochResponse, VoteResponse
 from tests.node.wire.sample_ids import (
     ADDRESS,
     CLUSTER,

@@ -7,9 +7,8 @@ from uuid import UUID
 import pytest
 from kio.serial import entity_reader
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import ZERO_UUID, Epoch, LogPosition, NodeId, Offset
+from node.ids import ZERO_UUID, Endpoint, Epoch, LogPosition, NodeId, Offset
 from node.wire import broker_frames
 from node.wire.api import kio_class
 from node.wire.apis import (
@@ -23,42 +22,29 @@ from node.wire.apis import (
     Request,
     Response,
 )
-from node.wire.create_topics import CreateTopicsRequest, NewTopic
-from node.wire.delete_records import (
-    DeletedRecords,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    RecordsToDelete,
-)
 from node.wire.describe_log_dirs import (
     DescribedLog,
     DescribedLogDir,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
-from node.wire.describe_topic_partitions import (
-    Cursor,
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-    PartitionDescription,
-    TopicDescription,
-)
+from node.wire.entities import TopicPartition, grouped
 from node.wire.frames import encode_request
-from node.wire.headers import RequestHeader
-from node.wire.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from node.wire.list_offsets import (
+from node.wire.group_offsets import OffsetFetchRequest, SoughtOffsets
+from node.wire.headers import MalformedFrame, RequestHeader
+from node.wire.offsets import (
+    DeletedRecords,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    EpochEnd,
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
-    SoughtOffset,
-)
-from node.wire.malformed_frame import MalformedFrame
-from node.wire.offset_fetch import OffsetFetchRequest, SoughtOffsets
-from node.wire.offset_for_leader_epoch import (
-    EpochEnd,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    RecordsToDelete,
     SoughtEpoch,
+    SoughtOffset,
 )
 from node.wire.partition_fetch import (
     FetchedPartition,
@@ -67,19 +53,26 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 from node.wire.produce import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
     ProducedPartition,
     ProduceRequest,
     ProduceResponse,
     ProduceResult,
 )
+from node.wire.topic_changes import CreateTopicsRequest, NewTopic
 from node.wire.topic_metadata import (
+    Cursor,
     DescribedPartition,
     DescribedTopic,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
     MetadataRequest,
     MetadataResponse,
+    PartitionDescription,
     SoughtTopic,
+    TopicDescription,
 )
-from node.wire.topic_partitions import TopicPartition, grouped
 from tests.node.wire.group_samples import GROUP_ANSWERS, GROUP_SAMPLES
 from tests.support.codec_shapes import kio_bytes
 

@@ -6,9 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import NO_EPOCH, NO_NODE, ZERO_UUID, Epoch, LogPosition, NodeId, Offset, ReplicaKey
+from node.ids import (
+    NO_EPOCH,
+    NO_NODE,
+    ZERO_UUID,
+    Endpoint,
+    Epoch,
+    LogPosition,
+    NodeId,
+    Offset,
+    ReplicaKey,
+)
 from node.wire.api import Api
 from node.wire.apis import BY_REQUEST, Request, Response
 from node.wire.configs import (
@@ -22,6 +31,7 @@ from node.wire.configs import (
     ResourceDescription,
     ResourceResult,
 )
+from node.wire.entities import TopicPartition
 from node.wire.fetch import FETCH, NO_HIGH_WATERMARK, FetchRequest, FetchResponse
 from node.wire.frames import (
     decode_request,
@@ -33,13 +43,13 @@ from node.wire.frames import (
     written_response,
 )
 from node.wire.group_descriptions import LIST_GROUPS, ListedGroup, ListGroupsResponse
-from node.wire.headers import RequestHeader
-from node.wire.offset_fetch import (
+from node.wire.group_offsets import (
     OFFSET_FETCH,
     FetchedOffset,
     FetchedOffsets,
     OffsetFetchResponse,
 )
+from node.wire.headers import RequestHeader
 from node.wire.partition_fetch import (
     CONSUMER,
     PARTITIONS_FETCH,
@@ -49,7 +59,6 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 from node.wire.produce import PRODUCE, ProduceResponse, ProduceResult
-from node.wire.topic_partitions import TopicPartition
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)

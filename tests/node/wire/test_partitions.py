@@ -12,10 +12,9 @@ from node.ids import METADATA_TOPIC, METADATA_TOPIC_ID
 from node.wire import decode_request
 from node.wire.api import kio_module
 from node.wire.apis import BY_KEY
-from node.wire.describe_quorum import DescribeQuorumRequest
 from node.wire.fetch import FetchRequest
-from node.wire.quorum_epoch import BeginQuorumEpochRequest, EndQuorumEpochRequest
-from node.wire.vote import VoteRequest
+from node.wire.raft_voters import DescribeQuorumRequest
+from node.wire.vote import BeginQuorumEpochRequest, EndQuorumEpochRequest, VoteRequest
 
 
 def frame_of(key: int, version: int, entity: Any) -> bytes:

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from node import limits
 from node.codec import UnencodableMessage
+from node.effects import Spliced, whole
 from node.errors import ErrorCode
 from node.ids import Epoch, LogPosition, NodeId, Offset
-from node.slices import Spliced, whole
 from node.wire.broker_frames import encode_pieces, encode_response
+from node.wire.entities import TopicPartition
 from node.wire.headers import RequestHeader
 from node.wire.partition_fetch import PARTITIONS_FETCH, FetchedRecords, PartitionsFetchResponse
-from node.wire.topic_partitions import TopicPartition
 
 
 class Text:

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from node.endpoint import Endpoint
 from node.errors import ErrorCode
-from node.ids import Epoch, NodeId
+from node.ids import Endpoint, Epoch, NodeId
 from node.wire import frames
 from node.wire.apis import BY_KEY, Request
 from node.wire.configs import (
@@ -19,7 +18,7 @@ from node.wire.configs import (
     ResourceChange,
 )
 from node.wire.fetch import FETCH, FetchRequest, FetchResponse
-from node.wire.malformed_frame import MalformedFrame
+from node.wire.headers import MalformedFrame
 from tests.node.wire.test_packed import (
     ANSWERS,
     FETCHES,

@@ -4,40 +4,40 @@ Black-box checks see a bug once a client has observed its effect. These see it i
 breaks a rule, in any run, and name that step. Numbers are those of `docs/reference/invariants.md`,
 where there is such a check; other rules are named after what they say.
 
-    Q1    a replica's epoch never goes down, over all its lives        watched_role.py
-    Q2    all nodes, ever, know the same leader for an epoch           elections.py
-    Q3    one vote an epoch, never forgotten: on disk, in a role, in an answer  elections.py
-    Q4    a leader has the votes of a majority, as they were cast, and names them  elections.py
+    Q1    a replica's epoch never goes down, over all its lives        watched_life.py
+    Q2    all nodes, ever, know the same leader for an epoch           ledgers.py
+    Q3    one vote an epoch, never forgotten: on disk, in a role, in an answer  ledgers.py
+    Q4    a leader has the votes of a majority, as they were cast, and names them  ledgers.py
     Q5    one batch at (epoch, offset), and one prefix before it       known_batches.py
     Q6    a leader does not cut its log                                watched_life.py
-    Q8    a high watermark does not go down in a life, nor past the log  watched_*.py, commits.py
-    Q9    what is committed is durable on a majority, and stays so     commits.py
+    Q8    a high watermark does not go down in a life, nor past the log  watched_*.py, ledgers.py
+    Q9    what is committed is durable on a majority, and stays so     ledgers.py
     Q10   no log is cut below its own high watermark                   watched_life.py
-    Q11   a leader's log holds all that is committed                   commits.py
-    Q12   all high watermarks speak of one log                         commits.py
-    Q13   a leader's high watermark lies above its LeaderChange        watched_role.py
+    Q11   a leader's log holds all that is committed                   ledgers.py
+    Q12   all high watermarks speak of one log                         ledgers.py
+    Q13   a leader's high watermark lies above its LeaderChange        watched_life.py
     Q14   a log starts at 0, or where the oldest snapshot ends         watched_life.py
-    Q15   a snapshot ends within what is committed                     commits.py
+    Q15   a snapshot ends within what is committed                     ledgers.py
     Q16   a leader does not replace its log by a snapshot              watched_life.py
-    Q17   a restarted process does not lead its old epoch again        elections.py
+    Q17   a restarted process does not lead its old epoch again        ledgers.py
     Q18   a Fetch asks from what is durable (and so claims no more)    watched_life.py
-    Q19   a candidate is a voter by its own log, with its disk         voter_changes.py
+    Q19   a candidate is a voter by its own log, with its disk         watched_voters.py
     Q20   all nodes are of one cluster                                 watch.py
     P5    the first records name all listed nodes at once (KIP-856)    known_batches.py
-    P5    nothing else is written before all of these have them        voter_changes.py
+    P5    nothing else is written before all of these have them        watched_voters.py
     V1    two sets of voters in a row differ by one voter              known_batches.py
-    V2    one change of an epoch is uncommitted at a time              voter_changes.py
-    V3    voters change once the leader's epoch is committed           voter_changes.py
-    V4    a node's voters are those that the last record of its log names  voter_changes.py
-    V5    no more changes are acknowledged than are committed          voter_changes.py
-    V6    as Q9: a voter is a node with its disk                       commits.py
+    V2    one change of an epoch is uncommitted at a time              watched_voters.py
+    V3    voters change once the leader's epoch is committed           watched_voters.py
+    V4    a node's voters are those that the last record of its log names  watched_voters.py
+    V5    no more changes are acknowledged than are committed          watched_voters.py
+    V6    as Q9: a voter is a node with its disk                       ledgers.py
     V7    a directory is one node's                                    watch.py
-    V8    as Q4 and Q9: a new disk has no vote, and counts for nothing  elections.py, commits.py
-    V9    a leader that is no voter resigns once that is committed     voter_changes.py
-    V10   an added voter has all that its leader wrote                 voter_changes.py
+    V8    as Q4 and Q9: a new disk has no vote, and counts for nothing  ledgers.py, ledgers.py
+    V9    a leader that is no voter resigns once that is committed     watched_voters.py
+    V10   an added voter has all that its leader wrote                 watched_voters.py
     V11   a change of voters is answered within its time-out           watched_voters.py
     M2    a controller is active once it has replayed its LeaderChange   watched_life.py
-    M2    images of the same offset are equal, from log or snapshot    equal_images.py
+    M2    images of the same offset are equal, from log or snapshot    ledgers.py
     epochs-have-an-origin    every epoch has a candidate, or a resignation before it
     asked-before-standing    a candidate was prospective right before, in the epoch below
     heard-leader-is-kept     no node gives up a leader that it heard within 0.9 fetch time-outs
@@ -50,32 +50,32 @@ where there is such a check; other rules are named after what they say.
 
 and of brokers, which keep the replicas of partitions (KIP-966):
 
-    P1    one broker leads in a leader epoch, in one of its lives      kept_partition.py
+    P1    one broker leads in a leader epoch, in one of its lives      broker_watch.py
     P4    a replica that joins an ISR was proposed in this broker epoch  committed_changes.py
     P5    a replica proposed for an ISR has caught up                  watched_broker.py
     P6    an ISR that a leader uses is committed                       watched_broker.py
-    P7    all of the committed ISR have what is below the high watermark  kept_partition.py
+    P7    all of the committed ISR have what is below the high watermark  broker_watch.py
     P8    a high watermark moves while the ISR has min ISR             watched_broker.py
-    P10   a new leader has all that was ever shown to consumers        kept_partition.py
-    P11   replicas agree, batch by batch; so does what leaders show    kept_partition.py
+    P10   a new leader has all that was ever shown to consumers        broker_watch.py
+    P11   replicas agree, batch by batch; so does what leaders show    broker_watch.py
     P12   a leader's high watermark rises, within its log              watched_broker.py
-    P16   no follower truncates what was shown to consumers            kept_partition.py
-    P18   a broker that has caught up, and asks for it, is unfenced    heartbeats_answered.py
-    E1-E4, E7, E9, E11    how ISR, ELR and leader may change           eligible_rules.py
+    P16   no follower truncates what was shown to consumers            broker_watch.py
+    P18   a broker that has caught up, and asks for it, is unfenced    broker_watch.py
+    E1-E4, E7, E9, E11    how ISR, ELR and leader may change           committed_changes.py
     E5    a broker is in no ISR or ELR after an unclean shutdown       committed_changes.py
     E6    a broker that lost records does not claim a clean shutdown   committed_changes.py
 
 Answers are contracts: each answer, also a refusal, is judged in the step in which it is sent, by
 the request, the logs of all nodes and the metadata. The names of these rules, and what each
-promises, are in `answer_rules.py`:
+promises, are in `rules.py`:
 
-    Produce, Fetch, ListOffsets, by the logs of all brokers        told_logs.py, sent_in_order.py
+    Produce, Fetch, ListOffsets, by the logs of all brokers        told_logs.py, told_logs.py
     where epochs end and logs begin, and what is deleted           told_bounds.py
-    leaders, in refusals and in Metadata, by the metadata log      told_leaders.py
-    groups: their coordinators, generations, commits               told_groups.py, group_commits.py
+    leaders, in refusals and in Metadata, by the metadata log      told_bounds.py
+    groups: their coordinators, generations, commits               told_groups.py, broker_watch.py
     answers of controllers about themselves and the quorum         controller_answers.py
     their acknowledgements, and their refusals to brokers          acknowledged_writes.py,
-                                                                   refused_brokers.py
+                                                                   controller_answers.py
 
 What changes in the step of an answer may have changed before it or after it: both are right then.
 Nor is an answer judged by what a replica did before it led or followed in the answer's epoch.
@@ -115,12 +115,10 @@ A step costs some microseconds, whatever the length of the logs, for these are p
 tree (`known_batches.py`). Only a new life reads its whole log.
 """
 
-from chaos.cluster.sim.invariants.answer_rules import Looked
-from chaos.cluster.sim.invariants.broken import InvariantViolated
 from chaos.cluster.sim.invariants.broker_answers import ReadClock
-from chaos.cluster.sim.invariants.broker_watch import BrokerWatch
+from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, LetIn
 from chaos.cluster.sim.invariants.controller_answers import ControllerAnswers
-from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
+from chaos.cluster.sim.invariants.rules import InvariantViolated, Looked
 from chaos.cluster.sim.invariants.view import ControllerView, CoreView, Durable, View
 from chaos.cluster.sim.invariants.watch import Watch
 from chaos.cluster.sim.invariants.watched_broker import WatchedBroker

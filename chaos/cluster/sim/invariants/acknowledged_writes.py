@@ -3,29 +3,56 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from chaos.cluster.sim.invariants.answer_rules import Looked
-from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.rules import Broken, Looked
 from chaos.cluster.sim.invariants.view import ControllerView
-from chaos.cluster.sim.invariants.written_since import written_between
 from node.controller.image import Partition, PartitionKey
 from node.errors import ErrorCode
 from node.ids import NodeId, Offset
+from node.records.batch import split_batches
 from node.records.metadata import (
     ConfigRecord,
     FeatureLevelRecord,
+    MetadataRecord,
     PartitionChangeRecord,
     RemoveTopicRecord,
     TopicRecord,
+    UnknownRecord,
+    decode_metadata,
 )
+from node.storage.view import LogView
 from node.wire.alter_partition import AlterPartitionResponse
-from node.wire.broker_lifecycle import BrokerRegistrationRequest, BrokerRegistrationResponse
-from node.wire.config_messages import AlterConfigsRequest, AlterConfigsResponse
-from node.wire.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
-from node.wire.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from node.wire.delete_topics import DeleteTopicsResponse
-from node.wire.producer_ids import AllocateProducerIdsResponse
+from node.wire.configs import AlterConfigsRequest, AlterConfigsResponse
+from node.wire.produce import AllocateProducerIdsResponse
 from node.wire.reassignments import AlterReassignmentsRequest, AlterReassignmentsResponse
+from node.wire.registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+from node.wire.topic_changes import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsResponse,
+)
 from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+
+# Records of the metadata log, read from the log itself: those written since a request arrived.
+
+
+_READ_BYTES = 1 << 20
+
+
+def written_between(
+    log: LogView, start: Offset, end: Offset
+) -> Iterator[MetadataRecord | UnknownRecord]:
+    """Records of whole batches, from the log's start at the earliest."""
+    offset = max(start, log.start())
+    while offset < end:
+        for batch in split_batches(log.read(offset, _READ_BYTES)):
+            offset = batch.header.next_offset
+            if batch.header.is_control or offset > end:
+                continue
+            for value in batch.values():
+                yield decode_metadata(value)
+
 
 _SET, _DELETE = 0, 1  # of one configuration entry
 

@@ -3,24 +3,22 @@
 from collections.abc import Callable
 
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas
-from chaos.cluster.sim.invariants.heard_requests import Heard
-from chaos.cluster.sim.invariants.told_bounds import ToldBounds
+from chaos.cluster.sim.invariants.rules import Heard
+from chaos.cluster.sim.invariants.told_bounds import ToldBounds, TruthOfLeaders
 from chaos.cluster.sim.invariants.told_groups import ToldGroups
-from chaos.cluster.sim.invariants.told_leaders import TruthOfLeaders
 from chaos.cluster.sim.invariants.told_logs import ToldLogs
 from node.ids import ConnectionId
 from node.outbox import ResponseTo
-from node.wire.delete_records import DeleteRecordsResponse
-from node.wire.find_coordinator import FindCoordinatorResponse
-from node.wire.group_members import HeartbeatResponse
-from node.wire.join_group import JoinGroupResponse
-from node.wire.list_offsets import ListOffsetsResponse
-from node.wire.offset_commit import OffsetCommitResponse
-from node.wire.offset_fetch import OffsetFetchResponse
-from node.wire.offset_for_leader_epoch import OffsetForLeaderEpochResponse
+from node.wire.group_descriptions import FindCoordinatorResponse
+from node.wire.group_membership import HeartbeatResponse, JoinGroupResponse, SyncGroupResponse
+from node.wire.group_offsets import OffsetCommitResponse, OffsetFetchResponse
+from node.wire.offsets import (
+    DeleteRecordsResponse,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochResponse,
+)
 from node.wire.partition_fetch import PartitionsFetchResponse
 from node.wire.produce import ProduceResponse
-from node.wire.sync_group import SyncGroupResponse
 from node.wire.topic_metadata import MetadataResponse
 
 ReadClock = Callable[[], int]  # ns

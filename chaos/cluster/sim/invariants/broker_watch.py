@@ -1,29 +1,275 @@
 """The watch over all brokers of a cluster: their replicas, by their writes and their traces.
 
 The contents of a replica follow from the writes that its broker requests. The broker traces in the
-same step (`node.trace`) which partition it leads, with which ISR, and how far a high watermark
+same step (`node.server.output`) which partition it leads, with which ISR, and how far a high
+watermark
 moved; whether that may be so is decided here again, by the logs of the others and the newest
 metadata that any broker has replayed. That metadata is judged as well (`committed_changes`).
 """
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from chaos.cluster.sim.invariants.answer_rules import Looked
-from chaos.cluster.sim.invariants.committed_changes import CommittedChanges
-from chaos.cluster.sim.invariants.eligible_rules import Key
-from chaos.cluster.sim.invariants.group_commits import OFFSETS_TOPIC, GroupCommits
-from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
-from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Logs, Promised
-from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, holds
+from chaos.cluster.sim.invariants.committed_changes import CommittedChanges, Key
+from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, KnownBatches, cut, holds
+from chaos.cluster.sim.invariants.rules import Broken, InvariantViolated, Looked
 from node.broker.broker import Broker
 from node.controller.image import Image
-from node.ids import ZERO_UUID, LogId, NodeId, Offset
+from node.controller.image.topics import RECOVERING, Partition
+from node.ids import ZERO_UUID, ConnectionId, LogId, NodeId, Offset
+from node.outbox import Output, ResponseTo
+from node.records.batch import split_batches
+from node.records.group_records import OffsetCommitKey, OffsetCommitValue, decode_key, decode_value
 from node.storage.log_directories import LogDirectories
 from node.storage.view import LogView
-from node.wire.topic_partitions import TopicPartition
+from node.wire.entities import TopicPartition
+from node.wire.registration import BrokerHeartbeatResponse
+
+# One partition on all its brokers: what was shown to consumers, and which replica may lead.
+
+
+Logs = dict[NodeId, KnownBatch]  # of brokers that are in the broker epoch that is committed
+BrokerLife = tuple[NodeId, int]  # a broker, and the number of its life
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promised:
+    """A partition as the metadata log has it, as far as some broker has replayed that."""
+
+    state: Partition
+    min_isr: int  # the effective one
+    elr: bool  # whether eligible leader replicas are on (KIP-966)
+
+
+@dataclass(eq=False, slots=True)
+class KeptPartition:
+    """`shown` ends at the true high watermark, the highest that any leader ever published."""
+
+    name: str
+    batches: KnownBatches = field(
+        default_factory=lambda: KnownBatches(frozenset(), "P11-replicas-agree")
+    )
+    shown: KnownBatch = NOTHING
+    _leaders: dict[int, BrokerLife] = field(default_factory=dict)  # by leader epoch
+    _forgot: set[NodeId] = field(default_factory=set)  # since all in the ISR had everything
+    _began: int = 0  # the last leader epoch in which loss was allowed
+
+    def lead(self, life: BrokerLife, epoch: int, log: KnownBatch, promised: Promised) -> None:
+        """A replica begins to lead: no other did in that epoch, nor another life of its own, and it
+        has all that was shown. A replica that hears late of its past leadership need not have
+        that."""
+        known = self._leaders.setdefault(epoch, life)
+        if known != life:
+            what = f"n{life[0]} leads {self.name} in leader epoch {epoch}, as "
+            other = "it did in another life" if known[0] == life[0] else f"n{known[0]} did"
+            raise Broken("P1-one-leader-per-epoch", what + other)
+        if epoch < max(self._leaders) or holds(log, self.shown):
+            return
+        if not self._may_forget(promised):
+            what = f"n{life[0]} leads {self.name} in leader epoch {epoch}, and lacks {self.shown}"
+            raise Broken("P10-leaders-hold-acknowledged", f"{what}, which was shown to consumers")
+        self.shown, self._began = shared(log, self.shown), epoch
+
+    def show(self, node: NodeId, epoch: int, log: KnownBatch, mark: Offset) -> None:
+        """A leader publishes a high watermark; a deposed one may do so late."""
+        if epoch < self._began:
+            return
+        batch = cut(log, mark)
+        lower, higher = sorted((batch, self.shown), key=lambda one: one.end)
+        if not holds(higher, lower):
+            what = f"n{node} shows {batch} of {self.name}, and {self.shown} was shown, which is "
+            raise Broken("P11-replicas-agree", f"{what}of another log")
+        self.shown = higher
+
+    def before(self, start: Offset) -> KnownBatch:
+        """The deleted part of a log that begins at `start`: only what was shown can be deleted."""
+        return cut(self.shown, start)
+
+    def check_isr(self, leader: KnownBatch, mark: Offset, logs: Logs, promised: Promised) -> None:
+        """All of the ISR have what is below its leader's high watermark (HS StrongIsr)."""
+        batch = cut(leader, mark)
+        for broker in promised.state.isr:
+            log = logs.get(NodeId(broker))
+            if log is not None and not holds(log, batch):
+                what = f"the high watermark of {self.name} is {mark}, and n{broker}, which is in "
+                raise Broken("P7-maximal-isr-holds-all", f"{what}the ISR, lacks {batch}")
+
+    def check_kept_up(self, node: NodeId, mark: Offset, ends: Mapping[NodeId, Offset]) -> None:
+        """`ends`: log ends of all replicas that may be waited for, as the leader knows them."""
+        bound = min(ends.values())
+        if mark < bound:
+            what = f"n{node} leaves the high watermark of {self.name} at {mark}, and all that it "
+            what += f"may wait for, {sorted(ends)}, have what is below {bound}"
+            raise Broken("P18-high-watermark-keeps-up", what)
+
+    def truncate(self, node: NodeId, log: KnownBatch, end: Offset, promised: Promised) -> None:
+        """A follower truncates its log, but nothing that was shown."""
+        common = shared(log, self.shown)
+        if end < common.end and not self._may_forget(promised):
+            what = f"n{node} truncates its log of {self.name} to {end}, and had {common}"
+            raise Broken("P16-no-committed-record-cut", f"{what}, which was shown to consumers")
+
+    def check_cut(
+        self, node: NodeId, log: KnownBatch, end: int, mark: int, promised: Promised
+    ) -> None:
+        """A follower truncates its log to `end`, below its high watermark `mark`. Loss that was
+        allowed when a leader was elected is allowed to each log that ends before that epoch,
+        however late its broker comes back."""
+        if log.epoch >= self._began and not self._may_forget(promised):
+            what = f"n{node} truncates its log of {self.name} to {end}, and has a high watermark "
+            raise Broken("P16-no-committed-record-cut", f"{what}of {mark}")
+
+    def come_back(self, node: NodeId, before: KnownBatch, log: KnownBatch) -> None:
+        """A new life found `log` on its disk, where its last one had `before`."""
+        if holds(before, self.shown) and not holds(log, self.shown):
+            self._forgot.add(node)
+
+    def forgot(self, node: NodeId) -> bool:
+        """Whether it came back without what was shown, since all replicas had everything."""
+        return node in self._forgot
+
+    def was_forgotten_since(self, epoch: int) -> bool:
+        """Whether loss was allowed in a later leader epoch than that."""
+        return epoch < self._began
+
+    def recover(self, logs: Logs, promised: Promised) -> None:
+        """Once all in the ISR have everything, earlier losses no longer count."""
+        if set(promised.state.isr) == set(promised.state.replicas) and all(
+            holds(logs.get(NodeId(broker), NOTHING), self.shown) for broker in promised.state.isr
+        ):
+            self._forgot.clear()
+
+    def _may_forget(self, promised: Promised) -> bool:
+        """Data survives min ISR - 1 unclean shutdowns with eligible leader replicas and without
+        unclean elections (KIP-966)."""
+        is_unclean = promised.state.recovery == RECOVERING
+        return is_unclean or not promised.elr or len(self._forgot) >= promised.min_isr
+
+
+def shared(one: KnownBatch, other: KnownBatch) -> KnownBatch:
+    """The last batch in both logs."""
+    while one is not other:
+        longer, shorter = (one, other) if one.end >= other.end else (other, one)
+        assert longer.prefix is not None, "all logs begin alike"
+        one, other = longer.prefix, shorter
+    return one
+
+
+# Committed offsets of groups, as written to partitions of `__consumer_offsets`.
+
+
+OFFSETS_TOPIC = "__consumer_offsets"
+
+
+class CommitPlace(NamedTuple):
+    """A partition that a group reads."""
+
+    group: str
+    topic: str
+    partition: int
+
+
+@dataclass(eq=False, slots=True)
+class WrittenCommit:
+    """`offset` None: the committed offset was deleted."""
+
+    batch: KnownBatch
+    offset: int | None = None
+    topic_id: UUID | None = None
+    is_acknowledged: bool = False
+
+
+class GroupCommits:
+    """All commits of one run, over all logs."""
+
+    def __init__(self) -> None:
+        self._written: dict[CommitPlace, list[WrittenCommit]] = {}
+        self._noted: set[tuple[Key, int, int]] = set()
+
+    def note(self, key: Key, batch: KnownBatch, data: bytes) -> None:
+        """A log of that partition has this batch now; `data` are its bytes."""
+        place = key, batch.epoch, batch.base
+        if place in self._noted:
+            return
+        self._noted.add(place)
+        for each in split_batches(data):
+            if each.header.is_control:
+                continue
+            for record in each.records():
+                written = decode_key(record.key)
+                if isinstance(written, OffsetCommitKey):
+                    value = decode_value(written, record.value)
+                    commit = WrittenCommit(batch)
+                    if isinstance(value, OffsetCommitValue):
+                        commit.offset, commit.topic_id = value.offset, value.topic_id
+                    where = CommitPlace(written.group, written.topic, written.partition)
+                    self._written.setdefault(where, []).append(commit)
+
+    def newest_first(self, place: CommitPlace) -> Iterator[WrittenCommit]:
+        return reversed(self._of(place))
+
+    def _of(self, place: CommitPlace) -> Sequence[WrittenCommit]:
+        return self._written.get(place, ())
+
+
+def partition_of(group: str, partitions: int) -> int:
+    """Java's `String.hashCode`, made positive by `Utils.abs`, as `GroupMetadataManager` does."""
+    number = 0
+    for high, low in zip(*[iter(group.encode("utf-16-be", "surrogatepass"))] * 2, strict=True):
+        number = (31 * number + 256 * high + low) % 2**32
+    if number >= 2**31:
+        number = 2**32 - number
+    return 0 if number == 2**31 else number % partitions
+
+
+# P18, for fenced brokers: one that has caught up is unfenced when it asks for that.
+
+
+# Once it is answered that it has caught up, its next heartbeat on the connection asks to be
+# unfenced.
+_ONCE_MORE = 2
+
+
+@dataclass(eq=False, slots=True)
+class LetIn:
+    """One life of a controller: its last answers to heartbeats, and how often in a row."""
+
+    node: NodeId
+    life: int  # number
+    looked: Looked = field(default_factory=Counter)
+    _steps: int = 0
+    _left: dict[ConnectionId, int] = field(default_factory=dict)
+
+    def after_step(self, outputs: Sequence[Output], at_ns: int) -> None:
+        """Raises InvariantViolated."""
+        self._steps += 1
+        try:
+            for output in outputs:
+                if type(output) is ResponseTo:
+                    self.heed(output)
+        except Broken as broken:
+            raise InvariantViolated(
+                broken, node=self.node, life=self.life, step=self._steps, at_ns=at_ns
+            ) from broken
+
+    def heed(self, answer: ResponseTo) -> None:
+        """Raises Broken."""
+        told = answer.response
+        if not isinstance(told, BrokerHeartbeatResponse):
+            return
+        self.looked["P18-brokers-are-let-in"] += 1
+        if not (told.is_caught_up and told.is_fenced) or told.should_shut_down:
+            self._left.pop(answer.connection, None)
+            return
+        times = self._left[answer.connection] = self._left.get(answer.connection, 0) + 1
+        if times > _ONCE_MORE:
+            what = (
+                f"n{self.node} answered a broker {times} times in a row that it has caught up, and "
+            )
+            raise Broken("P18-brokers-are-let-in", f"{what}left it fenced")
 
 
 class LedByIsr(NamedTuple):

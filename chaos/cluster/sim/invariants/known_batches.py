@@ -9,7 +9,7 @@ to it. A log is then no more than a pointer at its last batch.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from chaos.cluster.sim.invariants.broken import Broken
+from chaos.cluster.sim.invariants.rules import Broken
 from node.ids import Epoch, NodeId, Offset, ReplicaKey
 from node.records.batch import BatchHeader
 

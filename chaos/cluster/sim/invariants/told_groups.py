@@ -4,30 +4,42 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
-from chaos.cluster.sim.invariants.answer_rules import Looked
-from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.broker_watch import Begun, BrokerWatch, KeptReplicas
-from chaos.cluster.sim.invariants.eligible_rules import Key
-from chaos.cluster.sim.invariants.group_commits import (
+from chaos.cluster.sim.invariants.broker_watch import (
     OFFSETS_TOPIC,
+    Begun,
+    BrokerWatch,
     CommitPlace,
+    KeptReplicas,
     WrittenCommit,
     partition_of,
 )
-from chaos.cluster.sim.invariants.heard_requests import Heard
+from chaos.cluster.sim.invariants.committed_changes import Key
 from chaos.cluster.sim.invariants.known_batches import KnownBatch, holds
+from chaos.cluster.sim.invariants.rules import Broken, Heard, Looked
 from node.errors import ErrorCode
 from node.ids import MS, ZERO_UUID, Offset
-from node.wire.find_coordinator import (
+from node.wire.group_descriptions import (
     GROUP,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from node.wire.group_members import HeartbeatRequest, HeartbeatResponse, LeaveGroupRequest
-from node.wire.join_group import JoinGroupRequest, JoinGroupResponse
-from node.wire.offset_commit import CommittedOffset, OffsetCommitRequest, OffsetCommitResponse
-from node.wire.offset_fetch import FetchedOffset, OffsetFetchRequest, OffsetFetchResponse
-from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
+from node.wire.group_membership import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from node.wire.group_offsets import (
+    CommittedOffset,
+    FetchedOffset,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
 
 _OfMember = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
 _DISOWNING = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)

@@ -1,19 +1,25 @@
 """Answers to Produce, Fetch and ListOffsets, compared with the logs of all brokers."""
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import NoReturn
 
-from chaos.cluster.sim.invariants.answer_rules import Looked
-from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.broker_watch import BrokerWatch, KeptReplicas
-from chaos.cluster.sim.invariants.eligible_rules import Key
-from chaos.cluster.sim.invariants.heard_requests import Heard
-from chaos.cluster.sim.invariants.known_batches import KnownBatch, cut, holds, sent_by
-from chaos.cluster.sim.invariants.sent_in_order import is_repeated, why_not_next
-from chaos.cluster.sim.invariants.told_leaders import TruthOfLeaders
+from chaos.cluster.sim.invariants.committed_changes import Key
+from chaos.cluster.sim.invariants.known_batches import (
+    SEQUENCES,
+    KnownBatch,
+    Sent,
+    cut,
+    holds,
+    sent_by,
+)
+from chaos.cluster.sim.invariants.rules import Broken, Heard, Looked
+from chaos.cluster.sim.invariants.told_bounds import TruthOfLeaders
 from node.errors import ErrorCode
 from node.ids import MS, NodeId, Offset
 from node.records.batch import HEADER_SIZE, read_header
-from node.wire.list_offsets import ListedOffset, ListOffsetsRequest, ListOffsetsResponse
+from node.wire.offsets import ListedOffset, ListOffsetsRequest, ListOffsetsResponse
 from node.wire.partition_fetch import (
     NO_SESSION,
     FetchedPartition,
@@ -22,6 +28,45 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 from node.wire.produce import ProducedPartition, ProduceRequest, ProduceResponse, ProduceResult
+
+# The batches that an idempotent producer may send next, by the log alone (KIP-98, KIP-360).
+
+
+_REMEMBERED = 5  # batches of one producer: as many as one may have in flight
+
+
+def why_not_next(sent: Sent, log: KnownBatch) -> str:
+    """Why a batch may not be appended to that log; empty where it may. Takes as many steps as
+    batches of others were appended since the last one of this producer."""
+    last = _last_of(sent.producer, log)
+    if last is None:
+        return ""  # an unknown producer may begin anywhere
+    if sent.epoch < last.epoch:
+        return f"the log has producer epoch {last.epoch}"
+    expected = (last.last + 1) % SEQUENCES if sent.epoch == last.epoch else 0
+    return "" if sent.first == expected else f"{expected} comes next"
+
+
+def is_repeated(sent: Sent, log: KnownBatch) -> bool:
+    """Whether it is a duplicate of one of its producer's newest batches in the log."""
+    last = _last_of(sent.producer, log)
+    newest = islice(_of(sent.producer, log), _REMEMBERED)
+    is_of_now = last is not None and last.epoch == sent.epoch
+    return is_of_now and any(each == sent for each in newest)
+
+
+def _last_of(producer: int, log: KnownBatch) -> Sent | None:
+    return next(_of(producer, log), None)
+
+
+def _of(producer: int, log: KnownBatch) -> Iterator[Sent]:
+    """A producer's batches, the newest first."""
+    batch: KnownBatch | None = log
+    while batch is not None:
+        if batch.sent is not None and batch.sent.producer == producer:
+            yield batch.sent
+        batch = batch.prefix
+
 
 _ALL = -1  # acks
 _CONSUMER = -1  # the replica id of consumers

@@ -3,13 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from chaos.cluster.sim.invariants.answer_rules import Looked
-from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.commits import Commits
-from chaos.cluster.sim.invariants.confirmed_reads import Fetches
-from chaos.cluster.sim.invariants.elections import Elections
-from chaos.cluster.sim.invariants.epoch_origins import Origins
-from chaos.cluster.sim.invariants.equal_images import EqualImages
 from chaos.cluster.sim.invariants.known_batches import (
     NOTHING,
     Keys,
@@ -17,7 +10,16 @@ from chaos.cluster.sim.invariants.known_batches import (
     KnownBatches,
     holds,
 )
-from chaos.cluster.sim.invariants.ledgers import Ledgers, Replica
+from chaos.cluster.sim.invariants.ledgers import (
+    Commits,
+    Elections,
+    EqualImages,
+    Fetches,
+    Ledgers,
+    Origins,
+    Replica,
+)
+from chaos.cluster.sim.invariants.rules import Broken, Looked
 from chaos.cluster.sim.invariants.view import View
 from chaos.cluster.sim.invariants.watched_life import WatchedLife
 from node.ids import NodeId, ReplicaKey

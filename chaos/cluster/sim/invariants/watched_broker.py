@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn, Self
 from uuid import UUID
 
-from chaos.cluster.sim.invariants.broken import Broken, InvariantViolated
 from chaos.cluster.sim.invariants.broker_answers import BrokerAnswers, ReadClock
 from chaos.cluster.sim.invariants.broker_watch import (
     Begun,
@@ -13,13 +12,12 @@ from chaos.cluster.sim.invariants.broker_watch import (
     LedByIsr,
     key_of,
 )
-from chaos.cluster.sim.invariants.committed_changes import Claim, IsrJoin
-from chaos.cluster.sim.invariants.eligible_rules import Key
-from chaos.cluster.sim.invariants.heard_requests import Heard
+from chaos.cluster.sim.invariants.committed_changes import Claim, IsrJoin, Key
 from chaos.cluster.sim.invariants.known_batches import NOTHING, cut, holds
+from chaos.cluster.sim.invariants.rules import Broken, Heard, InvariantViolated
 from node.broker.broker import Broker
-from node.broker.held_replicas import Held
 from node.broker.replica import Leading
+from node.broker.replica_manager import HostedPartition
 from node.effects import (
     AppendBatches,
     CreateLog,
@@ -282,7 +280,7 @@ class WatchedBroker:
             if leading is not None and replica.high_watermark < replica.end:
                 self._keep_up_with_all(held, leading)
 
-    def _keep_up_with_all(self, held: Held, leading: Leading) -> None:
+    def _keep_up_with_all(self, held: HostedPartition, leading: Leading) -> None:
         replica, isr = held.replica, self._held.isrs.get(held.key)
         if isr is None or _waits_for_one(isr, leading, replica.high_watermark):
             return

@@ -7,8 +7,7 @@ from node.ids import ConnectionId, Epoch, NodeId, Offset, ReplicaKey
 from node.outbox import ResponseTo
 from node.records.batch import encode_batch
 from node.records.control import LeaderChange, Voter, Voters, encode_control
-from node.wire.describe_quorum import DescribeQuorumResponse, ReplicaStatus
-from node.wire.raft_voters import VoterChangeResponse
+from node.wire.raft_voters import DescribeQuorumResponse, ReplicaStatus, VoterChangeResponse
 from tests.support.doctored import Doctored, granted, leader, moved, unattached
 from tests.support.rig import NO_OP, batch, key
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.broker_watch import Begun
+from chaos.cluster.sim.invariants.rules import Broken
 from node.errors import ErrorCode
 from node.ids import NodeId, Offset
-from node.wire.list_offsets import (
+from node.wire.entities import TopicPartition
+from node.wire.offsets import (
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -33,7 +34,6 @@ from node.wire.topic_metadata import (
     MetadataRequest,
     MetadataResponse,
 )
-from node.wire.topic_partitions import TopicPartition
 from tests.support.answering_broker import (
     KEY,
     LEADER_EPOCH,

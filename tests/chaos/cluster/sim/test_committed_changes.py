@@ -6,15 +6,17 @@ from uuid import UUID
 
 import pytest
 
-from chaos.cluster.sim.invariants.broken import Broken
+from chaos.bugs.planted import planted_by
+from chaos.cluster.sim.invariants.broker_watch import LetIn
 from chaos.cluster.sim.invariants.committed_changes import Claim, CommittedChanges, IsrJoin
-from chaos.cluster.sim.invariants.heartbeats_answered import LetIn
-from chaos.mutations.planted import planted_by
+from chaos.cluster.sim.invariants.rules import Broken
 from node.controller.image import Image
 from node.ids import ConnectionId, Epoch, NodeId
 from node.outbox import ResponseTo
 from node.records.batch import encode_batch
 from node.records.metadata import (
+    ELR_VERSION,
+    NEWEST,
     BrokerRegistrationChangeRecord,
     FeatureLevelRecord,
     MetadataRecord,
@@ -24,8 +26,7 @@ from node.records.metadata import (
     TopicRecord,
     encode_metadata,
 )
-from node.records.metadata_versions import ELR_VERSION, NEWEST
-from node.wire.broker_lifecycle import BrokerHeartbeatResponse
+from node.wire.registration import BrokerHeartbeatResponse
 from tests.support.memory_log import MemoryLog
 from tests.support.random_brokers import RandomBrokers
 

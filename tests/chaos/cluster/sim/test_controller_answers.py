@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from chaos.cluster.sim.invariants import ControllerAnswers, InvariantViolated
-from chaos.cluster.sim.invariants.answer_rules import Looked
+from chaos.cluster.sim.invariants.rules import Looked
 from node.controller.image import Image
 from node.effects import Trace
 from node.errors import ErrorCode
@@ -36,7 +36,6 @@ from node.wire.alter_partition import (
     PartitionResult,
 )
 from node.wire.apis import Response
-from node.wire.broker_lifecycle import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from node.wire.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -44,28 +43,29 @@ from node.wire.configs import (
     ResourceChange,
     ResourceResult,
 )
-from node.wire.create_partitions import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    NewPartitionsResult,
-    WantedPartitions,
-)
-from node.wire.create_topics import (
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    NewTopic,
-    TopicResult,
-)
-from node.wire.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeletionResult
-from node.wire.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from node.wire.elect_leaders import NamedPartition
 from node.wire.fetch import FetchRequest, FetchResponse
-from node.wire.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from node.wire.produce import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from node.wire.raft_voters import DescribeQuorumRequest, DescribeQuorumResponse
 from node.wire.reassignments import (
     AlterReassignmentsRequest,
     AlterReassignmentsResponse,
+    NamedPartition,
     Reassignment,
     ReassignmentResult,
+)
+from node.wire.registration import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from node.wire.topic_changes import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeletionResult,
+    NewPartitionsResult,
+    NewTopic,
+    TopicResult,
+    WantedPartitions,
 )
 from node.wire.update_features import (
     FeatureUpdate,

@@ -4,42 +4,41 @@ from uuid import UUID
 
 import pytest
 
-from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.broker_watch import Begun
-from chaos.cluster.sim.invariants.group_commits import partition_of
+from chaos.cluster.sim.invariants.broker_watch import Begun, partition_of
+from chaos.cluster.sim.invariants.rules import Broken
 from node.broker.coordinators.offsets_topic import java_hash
 from node.errors import ErrorCode
 from node.ids import ConnectionId, Epoch, NodeId, Offset
 from node.records.batch import encode_batch
 from node.records.group_records import OffsetCommitKey, OffsetCommitValue, encode_versioned
-from node.wire.find_coordinator import (
+from node.wire.entities import TopicPartition
+from node.wire.group_descriptions import (
     Coordinator,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from node.wire.group_members import (
+from node.wire.group_membership import (
     HeartbeatRequest,
     HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
     LeavingMember,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
-from node.wire.join_group import JoinGroupRequest, JoinGroupResponse
-from node.wire.offset_commit import (
+from node.wire.group_offsets import (
     CommitResult,
     CommittedOffset,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-)
-from node.wire.offset_fetch import (
     FetchedOffset,
     FetchedOffsets,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     SoughtOffsets,
 )
-from node.wire.sync_group import SyncGroupRequest, SyncGroupResponse
-from node.wire.topic_partitions import TopicPartition
 from tests.support.answering_broker import (
     GROUPS,
     LEADER_EPOCH,

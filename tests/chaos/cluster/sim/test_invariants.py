@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from chaos.bugs.planted import planted_by
 from chaos.cluster.sim.invariants import InvariantViolated, Watch
-from chaos.mutations.planted import planted_by
 from node.effects import AppendBatches, ElectionState
 from node.ids import METADATA_LOG, Epoch, Offset
 from node.raft.replicas import Replicas

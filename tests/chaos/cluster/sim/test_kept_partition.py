@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.cluster.sim.invariants.broken import Broken
-from chaos.cluster.sim.invariants.kept_partition import KeptPartition, Promised, shared
+from chaos.cluster.sim.invariants.broker_watch import KeptPartition, Promised, shared
 from chaos.cluster.sim.invariants.known_batches import NOTHING, KnownBatch, cut
-from node.controller.image.partition import RECOVERING, Partition
+from chaos.cluster.sim.invariants.rules import Broken
+from node.controller.image.topics import RECOVERING, Partition
 from node.ids import ZERO_UUID, NodeId, Offset
 from node.records.batch import read_header
 from tests.support.batches import batch

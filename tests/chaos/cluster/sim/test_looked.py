@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chaos.cluster.sim import invariants
-from chaos.cluster.sim.invariants.answer_rules import ANSWER_RULES
+from chaos.cluster.sim.invariants.rules import ANSWER_RULES
 
 SOURCES = sorted(Path(invariants.__file__).parent.glob("*.py"))
 

@@ -2,23 +2,21 @@
 
 import pytest
 
-from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.broker_watch import Begun
+from chaos.cluster.sim.invariants.rules import Broken
 from node.errors import ErrorCode
 from node.ids import NodeId, Offset
-from node.wire.delete_records import (
+from node.wire.entities import TopicPartition
+from node.wire.offsets import (
     DeletedRecords,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
-    RecordsToDelete,
-)
-from node.wire.offset_for_leader_epoch import (
     EpochEnd,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    RecordsToDelete,
     SoughtEpoch,
 )
-from node.wire.topic_partitions import TopicPartition
 from tests.support.answering_broker import KEY, LEADER_EPOCH, ONE, STEP, TWO, AnsweringBroker
 from tests.support.batches import batch
 

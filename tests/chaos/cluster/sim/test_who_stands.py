@@ -2,9 +2,9 @@
 
 import pytest
 
-from chaos.cluster.sim.invariants.broken import Broken
 from chaos.cluster.sim.invariants.known_batches import NOTHING, Keys, KnownBatch, KnownBatches
-from chaos.cluster.sim.invariants.voter_changes import check_stands
+from chaos.cluster.sim.invariants.rules import Broken
+from chaos.cluster.sim.invariants.watched_voters import check_stands
 from node.ids import Offset, ReplicaKey
 from node.records.batch import split_batches
 from tests.support.rig import batch, key

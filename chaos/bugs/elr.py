@@ -1,0 +1,185 @@
+"""E-CLEAN-LIE: the clean-shutdown file is written when a new broker is registered, whatever its
+logs have at its end (KIP-966, "Detection of an unclean shutdown")."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from chaos.bugs.planted import Planted
+from node.broker.broker import Broker
+from node.controller import (
+    directory_assignments,
+    elections,
+    partition_changes,
+    registration,
+    resource_configs,
+)
+from node.controller.decision import DecisionContext
+from node.controller.image import Image, Partition, PartitionKey
+from node.controller.isr_updates import rules_for, when_removed
+from node.controller.partition_changes import Election, Rules, _Elected, without
+from node.effects import SaveCleanShutdown
+from node.ids import ChannelId, Offset
+from node.records.metadata import (
+    ConfigRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    RegisterBrokerRecord,
+)
+from node.records.schemas import NO_LEADER
+from node.storage.partition_log import PartitionLog
+from node.wire.apis import Response
+from node.wire.registration import BrokerRegistrationRequest
+
+_on_response = Broker.on_response
+
+
+def vouch_when_registered(
+    self: Broker, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
+) -> None:
+    before = self.lifecycle.epoch
+    _on_response(self, channel, correlation_id, response, mono_ns)
+    if self.lifecycle.epoch != before and not set(self._shutdown._logs):
+        self._shutdown._outbox.emit(SaveCleanShutdown(broker_epoch=self.lifecycle.epoch))
+
+
+E_CLEAN_LIE = Planted(owner=Broker, decision="on_response", wrong=vouch_when_registered)
+
+
+# E-CLEAN-SEGMENT: a clean shutdown vouches for all segments, and syncs only the last: earlier ones
+# were never synced (as Apache Kafka does with the end of a time index).
+
+
+def without_a_flush(self: PartitionLog) -> None:
+    self._begin_segment(self.next_offset)
+
+
+E_CLEAN_SEGMENT = Planted(owner=PartitionLog, decision="_roll", wrong=without_a_flush)
+
+
+# E-CLEAN-UNSYNCED: the clean-shutdown file is synced, and the logs that it vouches for are not
+# (KIP-966, "Detection of an unclean shutdown").
+
+
+def taken_for_done(self: PartitionLog) -> Offset:
+    self.flushed = True
+    return self.next_offset
+
+
+E_CLEAN_UNSYNCED = Planted(owner=PartitionLog, decision="flush", wrong=taken_for_done)
+
+
+# E-EAGER: a member of the ELR is elected although a replica in the ISR may lead, and is then alone
+# in the ISR (KIP-966, "Leader election").
+
+
+_as_it_should_e_eager = partition_changes._elect
+
+
+def elr_first(before: Partition, after: Partition, rules: Rules) -> _Elected:
+    """Only where a leader has to be elected."""
+    elected = _as_it_should_e_eager(before, after, rules)
+    if elected.leader != before.leader:
+        for broker in after.elr:
+            if rules.may_lead(broker):
+                return _Elected(leader=broker)
+    return elected
+
+
+E_EAGER = Planted(owner=partition_changes, decision="_elect", wrong=elr_first)
+
+
+# E-ELECTION-WIPE: the check for a preferred leader election ignores the ELR, and any change that
+# it makes empties the ELR (as Apache Kafka before 4.3 does when a replica's directory changes; its
+# pull request 20716).
+
+
+def as_if_there_were_no_elr_e_election_wipe(
+    context: DecisionContext, key: PartitionKey, partition: Partition, *, election: Election
+) -> Rules:
+    return replace(rules_for(context, key, partition, election=election), elr=False)
+
+
+E_ELECTION_WIPE = Planted(
+    owner=elections, decision="rules_for", wrong=as_if_there_were_no_elr_e_election_wipe
+)
+
+
+# E-FENCED-LKL: where no replica is eligible the last known leader is elected, fenced or not
+# (KAFKA-19522).
+
+
+_as_it_should_e_fenced_lkl = partition_changes._elect
+
+
+def fenced_or_not(before: Partition, after: Partition, rules: Rules) -> _Elected:
+    elected = _as_it_should_e_fenced_lkl(before, after, rules)
+    last = before.last_known_elr
+    if elected.leader == NO_LEADER and len(last) == 1 and not (after.isr or after.elr):
+        return _Elected(leader=last[0], is_unclean=True)
+    return elected
+
+
+E_FENCED_LKL = Planted(owner=partition_changes, decision="_elect", wrong=fenced_or_not)
+
+
+# E-MINISR-DRIFT: a change of min.insync.replicas leaves the ELR as it was under the old value
+# (KAFKA-16540).
+
+
+def nothing_is_dropped(
+    _image: Image, _records: Sequence[ConfigRecord], _default: int
+) -> Iterator[PartitionChangeRecord]:
+    return iter(())
+
+
+E_MINISR_DRIFT = Planted(owner=resource_configs, decision="drop_elr", wrong=nothing_is_dropped)
+
+
+# E-NO-DETECT: a broker that registers after an unclean shutdown counts as one that kept
+# everything, and stays in the ELR (KAFKA-18635).
+
+
+def always_clean(
+    context: DecisionContext, _: RegisterBrokerRecord | None, request: BrokerRegistrationRequest
+) -> list[MetadataRecord]:
+    return [*when_removed(context, request.broker)]
+
+
+E_NO_DETECT = Planted(owner=registration, decision="_end_of_last_life", wrong=always_clean)
+
+
+# E-NO-ELECT: a broker that registers after an unclean shutdown is removed from ISR and ELR, and
+# where it led no leader is elected (KAFKA-18106).
+
+
+def struck_off(context: DecisionContext, broker: int) -> list[PartitionChangeRecord]:
+    return [
+        PartitionChangeRecord(
+            topic_id=topic,
+            partition_id=index,
+            isr=without(found.isr, broker),
+            eligible_leader_replicas=without(found.elr, broker),
+        )
+        for (topic, index), found in context.image.topics.partitions()
+        if broker in (*found.isr, *found.elr)
+    ]
+
+
+E_NO_ELECT = Planted(owner=registration, decision="when_in_doubt", wrong=struck_off)
+
+
+# E-UNRELATED-WIPE: a replica's move to another disk empties the ELR (as Apache Kafka 4.3 does; its
+# pull request 20716).
+
+
+def as_if_there_were_no_elr_e_unrelated_wipe(
+    context: DecisionContext, key: PartitionKey, partition: Partition
+) -> Rules:
+    return replace(rules_for(context, key, partition), elr=False)
+
+
+E_UNRELATED_WIPE = Planted(
+    owner=directory_assignments,
+    decision="rules_for",
+    wrong=as_if_there_were_no_elr_e_unrelated_wipe,
+)

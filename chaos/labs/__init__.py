@@ -1,0 +1,2 @@
+"""Studies beside the runs: the durability audit, the model check, what was found in Apache
+Kafka."""

@@ -1,0 +1,195 @@
+"""What a node made of a difference when it started from the disk that had it.
+
+Bytes do not decide: indexes are made anew, and files that are as they were may be believed wrongly.
+The answers do. A difference is blamed for a changed answer if the answer is read from the file's
+log, and a file that is derived from its log only where the log itself is whole.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from chaos.labs.audit.copies import ComparedFile
+from chaos.labs.audit.questions import ComparedAnswer
+
+# What the files of a node are, as data: one table for each program that writes them.
+#
+# Both keep Kafka's layout: files of the node at the top of a log directory, and one directory for
+# each log. A kind says whether a node can make the file anew from the log beside it (`derived`).
+
+
+METADATA_LOG = "__cluster_metadata"
+NODE_FILES = ""  # the log of a file that belongs to no log
+_LOG = re.compile(r"(?P<topic>[A-Za-z0-9._-]+?)-(?P<partition>\d+)(?P<rest>\.[0-9a-f]+-[a-z]+)?")
+_INTERNAL = {
+    METADATA_LOG: "metadata",
+    "__consumer_offsets": "offsets",
+    "__transaction_state": "transactions",
+}
+# What stands behind the name of a directory: it is to go, is not all there yet, belongs to no
+# replica.
+_BECAME = {"delete": "deleted", "future": "future", "stray": "stray"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileKind:
+    """Files of one purpose. `blamed_by`: how a node that refuses to start for one speaks of it."""
+
+    name: str
+    pattern: re.Pattern[str]
+    derived: bool = False  # from the log
+    blamed_by: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindOfFile:
+    """The meaning of a path: its kind, the log that it belongs to, and the family of logs."""
+
+    kind: FileKind
+    log: str  # as "orders-0"; NODE_FILES
+    family: str  # data, metadata, offsets, transactions; with what has become of the directory
+
+    @property
+    def name(self) -> str:
+        return f"{self.family} {self.kind.name}".strip()
+
+
+def _kind(name: str, pattern: str, *, derived: bool = False, blamed: str = "") -> FileKind:
+    words = re.compile(blamed) if blamed else None
+    return FileKind(name=name, pattern=re.compile(pattern), derived=derived, blamed_by=words)
+
+
+_SHARED = (
+    _kind("log segment", r"\d{20}\.log"),
+    _kind("offset index", r"\d{20}\.index", derived=True),
+    _kind("time index", r"\d{20}\.timeindex", derived=True),
+    _kind("leader-epoch-checkpoint", r"leader-epoch-checkpoint", derived=True),
+    _kind("partition.metadata", r"partition\.metadata"),
+    _kind("quorum-state", r"quorum-state"),
+    _kind("meta.properties", r"meta\.properties", blamed=r"meta\.properties"),
+    _kind("snapshot", r"\d{20}-\d{10}\.checkpoint"),
+    _kind("clean-shutdown marker", r"\.kafka_cleanshutdown"),
+    _kind("high watermarks", r"replication-offset-checkpoint"),
+    _kind("log starts", r"log-start-offset-checkpoint"),
+    _kind("lock", r"\.lock"),
+    _kind("file on its way", r".*\.tmp", derived=True),  # to another name
+    # Kafka does not name the file: what is not in it is what it misses.
+    _kind("bootstrap.checkpoint", r"bootstrap\.checkpoint", blamed=r"bootstrap"),
+)
+_KAFKA = (
+    *_SHARED,
+    _kind("transaction index", r"\d{20}\.txnindex", derived=True),
+    _kind("producer snapshot", r"\d{20}\.snapshot", derived=True),
+    _kind("recovery points", r"recovery-point-offset-checkpoint"),
+    _kind("cleaner's progress", r"cleaner-offset-checkpoint"),
+)
+_NODE = (
+    *_SHARED,
+    _kind("flush mark", r"flushed-\d{20}"),
+    _kind("index checksums", r"index-checksums"),
+)
+KINDS: dict[str, Sequence[FileKind]] = {"node": _NODE, "kafka": _KAFKA}
+OTHER = _kind("other file", r".*")
+# The harness's own, and the file system's: no file of a node.
+_NO_FILES_OF_NODES = re.compile(r"(?:\.kraft-chaos-canary|lost\+found)(?:/|$)")
+
+
+def is_of_the_node(path: str) -> bool:
+    return _NO_FILES_OF_NODES.match(path) is None
+
+
+def kind_of(path: str, target: str) -> KindOfFile:
+    """Of a path below a disk's top, by a key of `KINDS`."""
+    place = PurePosixPath(path)
+    found = next((k for k in KINDS[target] if k.pattern.fullmatch(place.name)), OTHER)
+    log, family = _log_of(place.parent.name)
+    return KindOfFile(kind=found, log=log, family=family)
+
+
+def _log_of(directory: str) -> tuple[str, str]:
+    """`orders-0.0123abcd-delete` was the directory of a log that is to go."""
+    match = _LOG.fullmatch(directory)
+    if match is None:
+        return NODE_FILES, ""
+    family = _INTERNAL.get(match["topic"], "data")
+    became = _BECAME.get((match["rest"] or "").rpartition("-")[2], "")
+    return f"{match['topic']}-{match['partition']}", f"{became} {family}".strip()
+
+
+class NextStart(StrEnum):
+    REBUILT = "rebuilt"  # the file is there again, and all answers are right
+    IGNORED = "ignored"  # all answers are right, and the file is as the cut left it, or gone
+    LOST = "lost, as allowed"  # an answer changed that was never promised beyond the page cache
+    REFUSES = "refuses to start"
+    UNDECIDED = "not read"  # the node refused to start for another file
+    TRUSTED = "trusted"  # an answer changed that was promised
+
+
+SUSPECT = (NextStart.TRUSTED, NextStart.REFUSES)
+# The worst first: that is what to look at.
+WORST = (
+    NextStart.TRUSTED,
+    NextStart.REFUSES,
+    NextStart.LOST,
+    NextStart.UNDECIDED,
+    NextStart.IGNORED,
+    NextStart.REBUILT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A file of which the disk holds something else than it said.
+
+    `now_as_held`: after the start the file is as the cut left it, or not there.
+    """
+
+    node: int
+    file: ComparedFile
+    kind: KindOfFile
+    now_as_held: bool
+
+
+def outcomes(
+    differences: Sequence[Difference], answers: Sequence[ComparedAnswer], refusal: str
+) -> Mapping[tuple[int, str], NextStart]:
+    """Of all nodes of a cut, by node and path: what is asked of a log rests on each of its
+    replicas. `refusal`: the last words of a node that did not start; "" where all did."""
+    if refusal:
+        blamed = {_key(each) for each in _blamed(differences, refusal)}
+        return {
+            _key(each): NextStart.REFUSES if _key(each) in blamed else NextStart.UNDECIDED
+            for each in differences
+        }
+    damaged = {each.kind.log for each in differences if not each.kind.kind.derived}
+    return {_key(each): _outcome(each, answers, damaged) for each in differences}
+
+
+def _key(each: Difference) -> tuple[int, str]:
+    return each.node, each.file.path
+
+
+def _blamed(differences: Sequence[Difference], refusal: str) -> Sequence[Difference]:
+    """Those that the node speaks of; all, if it speaks of none."""
+    named = [
+        each
+        for each in differences
+        if each.kind.kind.blamed_by is not None and each.kind.kind.blamed_by.search(refusal)
+    ]
+    return named or differences
+
+
+def _outcome(each: Difference, answers: Sequence[ComparedAnswer], damaged: set[str]) -> NextStart:
+    innocent = each.kind.kind.derived and each.kind.log in damaged
+    blamed = [] if innocent else [a for a in answers if a.changed and _rests_on(a, each.kind.log)]
+    if any(answer.broken for answer in blamed):
+        return NextStart.TRUSTED
+    if blamed:
+        return NextStart.LOST
+    return NextStart.IGNORED if each.now_as_held else NextStart.REBUILT
+
+
+def _rests_on(answer: ComparedAnswer, log: str) -> bool:
+    return any(log == name or log.rpartition("-")[0] == name for name in answer.rests_on)

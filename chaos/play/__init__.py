@@ -1,0 +1,1 @@
+"""A cluster to play with: `up`, `inject`, `heal`, `down`."""

@@ -1,0 +1,295 @@
+"""`kraft-chaos up`, `down`, `inject`, `heal`: a cluster to play with by hand."""
+
+import asyncio
+import json
+import random
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+from chaos.cluster.interface import Cluster, Described, FaultEvidence, Link, NodeId, NodeStatus
+from chaos.errors import OperatorError, UsageError
+from chaos.interrupt import Interrupt, signals_to
+from chaos.nemesis.abilities import lacking
+from chaos.nemesis.aim import NoVictimError, resolve
+from chaos.nemesis.fault import Aspect, Fault, Hit, cure, inject, links_of, needs_of
+from chaos.nemesis.recorded import FAULTS, aimed_at, fault_as_json, fault_from
+from chaos.probes import QuorumProbe, driver_for
+from chaos.progress import ConsoleProgress
+from chaos.run.planning import require_layout
+from chaos.run.runtimes import RUNTIMES, let_go, why_lacking
+from chaos.setup.shell import cache_dir
+
+# The faults that are injected into a running cluster: `inject` and `heal` are separate processes.
+#
+# Kept per user and cluster, independent of the working directory; see `chaos.setup.shell`.
+
+
+class Injected:
+    """The faults of one cluster that are not healed yet, the oldest first."""
+
+    def __init__(self, cluster: str) -> None:
+        self._path = cache_dir() / "injected" / f"{cluster}.json"
+
+    def hits(self) -> list[Hit]:
+        return [_hit(entry) for entry in self._entries()]
+
+    def add(self, hit: Hit) -> None:
+        """Record a fault, atomically, lest half of it is read."""
+        entry = {
+            "fault": fault_as_json(hit.fault),
+            "nodes": list(hit.nodes),
+            "links": [[link.source, link.destination] for link in hit.links],
+            "evidence": {str(node): asdict(evidence) for node, evidence in hit.evidence.items()},
+        }
+        self._write([*self._entries(), entry])
+
+    def require_writable(self) -> None:
+        """Raises OperatorError: a fault that is not recorded could not be healed."""
+        try:
+            self._write(self._entries())
+        except OSError as error:
+            raise OperatorError(f"cannot record faults in {self._path}: {error}") from error
+
+    def forget(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def _entries(self) -> list[dict[str, Any]]:
+        return list(json.loads(self._path.read_text())) if self._path.exists() else []
+
+    def _write(self, entries: Sequence[dict[str, Any]]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(entries, indent=2) + "\n")
+        part.replace(self._path)
+
+
+def _hit(entry: dict[str, Any]) -> Hit:
+    return Hit(
+        fault=fault_from(**entry["fault"]),
+        nodes=tuple(NodeId(node) for node in entry["nodes"]),
+        links=tuple(Link(NodeId(a), NodeId(b)) for a, b in entry["links"]),
+        evidence={
+            NodeId(int(node)): FaultEvidence(**evidence)
+            for node, evidence in entry["evidence"].items()
+        },
+    )
+
+
+_LEADER_WITHIN_S = 15.0
+
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRef:
+    """The cluster of the playground."""
+
+    name: str
+    runtime: str
+
+    @property
+    def injected(self) -> Injected:
+        return Injected(self.name)
+
+    @contextmanager
+    def attached(self) -> Iterator[Cluster]:
+        """The cluster, within the block; it stays up."""
+        cluster = RUNTIMES[self.runtime].attach(self.name)
+        try:
+            yield cluster
+        finally:
+            let_go(cluster)
+
+
+def up(ground: ClusterRef, target: str, *, nodes: int, settings: Mapping[str, str]) -> int:
+    """Bring a cluster up and leave it; print how to reach it."""
+    require_layout(target, nodes, settings)
+    name = ground.name
+    progress = ConsoleProgress()
+    cluster = RUNTIMES[ground.runtime].new(
+        run_id=name, nodes=nodes, target=target, keep=True, directory=None, settings=settings
+    )
+    try:
+        asyncio.run(_up(cluster, progress))
+        ways = _ways_in(cluster)
+    finally:
+        progress.end()
+        let_go(cluster)
+    ground.injected.forget()  # of an earlier cluster with that name
+    sys.stdout.write(
+        f"cluster {name} is up: {cluster.version}\n"
+        f"{ways}"
+        f"  kraft-chaos inject partition-leader --name {name}\n"
+        f"  kraft-chaos heal --name {name}\n"
+        f"  kraft-chaos down {name}\n"
+    )
+    return 0
+
+
+def _ways_in(cluster: Cluster) -> str:
+    """The bootstrap addresses, and a first command: the quorum answers at its controllers."""
+    roles = cluster.roles if isinstance(cluster, Described) else {}
+    brokers = [node for node, each in roles.items() if each.is_broker]
+    controllers = [node for node in cluster.nodes if node not in roles or roles[node].is_controller]
+    lines = [f"bootstrap {_entries(cluster, brokers or controllers)}"]
+    if brokers:
+        lines.append(f"controllers {_entries(cluster, controllers)}")
+    first = _entries(cluster, controllers[:1])
+    return "\n".join([*lines, f"  kraft-node quorum --bootstrap {first} describe\n"])
+
+
+def _entries(cluster: Cluster, nodes: Sequence[NodeId]) -> str:
+    addresses = [cluster.bootstrap[node] for node in nodes]
+    return ",".join(f"{address.host}:{address.port}" for address in addresses)
+
+
+def down(ground: ClusterRef) -> int:
+    """Remove a running cluster, with its injected faults."""
+    with ground.attached() as cluster:
+        asyncio.run(cluster.destroy())
+    ground.injected.forget()
+    sys.stdout.write(f"cluster {ground.name} was removed\n")
+    return 0
+
+
+def inject_fault(ground: ClusterRef, name: str, *, node: int | None) -> int:
+    """Inject a fault into a running cluster; it lasts until `heal`."""
+    fault = FAULTS[name] if node is None else aimed_at(FAULTS[name], NodeId(node))
+    with ground.attached() as cluster:
+        _require_up(ground, cluster)
+        _require(cluster, fault, node)
+        ground.injected.require_writable()
+        hit = asyncio.run(_inject(cluster, fault, _cut_already(ground.injected.hits())))
+        ground.injected.add(hit)
+    sys.stdout.write(f"{_title(hit)}\n")
+    if not hit.evidence:
+        sys.stdout.write("  its evidence is printed when it is healed\n")
+    for of_node, evidence in hit.evidence.items():
+        sys.stdout.write(f"  node {of_node}: {_said(evidence)}\n")
+    sys.stdout.write(f"  heal: kraft-chaos heal --name {ground.name}\n")
+    return 0
+
+
+def heal(ground: ClusterRef) -> int:
+    """Heal all injected faults, the newest first. 3 if one took no effect."""
+    with ground.attached() as cluster:
+        _require_up(ground, cluster)
+        hits = ground.injected.hits()
+        found = asyncio.run(_heal(cluster, list(reversed(hits))))
+    ground.injected.forget()
+    if not hits:
+        sys.stdout.write(f"no fault is injected into {ground.name}\n")
+    for hit, evidence in found:
+        sys.stdout.write(f"{_title(hit)}, healed: {_said(evidence)}\n")
+        sys.stdout.writelines(f"  {line}\n" for line in _measured(evidence.facts))
+    return 0 if all(evidence.bit for _, evidence in found) else 3
+
+
+def _title(hit: Hit) -> str:
+    nodes = ", ".join(map(str, hit.nodes))
+    links = f" ({', '.join(map(str, hit.links))})" if hit.links else ""
+    return f"{hit.fault.kind} of node {nodes}{links}"
+
+
+def _said(evidence: FaultEvidence) -> str:
+    return f"{'took effect' if evidence.bit else 'TOOK NO EFFECT'}: {evidence.what}"
+
+
+def _measured(facts: Mapping[str, int | str | bool]) -> list[str]:
+    """A line for each subject (`1->3`, `node-2`) at the start of the facts' names."""
+    lines: dict[str, list[str]] = {}
+    for name, value in facts.items():
+        subject, _, what = name.rpartition(" ")
+        shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+        lines.setdefault(subject, []).append(f"{what.replace('_', ' ')} {shown}")
+    return [f"{subject}: {', '.join(told)}" for subject, told in lines.items()]
+
+
+async def _up(cluster: Cluster, progress: ConsoleProgress) -> None:
+    """Create and wait for a leader; an interruption removes everything again."""
+    interrupt = Interrupt()
+    with signals_to(interrupt, progress.tell):
+        progress.status("creating the cluster")
+        creation = asyncio.create_task(_create(cluster))
+        asked = asyncio.create_task(interrupt.wait())
+        await asyncio.wait({creation, asked}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if creation.done() and creation.exception() is None:
+            return
+        creation.cancel()
+        await asyncio.wait({creation})
+        await cluster.destroy()
+        with suppress(asyncio.CancelledError):
+            creation.result()
+        raise OperatorError(f"interrupted by {interrupt.signal_name}; everything was removed")
+
+
+async def _create(cluster: Cluster) -> None:
+    await cluster.create()
+    await _with_probe(cluster, lambda probe: probe.leader(_LEADER_WITHIN_S))
+
+
+async def _inject(cluster: Cluster, fault: Fault, cut: frozenset[Link]) -> Hit:
+    try:
+        nodes = await _with_probe(
+            cluster, lambda probe: resolve(fault.victim, cluster, probe, random.Random())
+        )
+    except NoVictimError as error:
+        raise OperatorError(
+            f"{error}: there is no node for the fault\n  try: kraft-chaos heal, or inject with "
+            "--node"
+        ) from error
+    await _require_whole(cluster, fault, nodes, cut)
+    return await inject(cluster, fault, nodes)
+
+
+async def _require_whole(
+    cluster: Cluster, fault: Fault, nodes: Sequence[NodeId], cut: frozenset[Link]
+) -> None:
+    """A second fault of the same kind on one node is refused: there would be no separate evidence
+    that each took effect, and lasted until its heal."""
+    heal = "\n  try: kraft-chaos heal, or inject with --node"
+    twice = [link for link in links_of(fault, tuple(nodes), cluster) if link in cut]
+    if twice:
+        raise OperatorError(f"{', '.join(map(str, twice))} is cut already{heal}")
+    for node in nodes if fault.aspect is Aspect.MACHINE else ():
+        status = await cluster.status(node)
+        if status is not NodeStatus.RUNNING:
+            raise OperatorError(f"node {node} is {status} already{heal}")
+
+
+def _cut_already(hits: Sequence[Hit]) -> frozenset[Link]:
+    return frozenset(link for hit in hits for link in hit.links)
+
+
+async def _heal(cluster: Cluster, hits: Sequence[Hit]) -> list[tuple[Hit, FaultEvidence]]:
+    return [(hit, await cure(cluster, hit)) for hit in hits]
+
+
+async def _with_probe(cluster: Cluster, ask: Callable[[QuorumProbe], Awaitable[_Found]]) -> _Found:
+    probe = QuorumProbe(driver_for(cluster))
+    try:
+        return await ask(probe)
+    finally:
+        await probe.close()
+
+
+def _require_up(ground: ClusterRef, cluster: Cluster) -> None:
+    if not cluster.nodes:
+        raise OperatorError(
+            f"only parts of cluster {ground.name} are left: its creation was interrupted, or "
+            f"the engine was restarted\n  try: kraft-chaos down {ground.name}"
+        )
+
+
+def _require(cluster: Cluster, fault: Fault, node: int | None) -> None:
+    if node is not None and node not in cluster.nodes:
+        raise UsageError(f"unknown node {node}; known: {', '.join(map(str, cluster.nodes))}")
+    missing = lacking(cluster, needs_of([fault]))
+    if missing:
+        raise OperatorError(
+            f"cannot {missing[0]} here: {why_lacking(cluster)}\n  try: kraft-chaos doctor"
+        )

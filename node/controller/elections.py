@@ -1,0 +1,182 @@
+"""ElectLeaders: an operator wants the preferred leader back, or any leader at all."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from node.config import BrokerSettings
+from node.controller.decision import Decision, DecisionContext, RefusedError, elects_uncleanly
+from node.controller.image import Partition, PartitionKey
+from node.controller.isr_updates import rules_for
+from node.controller.partition_changes import Election, change
+from node.errors import ErrorCode
+from node.ids import MS
+from node.lazy_dataclass import dataclass
+from node.records.metadata import PartitionChangeRecord
+from node.wire.reassignments import (
+    PREFERRED,
+    UNCLEAN,
+    ElectionResult,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    NamedPartition,
+)
+
+# A record, or why there is none.
+_Outcome = PartitionChangeRecord | RefusedError
+
+
+def elect(context: DecisionContext, request: ElectLeadersRequest) -> Decision:
+    """Of all partitions, those that need none are not told of. One that is named twice is answered
+    both times."""
+    if request.kind not in (PREFERRED, UNCLEAN):
+        return Decision(records=(), response=_refused(request))
+    if request.partitions is None:
+        return _elect_all(context, request.kind)
+    outcomes = {each: _outcome(context, each, request.kind) for each in request.partitions}
+    results = tuple(_result(each, outcomes[each]) for each in request.partitions)
+    return Decision(
+        records=_records(outcomes.values()), response=ElectLeadersResponse(results=results)
+    )
+
+
+def _elect_all(context: DecisionContext, kind: int) -> Decision:
+    outcomes = {each: _outcome(context, each, kind) for each in _every(context)}
+    results = (_result(each, outcome) for each, outcome in outcomes.items())
+    response = ElectLeadersResponse(
+        results=tuple(each for each in results if each.error is not ErrorCode.ELECTION_NOT_NEEDED),
+        topics=tuple(topic.name for topic in context.image.topics.all()),
+    )
+    return Decision(records=_records(outcomes.values()), response=response)
+
+
+def _outcome(context: DecisionContext, requested: NamedPartition, kind: int) -> _Outcome:
+    try:
+        return _elect_one(context, requested, kind)
+    except RefusedError as refused:
+        return refused
+
+
+def _result(requested: NamedPartition, outcome: _Outcome) -> ElectionResult:
+    if isinstance(outcome, RefusedError):
+        return ElectionResult(partition=requested, error=outcome.error, message=outcome.message)
+    return ElectionResult(partition=requested)
+
+
+def _records(outcomes: Iterable[_Outcome]) -> tuple[PartitionChangeRecord, ...]:
+    return tuple(each for each in outcomes if isinstance(each, PartitionChangeRecord))
+
+
+def _refused(request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """All that was asked for, and each partition that was named."""
+    error, why = ErrorCode.INVALID_REQUEST, f"Unknown election type {request.kind}"
+    results = (
+        ElectionResult(partition=each, error=error, message=why)
+        for each in request.partitions or ()
+    )
+    return ElectLeadersResponse(error=error, results=tuple(results))
+
+
+def _every(context: DecisionContext) -> Iterator[NamedPartition]:
+    for topic in context.image.topics.all():
+        for index in range(topic.partitions):
+            yield NamedPartition(topic=topic.name, index=index)
+
+
+def _elect_one(
+    context: DecisionContext, requested: NamedPartition, kind: int
+) -> PartitionChangeRecord:
+    key, found = _found(context, requested)
+    is_led = found.leader == found.replicas[0] if kind == PREFERRED else found.has_leader
+    if is_led:
+        raise RefusedError(ErrorCode.ELECTION_NOT_NEEDED)
+    election = Election.PREFERRED if kind == PREFERRED else Election.UNCLEAN
+    record = change(key, found, found, rules_for(context, key, found, election=election))
+    if record is None and kind == PREFERRED:
+        raise RefusedError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE)
+    if record is None:
+        raise RefusedError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+    return record
+
+
+def _found(context: DecisionContext, requested: NamedPartition) -> tuple[PartitionKey, Partition]:
+    topics = context.image.topics
+    topic = topics.named(requested.topic)
+    found = None if topic is None else topics.partition(topic.id, requested.index)
+    if topic is None or found is None:
+        raise RefusedError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            f"No such partition as {requested.topic}-{requested.index}",
+        )
+    return (topic.id, requested.index), found
+
+
+# Elections that nobody asks for (`electUnclean` and `electPreferred` of `QuorumController`).
+#
+# Who may lead can change without any broker coming or going: unclean elections are allowed where
+# nobody led, a preferred leader is in the ISR again. So partitions are looked at now and then.
+
+
+_AT_ONCE = 1000  # partitions; the others follow at once (MAX_ELECTIONS_PER_IMBALANCE)
+
+
+def unclean(context: DecisionContext) -> Iterator[PartitionChangeRecord]:
+    """Of partitions that nobody leads, where anybody may rather than nobody."""
+    return _elections(context, Election.UNCLEAN, lambda found: not found.has_leader)
+
+
+def preferred(context: DecisionContext) -> Iterator[PartitionChangeRecord]:
+    """Of partitions that another than the first replica leads."""
+    return _elections(
+        context,
+        Election.PREFERRED,
+        lambda found: found.has_leader and found.leader != found.replicas[0],
+    )
+
+
+def _elections(
+    context: DecisionContext, election: Election, wants: Callable[[Partition], bool]
+) -> Iterator[PartitionChangeRecord]:
+    image = context.image
+    for key, found in image.topics.partitions():
+        topic = image.topics.find(key[0])
+        assert topic is not None, f"{key} is of no topic"
+        may = election is not Election.UNCLEAN or elects_uncleanly(
+            image, topic, context.settings.unclean
+        )
+        if not (may and wants(found)):
+            continue
+        record = change(key, found, found, rules_for(context, key, found, election=election))
+        if record is not None:
+            yield record
+
+
+@dataclass(slots=True)
+class _Task:
+    records: Callable[[DecisionContext], Iterator[PartitionChangeRecord]]
+    interval_ns: int
+    due_ns: int
+
+    def take(self, context: DecisionContext) -> list[PartitionChangeRecord]:
+        if context.now_ns < self.due_ns:
+            return []
+        taken = list(islice(self.records(context), _AT_ONCE))
+        self.due_ns = context.now_ns + (0 if len(taken) == _AT_ONCE else self.interval_ns)
+        return taken
+
+
+class PeriodicElections:
+    """Of one active controller."""
+
+    def __init__(self, settings: BrokerSettings, now_ns: int) -> None:
+        each = (unclean, settings.unclean_retry_ms), (preferred, settings.preferred_check_s * 1000)
+        self._tasks = [_Task(records, ms * MS, now_ns + ms * MS) for records, ms in each]
+        self._due_ns = min(task.due_ns for task in self._tasks)
+
+    def due(self, context: DecisionContext) -> list[PartitionChangeRecord]:
+        """The records of one election that is due, if any; of others in a step of its own."""
+        taken = next((records for task in self._tasks if (records := task.take(context))), [])
+        self._due_ns = min(task.due_ns for task in self._tasks)
+        return taken
+
+    def deadline_ns(self) -> int:
+        return self._due_ns

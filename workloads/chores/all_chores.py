@@ -1,0 +1,29 @@
+"""The chores by name."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from workloads.chores.altering_configs import NO_ACTION, AlteringConfigs
+from workloads.chores.asking_epochs import AskingEpochs
+from workloads.chores.chore import Chore, Tools
+from workloads.chores.deleting_topics import DeletingTopics
+from workloads.chores.groups import CommittingOffsets, JoiningGroups
+from workloads.chores.records import DeletingRecords, LookingUp
+from workloads.chores.reshaping_topics import ReshapingTopics
+from workloads.chores.syncing_coordinators import SyncingCoordinators
+from workloads.chores.transforming import Transforming
+from workloads.wire.client_metrics import Action
+
+CHORES: Mapping[str, Callable[[Tools], Chore]] = {
+    "asking-epochs": AskingEpochs,
+    "committing-offsets": CommittingOffsets,
+    "deleting-records": DeletingRecords,
+    "deleting-topics": DeletingTopics,
+    "joining-groups": JoiningGroups,
+    "known-operations": partial(AlteringConfigs, action=Action.SET),
+    "looking-up": LookingUp,
+    "reshaping-topics": ReshapingTopics,
+    "syncing-coordinators": SyncingCoordinators,
+    "transforming": Transforming,
+    "unknown-operations": partial(AlteringConfigs, action=NO_ACTION),
+}

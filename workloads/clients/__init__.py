@@ -1,0 +1,1 @@
+"""Clients, by whichever library they ask nodes."""

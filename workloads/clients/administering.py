@@ -1,0 +1,98 @@
+"""Creates and deletes topics, one after another, and records each request."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+from checkers.history.asked import TopicShape
+from checkers.history.events import EventType
+from workloads.clients.library import TopicClient, TopicResult
+from workloads.operation_history import CREATE_TOPIC, DELETE_TOPIC, MAIN, LogHistory, Tally
+from workloads.partition_leaders import PartitionLeaders
+from workloads.wire.error_codes import ErrorCode, error_name
+
+_PAUSE_S = 0.2
+_DELETED_SHARE = 0.4
+
+
+class NoTopicsError(Exception):
+    """The topics of a workload could not be created; the message says why and what to look at."""
+
+
+class Topics:
+    """One process that creates and deletes topics."""
+
+    def __init__(
+        self, client: TopicClient, history: LogHistory, shape: TopicShape, tally: Tally
+    ) -> None:
+        self._client = client
+        self._history = history
+        self._shape = shape
+        self._tally = tally
+        self._process = history.new_process()
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def create(self, name: str) -> int | None:
+        """The answer's error code, None if there was no proper answer."""
+        return await self._do(CREATE_TOPIC, name, lambda: self._client.create(name, self._shape))
+
+    async def delete(self, name: str) -> int | None:
+        """As `create`."""
+        return await self._do(DELETE_TOPIC, name, lambda: self._client.delete(name))
+
+    async def _do(
+        self, f: str, name: str, attempt: Callable[[], Awaitable[TopicResult]]
+    ) -> int | None:
+        self._history.invoke(self._process, f, name, None, self._client.aim(), MAIN)
+        self._tally.invoke()
+        told = await attempt()
+        self._tally.complete(told.outcome)
+        self._history.complete(self._process, told.outcome, None, told.error)
+        if told.outcome is EventType.INFO:
+            self._process = self._history.new_process()
+        return told.code
+
+
+async def have_topics(
+    topics: Topics, leaders: PartitionLeaders, names: tuple[str, ...], within_s: float
+) -> None:
+    """Create these topics and wait for a leader of each partition. Raises NoTopicsError."""
+    last: int | None = None
+    try:
+        async with asyncio.timeout(within_s):
+            for name in names:
+                while (last := await topics.create(name)) not in (
+                    0,
+                    ErrorCode.TOPIC_ALREADY_EXISTS,
+                ):
+                    await asyncio.sleep(_PAUSE_S)
+            await leaders.look()
+            while not leaders.all_known:
+                await asyncio.sleep(_PAUSE_S)
+                await leaders.look()
+    except TimeoutError:
+        outcome = error_name(last) if last else "no answer" if last is None else "no leaders"
+        raise NoTopicsError(
+            f"topics {', '.join(names)} were not created within {within_s:g} s ({outcome}); look "
+            "at the brokers' logs in logs/, and check that at least as many brokers run as a "
+            "topic has replicas"
+        ) from None
+
+
+async def keep_administering(
+    topics: Topics, rng: random.Random, prefix: str, rate: float, goes_on: Callable[[], bool]
+) -> None:
+    """Create a topic with a new name, or delete an existing one, `rate` times a second."""
+    there: list[str] = []
+    created = 0
+    while goes_on():
+        if there and rng.random() < _DELETED_SHARE:
+            await topics.delete(there.pop(rng.randrange(len(there))))
+        else:
+            name = f"{prefix}-{created}"
+            created += 1
+            if await topics.create(name) == 0:
+                there.append(name)
+        await asyncio.sleep(rng.expovariate(rate))
