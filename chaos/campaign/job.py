@@ -35,7 +35,7 @@ from checkers.verdict import Verdict
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedRow:
     """`struck` counts the nodes that faults hit, `faults` the faults that bit. `directory` is where
-    the run was kept; "" if it was not. `mismatch`: what was not as expected of its side, "" where
+    the run was kept; "" if it was not. `unlike`: what was not as expected of its side, "" where
     all was, None where nothing is expected."""
 
     seed: int
@@ -49,15 +49,15 @@ class SeedRow:
     struck: Mapping[Cell, int] = field(default_factory=Counter)
     command: str = ""  # the one line that runs it again
     directory: str = ""
-    mismatch: str | None = None
+    unlike: str | None = None
     looked_at: Mapping[str, int] = field(default_factory=Counter)  # by check, how many things
 
     @property
     def counts_as(self) -> Verdict:
         """In the campaign: what was expected is good, and a good run that was not is wrong."""
-        if self.mismatch is None:
+        if self.unlike is None:
             return self.verdict
-        if not self.mismatch:
+        if not self.unlike:
             return Verdict.VALID
         return Verdict.INVALID if self.verdict is Verdict.VALID else self.verdict
 
@@ -77,7 +77,7 @@ class SeedRow:
             "struck": {str(cell): count for cell, count in sorted(self.struck.items())},
             "command": self.command,
             "directory": self.directory,
-            "unlike": self.mismatch,
+            "unlike": self.unlike,
             "looked_at": dict(sorted(self.looked_at.items())),
         }
 
@@ -164,7 +164,7 @@ def row_of(plan: RunPlan, ran: Ran) -> SeedRow:
         verdict=judgement.verdict,
         fingerprint=fingerprint(judgement, run)
         or (unlike_expected(mismatch) if mismatch else None),
-        mismatch=mismatch,
+        unlike=mismatch,
         sentence=judgement.sentence,
         virtual_s=ran.duration_s,
         operations=int(judgement.statistics.get("operations_ok") or 0),

@@ -55,7 +55,7 @@ class Summary:
     def add(self, row: SeedRow) -> None:
         self.verdicts[row.verdict] += 1
         self.counted[row.counts_as] += 1
-        self.as_expected += row.mismatch == ""
+        self.as_expected += row.unlike == ""
         self.struck.update(row.struck)
         self.looked_at.update(row.looked_at)
         self.judged_by.update(row.looked_at.keys())

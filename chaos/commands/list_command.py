@@ -20,8 +20,8 @@ def add_parser(commands: Commands) -> None:
         "list",
         "the scenarios",
         run,
-        about="The scenarios of `run`: the default length of each fault phase, and what it needs "
-        "of the cluster.",
+        about="The scenarios that `run` knows: the default length of each fault phase, and what it "
+        "needs of the cluster.",
         examples="""\
             kraft-chaos list -v                       with descriptions
             kraft-chaos run partition-leader --help   one of them, and the flags""",

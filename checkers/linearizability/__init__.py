@@ -19,7 +19,7 @@ Importing this package compiles nothing.
 from functools import cache
 
 from checkers.history.calls import Calls
-from checkers.linearizability.deadlines import DEFAULT, Budget, Decision, KeyDecision, Witness
+from checkers.linearizability.decision import DEFAULT, Budget, Decision, KeyDecision, Witness
 
 __all__ = ["DEFAULT", "Budget", "Decision", "KeyDecision", "Witness", "decide", "warm"]
 

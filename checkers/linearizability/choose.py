@@ -18,15 +18,8 @@ from numpy.typing import NDArray
 from checkers.array_types import Codes
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.linearizability.blocks import FINE, REPEATED
-from checkers.linearizability.deadlines import (
-    DEFAULT,
-    EXACT,
-    Budget,
-    Decision,
-    KeyDecision,
-    Witness,
-    lives,
-)
+from checkers.linearizability.deadlines import EXACT, lives
+from checkers.linearizability.decision import DEFAULT, Budget, Decision, KeyDecision, Witness
 from checkers.linearizability.frontier import DIED, SURVIVED, search
 from checkers.linearizability.ladder import FIRST, WIDE, Settled, not_decided, settle
 from checkers.linearizability.leaving_out import looks_of, shrink

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from checkers.linearizability import frontier
-from checkers.linearizability.deadlines import DEFAULT, EXACT, LATEST, NONE, STICKY, Budget, lives
+from checkers.linearizability.deadlines import EXACT, LATEST, NONE, STICKY, lives
+from checkers.linearizability.decision import DEFAULT, Budget
 from checkers.linearizability.frontier import DIED, NO_SLOT, SURVIVED, SearchEnd, search
 from checkers.linearizability.split import Problem
 from checkers.verdict import Verdict

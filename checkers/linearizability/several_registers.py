@@ -15,7 +15,7 @@ import numpy as np
 
 from checkers.array_types import Codes
 from checkers.history.calls import ANY, NEVER, NIL, Calls, Model, Outcome, Step
-from checkers.linearizability.deadlines import Budget
+from checkers.linearizability.decision import Budget
 from checkers.linearizability.split import EDGE, EQUAL, RESET, TEST, Order, Problem
 from checkers.linearizability.states_met import NOT, StatesMet
 from checkers.verdict import counted

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from checkers.array_types import Codes
 from checkers.history.calls import ANY, NIL, Calls, Model, Outcome, Step
 from checkers.linearizability.blocks import CYCLE, FUTURE, PHANTOM, SPLIT, Blocks
-from checkers.linearizability.deadlines import DEFAULT, Witness
+from checkers.linearizability.decision import DEFAULT, Witness
 from checkers.linearizability.frontier import SearchEnd
 from checkers.linearizability.ladder import FIRST, WIDEST, Settled
 from checkers.linearizability.leaving_out import Shrunk, looks_of, shrink

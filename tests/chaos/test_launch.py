@@ -185,6 +185,10 @@ class Obliging:
         del within_s, alone
         return (new,)
 
+    async def request_addition(self, node: NodeId, within_s: float) -> tuple[Voter, str]:
+        del within_s
+        return Voter(node, "one"), ""
+
     async def remove(self, old: Voter, within_s: float) -> Sequence[Voter]:
         del old, within_s
         return ()

@@ -82,7 +82,7 @@ def test_whose_log_never_said_so_was_not_bitten(tmp_path: Path) -> None:
 def test_where_nobody_leads_any_more_nobody_is_asked(tmp_path: Path) -> None:
     evidence = killed(tmp_path, FakeCluster(), Removal.ASKED, leader=None)
     assert (evidence.bit, asked(tmp_path)) == (False, [])
-    assert "nobody leads" in evidence.what
+    assert "there is no leader" in evidence.what
 
 
 def test_who_is_no_voter_has_nothing_to_be_removed_from(tmp_path: Path) -> None:

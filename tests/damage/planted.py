@@ -59,8 +59,8 @@ def _never_written(run: Run, rng: random.Random) -> Run:
         "value": 3_000_000 + rng.randrange(1000),
         "invoke_index": last + 1,
         "complete_index": last + 2,
-        "t0": end + 1,
-        "t1": end + 2,
+        "t0": end - 2,
+        "t1": end - 1,
     }
     table = pa.concat_tables([ops, pa.Table.from_pylist([more], schema=OPS)])
     return replace(run, tables={**run.tables, "ops": table})

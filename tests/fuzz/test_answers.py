@@ -23,8 +23,10 @@ def test_a_voter_outlives_what_the_others_answer() -> None:
 
 
 def test_batches_of_any_epoch_in_the_log_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound_batches = fetch_follower.sound_batches
+
     def take_any(data: bytes, end: LogPosition, _epoch: Epoch) -> Fetched:
-        return fetch_follower.sound_batches(data, LogPosition(Epoch(-1), end.offset), LAST_EPOCH)
+        return sound_batches(data, LogPosition(Epoch(-1), end.offset), LAST_EPOCH)
 
     monkeypatch.setattr(fetch_follower, "sound_batches", take_any)
     with pytest.raises(Surprise, match="an epoch that goes down"):

@@ -36,7 +36,7 @@ def row(seed: int) -> SeedRow:
         faults=3,
         struck=Counter({Cell("kill", "leader", "led"): seed, Cell("pause", "down", "short"): 1}),
         command=f"kraft-chaos run swarm --seed {seed}",
-        mismatch=(None, "", "valid, expected invalid")[seed % 4 % 3],
+        unlike=(None, "", "valid, expected invalid")[seed % 4 % 3],
     )
 
 

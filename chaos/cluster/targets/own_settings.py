@@ -54,6 +54,7 @@ BESIDE_BROKERS = (
     "group.min.session.timeout.ms",
     "leader.imbalance.check.interval.seconds",
     "log.flush.interval.messages",
+    "log.flush.offset.checkpoint.interval.ms",
     "log.index.interval.bytes",
     "log.initial.task.delay.ms",
     "log.message.timestamp.after.max.ms",

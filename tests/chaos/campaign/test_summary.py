@@ -140,7 +140,7 @@ def test_a_summary_does_not_grow_with_valid_runs() -> None:
 
 
 def expected(mismatch: str | None, verdict: Verdict = Verdict.INVALID) -> SeedRow:
-    return replace(bad(5), verdict=verdict, mismatch=mismatch)
+    return replace(bad(5), verdict=verdict, unlike=mismatch)
 
 
 def test_what_a_side_expects_is_no_finding_and_what_it_does_not_is_one() -> None:

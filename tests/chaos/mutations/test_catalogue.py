@@ -72,7 +72,7 @@ def test_the_entry_point_plants_and_becomes_the_node(tmp_path: Path) -> None:
 def test_wrong_usage_is_254(words: tuple[str, ...]) -> None:
     done = start(*words)
     assert done.returncode == 254
-    assert "there are Q-NO-FSYNC" in done.stderr
+    assert "known: Q-NO-FSYNC" in done.stderr
 
 
 def test_nothing_heavy_comes_along() -> None:

@@ -32,7 +32,7 @@ def valid(**facts: EventValue) -> Judgement:
 
 
 @pytest.mark.parametrize(
-    ("rows", "unlike"),
+    ("rows", "mismatch"),
     [
         ([row("log-durability", Verdict.INVALID, "lost-write: 1, is gone")], ""),
         (

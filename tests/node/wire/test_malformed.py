@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.codec.varint import write_unsigned
-from node.limits import MAX_ELEMENTS
+from node.limits import MAX_ELEMENTS, MAX_NAMED_ELEMENTS
 from node.wire import MalformedFrame, decode_request, decode_response, encode_request
 from node.wire.api_versions import ApiVersionsRequest
 from node.wire.apis import BY_REQUEST, Request
@@ -143,12 +143,12 @@ def describe_configs(resources: int, keys: int) -> bytes:
 @pytest.mark.parametrize(
     ("resources", "keys", "is_read"),
     [
-        (1, MAX_ELEMENTS - 1, True),
-        (1, MAX_ELEMENTS, False),
-        (MAX_ELEMENTS, 0, True),
-        (MAX_ELEMENTS + 1, 0, False),
-        (100, MAX_ELEMENTS // 100 - 1, True),
-        (100, MAX_ELEMENTS // 100, False),
+        (1, MAX_NAMED_ELEMENTS - 1, True),
+        (1, MAX_NAMED_ELEMENTS, False),
+        (MAX_NAMED_ELEMENTS, 0, True),
+        (MAX_NAMED_ELEMENTS + 1, 0, False),
+        (100, MAX_NAMED_ELEMENTS // 100 - 1, True),
+        (100, MAX_NAMED_ELEMENTS // 100, False),
         (9_000, 9_000, False),
     ],
 )
