@@ -1,30 +1,28 @@
-"""A KRaft node: the quorum of KIP-595, and a controller, a broker or both on top, in Kafka's
-protocol.
+"""A KRaft node: the quorum of KIP-595, with a controller, a broker or both, in Kafka's protocol.
 
-Everything it decides is plain synchronous code without I/O: an event goes in, effects come out,
-time and chance are arguments. What performs the effects, in the order of `turn.py`, is a shell:
-`server/` with sockets and real disks, or the simulator (`chaos.cluster.sim`) with neither. It knows
-no other package.
+All decisions are plain synchronous code without I/O: an event goes in, effects come out; time and
+randomness are arguments. A shell performs the effects, in the order of `turn.py`: `server/` with
+sockets and real disks, or the simulator (`chaos.cluster.sim`) with neither. `node` imports no other
+package of the project.
 
-    ids.py, effects.py  the words: identities, addresses, what happens, what is wanted
+    ids.py              ids, offsets, positions and addresses
+    effects.py          the events and effects of a node; slices of files in responses
     errors.py           the protocol's error codes
-    lazy_dataclass.py   dataclasses that are compiled when they are first used
-    limits.py           how much a frame, request, record, batch and answer may be
+    lazy_dataclass.py   dataclasses that are compiled on first use
+    limits.py           size limits of frames, requests, records, batches and responses
     config.py           settings, with Kafka's names and defaults
-    output.py           the lines in which a node tells what it does
-    codec/              dataclasses to bytes and back, for messages and records
-    wire/               requests and answers, a file a family; frames to messages and back
-    outbox.py           where the parts put what they want done; the one place for requests that
-                        wait
-    effects.py          parts of files that stand for their bytes in an answer, until it is sent
-    records/            record batches, and what is in them
-    storage/            what a node keeps on a disk
-    raft/               the quorum: who leads, what is committed
-    controller/         decides on requests, replays what is committed
-    broker/             keeps replicas of partitions, leads and follows
-    core.py             one order of a step: the quorum, and a role on top of it, on messages
-    node.py             the same on frames: the whole
-    controller_node.py, combined_node.py  the three that there are
-    turn.py             the one order of perform, send and flush, for every shell
+    codec/              encodes and decodes messages and records
+    wire/               requests and responses by family; frames to messages and back
+    outbox.py           collects the output of a step; parked requests
+    records/            record batches, and the records in them
+    storage/            the files of a node
+    raft/               the metadata quorum: elections and replication
+    controller/         decides on requests, replays committed records
+    broker/             replicas of partitions, as leader and follower; consumer groups
+    core.py             the order of a step: the quorum, then the role on top, on messages
+    node.py             the whole node, on frames
+    controller_node.py  a node that is a controller
+    combined_node.py    a node that is a broker, or controller and broker
+    turn.py             the order of perform, send and flush, for every shell
     server/             the shell with sockets and disks, and `kraft-node`
 """

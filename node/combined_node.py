@@ -1,12 +1,13 @@
-"""A node that is a controller and a broker in one process (Kafka's `process.roles` with both).
+"""A node that is a broker, and one that is also a controller (Kafka's `process.roles` with both).
 
-There is one quorum below both, and one image of its log: the controller replays it, and the broker
-reads it there, so it knows what is committed and nothing else. They meet nowhere else. Each has
-listeners and a table of APIs of its own, and what the broker asks of the active controller goes
-over a connection to that one's listener, also where that is this process.
+A combined node has one quorum, and one image of its log: the controller replays it, and the broker
+reads it there, so it sees only committed state. They share nothing else. Each has its own listeners
+and API table, and the broker's requests to the active controller go over a connection to that
+controller's listener, even in the same process.
 
-Its end is the broker's and then the controller's, as Kafka's is: while the broker waits to be let
-go, and flushes its logs, this node votes and leads on, for it may be the one that lets go.
+The broker shuts down first, then the controller, as in Kafka: while the broker waits for its
+controlled shutdown, and flushes its logs, this node keeps voting and leading, for it may be the
+active controller that grants the shutdown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,14 +55,14 @@ def broker_node(
         return make(follower, outbox, parking)
 
     own = role.advertised[0]
-    # It goes by the name of the controllers' listener; who observes is asked nothing there.
+    # Named like the controllers' listener, on which an observer serves no requests.
     observer = Endpoint(name=role.controller_listener, host=own.host, port=own.port)
     core = Core(config, life, (observer,), broker)
     return Node(core, framing, f"broker-{life.key.id}")
 
 
 def brokers(config: NodeConfig, role: BrokerRole, life: Life, replicas: ReplicaLogs) -> MakeBroker:
-    """Of this life, whoever follows the metadata log for it."""
+    """The broker of this life, with the follower of the metadata log that it reads."""
 
     def make(follower: MetadataFollower, outbox: Outbox, parking: Parking) -> Broker:
         return Broker(
@@ -79,8 +80,8 @@ def brokers(config: NodeConfig, role: BrokerRole, life: Life, replicas: ReplicaL
 
 
 class CombinedRole:
-    """A `ProcessRole` of two, of which the broker follows the controller: it loads, starts and
-    polls it. `of_broker`: the listeners of the broker."""
+    """A `ProcessRole` made of two; the broker follows the controller, which it loads, starts and
+    polls. `of_broker`: the listeners of the broker."""
 
     def __init__(
         self, controlling: ControllerRole, broker: Broker, of_broker: frozenset[str]
@@ -88,13 +89,13 @@ class CombinedRole:
         self.broker = broker
         self._controlling = controlling
         self._of_broker = of_broker
-        self._is_broker_over = False  # and the controller was told so
+        self._is_broker_over = False  # the broker ended, and the controller's shutdown began
 
     @property
     def controller(self) -> Controller:
         return self._controlling.controller
 
-    # --- life ---
+    # --- start and stop ---
 
     def load(self) -> None:
         self.broker.load()
@@ -109,7 +110,7 @@ class CombinedRole:
     def is_ended(self) -> bool:
         return self._controlling.is_ended
 
-    # --- what is due ---
+    # --- timers ---
 
     def poll(self, now: Now) -> None:
         if not self.broker.is_ended:
@@ -132,7 +133,7 @@ class CombinedRole:
         part: ProcessRole = self._controlling if self._is_broker_over else self.broker
         return part.deadline_ns()
 
-    # --- what others answer, and what was flushed ---
+    # --- responses and flushes ---
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
@@ -148,7 +149,7 @@ class CombinedRole:
     def _that_uses(self, channel: ChannelId) -> ProcessRole:
         return self._controlling if channel == REGISTRY_CHANNEL else self.broker
 
-    # --- what is told of it ---
+    # --- reported state ---
 
     @property
     def applied(self) -> Offset:
@@ -193,8 +194,7 @@ def combined_node(
     framing: Framing = wire,
     broker_framing: Framing = broker_frames,
 ) -> CombinedNode:
-    """As `node.controller_node` and `node.combined_node` have each; `framing` is the
-    controllers'."""
+    """Built as `controller_node` and `broker_node` are; `framing` is the controllers'."""
     of_broker = frozenset(at.name for at in role.advertised)
     make = brokers(config, role, life, replicas)
 

@@ -24,7 +24,7 @@ class QuorumTimeouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSettings:
-    """When the metadata log is summed up in a snapshot, and how much of the past is kept."""
+    """When the metadata log gets a snapshot, and how many old snapshots are kept."""
 
     record_bytes: int = 20 * 1024 * 1024  # metadata.log.max.record.bytes.between.snapshots
     interval_ms: int = 3_600_000  # metadata.log.max.snapshot.interval.ms; 0: never by time
@@ -35,7 +35,7 @@ class SnapshotSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerSettings:
-    """What a controller is told of brokers, and of topics that do not say themselves."""
+    """What a controller needs to know of brokers, and defaults of topics."""
 
     session_ms: int = 9000  # broker.session.timeout.ms
     partitions: int = 1  # num.partitions
@@ -48,9 +48,9 @@ class BrokerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRole:
-    """What a broker itself goes by. `controller_listener` is the name of the controllers' own
-    listener, by which it reaches them. `advertised` is by listener name; the first one is that by
-    which other brokers reach this one, and otherwise they are all alike."""
+    """The configuration of a broker role. `controller_listener` is the name of the controllers' own
+    listener, by which it reaches them. `advertised` is by listener name; other brokers use the
+    first one; otherwise they are all alike."""
 
     controller_listener: str
     advertised: tuple[Endpoint, ...]
@@ -61,7 +61,7 @@ class BrokerRole:
     fetch_bytes: int = 1024 * 1024  # replica.fetch.max.bytes
     fetch_backoff_ms: int = 1000  # replica.fetch.backoff.ms
     socket_ms: int = 30_000  # replica.socket.timeout.ms
-    # controller.socket.timeout.ms: of what is handed on; the broker's own requests are short
+    # controller.socket.timeout.ms: for forwarded requests; the broker's own requests are short
     controller_socket_ms: int = 30_000
     segment_bytes: int = 1024 * 1024 * 1024  # log.segment.bytes
     segment_ms: int = 604_800_000  # log.roll.ms, or log.roll.hours
@@ -80,7 +80,7 @@ class BrokerRole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettings:
-    """What a broker goes by that coordinates groups."""
+    """The configuration of a group coordinator."""
 
     topic_partitions: int = 50  # offsets.topic.num.partitions
     topic_replication: int = 3  # offsets.topic.replication.factor
@@ -92,13 +92,13 @@ class GroupSettings:
     session_min_ms: int = 6000  # group.min.session.timeout.ms
     session_max_ms: int = 1_800_000  # group.max.session.timeout.ms
     first_delay_ms: int = 3000  # group.initial.rebalance.delay.ms
-    members: int = 1000  # group.max.size; Kafka has no limit unless told
+    members: int = 1000  # group.max.size; Kafka's default is no limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """What clients may take of a node: SocketServerConfigs, scaled to a controller. Brokers take
-    requests as large as Kafka's do (`OF_BROKERS`)."""
+    """Limits of clients: SocketServerConfigs, scaled to a controller. Brokers accept requests as
+    large as Kafka's do (`OF_BROKERS`)."""
 
     connections: int = 1000  # max.connections
     connections_per_ip: int = 2**31 - 1  # max.connections.per.ip
@@ -112,7 +112,7 @@ OF_BROKERS = ConnectionLimits(request_max_bytes=104_857_600, queued_max_bytes=10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Own:
-    """What a node tells of itself: who it is, and the keys of the file that it was started with."""
+    """What a node describes of itself: its identity, and the keys of its configuration file."""
 
     node: NodeId = NO_NODE
     started_with: Mapping[str, str] = field(default_factory=dict)
@@ -120,20 +120,20 @@ class Own:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeConfig:
-    """One node: who it is, where it listens, and how others reach it. A broker, if it has a `role`.
+    """One node: its identity, where it listens, how others reach it. A broker, if it has a `role`.
 
     `advertised` is of a controller, by listener name; the first one is the controllers' own (inner)
     listener, by which other voters reach this node. A broker that is no controller has none.
     """
 
     node_id: NodeId
-    log_dirs: tuple[str, ...]  # at least one; a controller has no use for more
+    log_dirs: tuple[str, ...]  # at least one; a controller uses only one
     listeners: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
-    metadata_log_dir: str | None = None  # metadata.log.dir, where that is said
-    metrics: Endpoint | None = None  # where Prometheus asks; without it, nowhere
+    metadata_log_dir: str | None = None  # metadata.log.dir, if set
+    metrics: Endpoint | None = None  # where Prometheus scrapes; None: no metrics
     bootstrap_servers: tuple[Endpoint, ...] = ()  # controller.quorum.bootstrap.servers
-    # controller.quorum.voters (KIP-856); empty where the disk says who votes (KIP-853)
+    # controller.quorum.voters (KIP-856); empty if the disk names the voters (KIP-853)
     quorum_voters: Mapping[NodeId, tuple[Endpoint, ...]] = field(default_factory=dict)
     timeouts: QuorumTimeouts = QuorumTimeouts()
     limits: ConnectionLimits = ConnectionLimits()
@@ -142,17 +142,17 @@ class NodeConfig:
     groups: GroupSettings = GroupSettings()
     role: BrokerRole | None = None
     segment_bytes: int = 1024 * 1024 * 1024  # metadata.log.segment.bytes
-    # The file's keys, as they are: what they mean is said above.
+    # The raw keys of the file; the fields above hold their meaning.
     started_with: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def log_dir(self) -> str:
-        """Where the metadata log is."""
+        """Directory of the metadata log."""
         return self.log_dirs[0] if self.metadata_log_dir is None else self.metadata_log_dir
 
     @property
     def directories(self) -> tuple[str, ...]:
-        """All that it has, each once."""
+        """All log directories, each once."""
         return tuple(dict.fromkeys((self.log_dir, *self.log_dirs)))
 
     @property
@@ -165,18 +165,18 @@ class NodeConfig:
 
     @property
     def controller_listener(self) -> str:
-        """By which controllers are reached, this one or others."""
+        """The listener of controllers, this one or others."""
         return self.advertised[0].name if self.role is None else self.role.controller_listener
 
     @property
     def opened_later(self) -> frozenset[str]:
-        """Listeners that the node itself asks for (`node.effects.OpenListeners`)."""
+        """Listeners opened at the node's own request (`node.effects.OpenListeners`)."""
         return frozenset(() if self.role is None else (at.name for at in self.role.advertised))
 
     @property
     def inner_listeners(self) -> frozenset[str]:
-        """By which other nodes reach this one, in each of its roles, where clients come by others:
-        those of brokers often come by the same."""
+        """The listeners by which other nodes reach this one, in each of its roles, if clients use
+        others: those of brokers are often the same."""
         of_broker = () if self.role is None else self.role.advertised
         of_broker = of_broker[:1] if len(of_broker) > 1 else ()
         return frozenset(at.name for at in (*self.advertised[:1], *of_broker))

@@ -1,7 +1,7 @@
-"""A controller: what it does on top of the quorum, and the node of it.
+"""A node that is a controller: its role on top of the quorum.
 
-It serves what is asked of the quorum and of the active controller, and says by which listener what
-may come; it registers itself, and hands its leadership over before it stops.
+It serves requests for the quorum and the active controller, each on the permitted listeners;
+registers itself; and hands over its leadership before it stops.
 """
 
 import random
@@ -57,11 +57,11 @@ from node.wire.topic_changes import (
 from node.wire.topic_metadata import DescribeClusterRequest
 from node.wire.update_features import UpdateFeaturesRequest
 
-_SHUTDOWN_MS = 1000  # to tell the voters of a resignation
+_SHUTDOWN_MS = 1000  # for voters to acknowledge a resignation
 
 
 class ControllerRole:
-    """A `ProcessRole`. `bootstrap`: what the first leader of an empty log writes into it."""
+    """A `ProcessRole`. `bootstrap`: the first records that a leader writes into an empty log."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ControllerRole:
             random.Random(life.incarnation.int),
         )
 
-    # --- life ---
+    # --- start and stop ---
 
     def load(self) -> None:
         self.controller.load()
@@ -109,7 +109,7 @@ class ControllerRole:
         if self._raft.resign_for_shutdown(now):
             self._stop_by_ns = now.mono_ns + _SHUTDOWN_MS * MS
 
-    # --- what is due ---
+    # --- timers ---
 
     def poll(self, now: Now) -> None:
         controller = self.controller
@@ -130,17 +130,17 @@ class ControllerRole:
         return min(self.controller.deadline_ns(), self._registrar.deadline_ns(), self._stop_by_ns)
 
     def leader_at(self) -> Endpoint | None:
-        """Where the active controller is, as far as is known; it may be this node."""
+        """Where the active controller is, as far as known; it may be this node."""
         return self._client.leader_at()
 
     def _active_controller(self) -> Active | None:
-        """Another node, to be reached; None once this one is to stop."""
+        """Another node, if reachable; None once this one is to stop."""
         if self._stop_by_ns != NEVER_NS:
             return None
         quorum = self._raft.quorum
         return active_controller(quorum.leader, self._me, quorum.epoch, quorum.leader_at())
 
-    # --- what others answer, and what was flushed ---
+    # --- responses and flushes ---
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
@@ -156,7 +156,7 @@ class ControllerRole:
     def on_flushed(self, log: LogId) -> None:
         raise AssertionError(f"{log} was flushed, and is no log of this node")
 
-    # --- what is told of it ---
+    # --- reported state ---
 
     @property
     def image(self) -> Image:
@@ -172,7 +172,7 @@ class ControllerRole:
     def gauges(self) -> Mapping[str, Gauge]:
         return self.controller.gauges()
 
-    # --- what nodes said of themselves (`node.raft.replicas.Registered`) ---
+    # --- registrations (`node.raft.replicas.Registered`) ---
 
     def knows(self, node: NodeId) -> bool:
         image = self.controller.image
@@ -202,7 +202,7 @@ class ControllerRole:
                     request, listener, self.controller.image.controller_endpoints()
                 )
             case EnvelopeRequest():
-                # It came by the wrong way, or with what is not served, or may not come so.
+                # An envelope on the wrong listener, unreadable, or not forwardable.
                 return EnvelopeResponse(error=self._why_not_enveloped(listener))
             case (
                 ControllerRegistrationRequest()
@@ -212,7 +212,7 @@ class ControllerRole:
                 | AllocateProducerIdsRequest()
                 | AssignDirectoriesRequest()
             ):
-                if listener != self._inner:  # as of all that only nodes say (`raft.peers_only`)
+                if listener != self._inner:  # restricted to nodes, as in `node.raft.common`
                     return refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
                 return self.controller.write(connection, request, now)
             case (
@@ -239,7 +239,7 @@ class ControllerRole:
         return API_RANGES
 
     def takes_envelopes(self, listener: str) -> bool:
-        """Only nodes hand on what others ask, and they come by the inner listener."""
+        """Only nodes forward clients' requests, over the inner listener."""
         return listener == self._inner
 
     def _why_not_enveloped(self, listener: str) -> ErrorCode:
@@ -254,7 +254,7 @@ ControllerNode = Node[ControllerRole]
 def controller_core(
     config: NodeConfig, life: Life, bootstrap: Sequence[MetadataRecord]
 ) -> Core[ControllerRole]:
-    """`bootstrap`: what the first leader of an empty log writes into it."""
+    """`bootstrap`: the first records that a leader writes into an empty log."""
     role = partial(ControllerRole, config=config, life=life, bootstrap=bootstrap)
     return Core(config, life, config.advertised, role)
 

@@ -1,8 +1,8 @@
-"""A node on flat messages: what `node.node` is without frames.
+"""A node on flat messages: `node.node` without frames.
 
-There is one order of a step, whatever the node's role in its process (Kafka's `process.roles`). An
-event comes to the quorum, or to the role on top of it; then both do what is due, the quorum first.
-What is a controller's own, or a broker's, its role decides (`ProcessRole`).
+A step has one order, whatever the node's role in its process (Kafka's `process.roles`). An event
+goes to the quorum, or to the role on top of it; then both do what is due, the quorum first. The
+controller's or broker's own part is in its role (`ProcessRole`).
 
 Each incoming connection is served as Kafka serves it: one request at a time. The shell hands over
 the next one when the last is answered (`node.outbox`).
@@ -31,17 +31,17 @@ from node.wire.api_versions import (
 )
 from node.wire.apis import Request, Response
 
-_FAILED = 1  # what the process exits with
+_FAILED = 1  # exit code of the process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """With what a life of a node begins: who it is, what its disk holds, and its chance."""
+    """How a life of a node begins: its identity, its disk's content, its random generator."""
 
     cluster_id: str
     key: ReplicaKey
-    directory: UUID  # of the disk that it has, whether the quorum asks for that or not
-    voters: VoterHistory  # by what is not in the log
+    directory: UUID  # the id of its disk, whether or not the quorum uses it
+    voters: VoterHistory  # the voters before any record of the log
     election: ElectionState
     log: LogView
     rng: random.Random
@@ -49,11 +49,11 @@ class Life:
 
 
 class ProcessRole(Protocol):
-    """What a node does on top of the quorum. What it wants done it puts into the outbox."""
+    """A node's role on top of the quorum. Its output goes into the outbox."""
 
     @property
     def is_ended(self) -> bool:
-        """Is nothing left to do before the process ends in good order? As of the last `poll`."""
+        """Is the shutdown complete? As of the last `poll`."""
 
     def load(self) -> None:
         """Before `Raft.start`."""
@@ -64,27 +64,27 @@ class ProcessRole(Protocol):
     def handle(
         self, connection: ConnectionId, listener: str, request: Request, now: Now
     ) -> Response | None:
-        """None: it waits, and is answered later."""
+        """None: the request is parked, and answered later."""
 
     def refusal_reason(self, listener: str) -> str:
-        """Why it hangs up on everybody there, whatever they send; "": it does not."""
+        """Why it closes every connection there, whatever is sent; "": it does not."""
 
     def on_response(
         self, channel: ChannelId, correlation_id: int, response: Response, mono_ns: int
     ) -> None:
-        """Over a channel of its own."""
+        """A response over one of its own channels."""
 
     def on_lost(self, channel: ChannelId, mono_ns: int) -> None:
-        """A channel of its own failed, or brought nonsense."""
+        """One of its own channels failed, or brought garbage."""
 
     def on_flushed(self, log: LogId) -> None:
-        """One of its own, not the quorum's."""
+        """A log of its own, not the quorum's."""
 
     def on_timeout(self, now: Now) -> None:
         """All input that was ready is served."""
 
     def begin_shutdown(self, now: Now) -> None:
-        """In good order."""
+        """Begin a controlled shutdown."""
 
     def poll(self, now: Now) -> None:
         """Do what is due. Called after `Raft.poll`."""
@@ -93,28 +93,27 @@ class ProcessRole(Protocol):
         """When `poll` or `on_timeout` has something to do, at the latest."""
 
     def apis(self, listener: str) -> tuple[ApiRange, ...]:
-        """What is served there."""
+        """The APIs served there."""
 
     def takes_envelopes(self, listener: str) -> bool:
-        """Is what comes there in an Envelope served as if it had come by itself?"""
+        """Are requests in Envelopes on that listener served as if sent directly?"""
 
     def feature_levels(self) -> dict[str, int]:
-        """Those that are finalized by all that is committed here; that of the quorum is not among
-        them."""
+        """The features finalized in the committed image; without the quorum's own."""
 
     @property
     def applied(self) -> Offset:
-        """What is committed below this was replayed."""
+        """All committed records below this offset were replayed."""
 
     def gauges(self) -> Mapping[str, Gauge]:
-        """Its own, of this moment."""
+        """Its own metrics, as of this moment."""
 
 
 R = TypeVar("R", bound=ProcessRole)
 
 
 class Core(Generic[R]):
-    """`advertised`: where others reach this member of the quorum; `role` makes what is on top."""
+    """`advertised`: where others reach this member of the quorum; `role` makes the role on top."""
 
     def __init__(
         self,
@@ -126,7 +125,7 @@ class Core(Generic[R]):
         self._outbox = Outbox()
         self._parking = Parking(self._outbox, config.limits.connections)
         self._is_stopped = False
-        self._deadline_ns: int | None = None  # as of the last step; None: nobody asked yet
+        self._deadline_ns: int | None = None  # as of the last step; None: to be computed
         self.raft = Raft(
             cluster_id=life.cluster_id,
             key=life.key,
@@ -144,7 +143,7 @@ class Core(Generic[R]):
         )
         self.role = role(self.raft, self._outbox, self._parking)
 
-    # --- events: each returns what is to be done, in order ---
+    # --- events: each returns its outputs, in order ---
 
     def start(self, now: Now) -> list[Output]:
         self.raft.elapse(now.mono_ns)
@@ -170,13 +169,13 @@ class Core(Generic[R]):
         return self._finish(now)
 
     def on_garbled(self, connection: ConnectionId, reason: str, now: Now) -> list[Output]:
-        """What came over it is no request."""
+        """The bytes received are not a request."""
         self.raft.log.begin_step()
         self._outbox.emit(CloseConnection(connection=connection, reason=reason))
         return self._finish(now)
 
     def on_connection_closed(self, connection: ConnectionId, now: Now) -> list[Output]:
-        """By whom it was opened, or by us."""
+        """By the client, or by us."""
         self.raft.log.begin_step()
         self._parking.forget(connection)
         self.raft.reads.on_closed(connection)
@@ -201,7 +200,7 @@ class Core(Generic[R]):
         return self._finish(now)
 
     def on_peer_garbled(self, channel: ChannelId, reason: str, now: Now) -> list[Output]:
-        """What was answered over it is no message, or nobody asked for it."""
+        """The bytes received are not a message, or a response without a request."""
         self.raft.log.begin_step()
         if channel >= 0:
             self.raft.on_garbled(channel, reason, now)
@@ -229,14 +228,14 @@ class Core(Generic[R]):
         self.role.begin_shutdown(now)
         return self._finish(now)
 
-    # --- what is asked of it between steps ---
+    # --- queries between steps ---
 
     def gauges(self, mono_ns: int) -> dict[str, Gauge]:
-        """What metrics tell of this moment."""
+        """Metrics as of this moment."""
         return {**self.raft.gauges(mono_ns), **self.role.gauges()}
 
     def next_deadline_ns(self) -> int:
-        """Asked for more often than there are steps, and changed by steps only."""
+        """Read more often than there are steps; only a step changes it."""
         if self._deadline_ns is None:
             self._deadline_ns = min(self.raft.deadline_ns(), self.role.deadline_ns())
         return self._deadline_ns

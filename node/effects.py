@@ -1,14 +1,14 @@
-"""What a node wants done. The shell performs effects in the order they are listed.
+"""The events that a node handles, and the effects that a shell performs in the order listed.
 
 Durable before visible, by construction:
 
-* `PersistElectionState` returns only when the file is durable, so whatever follows it in the list
-  (an answer that tells of the vote) cannot be seen before.
+* `PersistElectionState` returns only when the file is durable, so later effects in the list (a
+  response that reveals the vote) cannot be seen before.
 * `AppendBatches` and `TruncateLog` are written through at once, so a read of the log in the next
   step sees them, but they are durable only after the `LogFlushed` event that answers a `FlushLog`.
-  The core emits whatever depends on durable bytes only in the step of that event. So one flush may
-  serve all appends of many steps (group commit), and no shell can get the order wrong.
-* What is done with snapshots is durable when it returns, as `PersistElectionState` is.
+  The core emits effects that depend on durable bytes only in the step of that event. So one flush
+  may serve all appends of many steps (group commit), and no shell can get the order wrong.
+* Snapshot effects are durable when they return, like `PersistElectionState`.
 * `Trace` lines leave before any frame that follows them.
 """
 
@@ -30,7 +30,7 @@ from node.ids import (
 )
 from node.lazy_dataclass import dataclass
 
-# Parts of files that stand for their bytes in an answer, until it is sent.
+# Slices of files that stand for their bytes in a response, until it is sent.
 
 
 class Slice(Protocol):
@@ -39,18 +39,18 @@ class Slice(Protocol):
     def __len__(self) -> int: ...
 
     def read(self, position: int, length: int) -> bytes | None:
-        """So many bytes of it; None: they are not what they were any more."""
+        """`length` bytes of it; None: the file changed since."""
 
 
 Piece = bytes | Slice
 
 
 class Spliced(bytearray):
-    """What is written of a message; a slice that is added leaves its place, and nothing else."""
+    """The bytes written of a message; an added slice records only its position."""
 
     def __init__(self, data: bytes = b"") -> None:
         super().__init__(data)
-        self._slices: list[tuple[int, Slice]] = []  # and behind how many bytes each is
+        self._slices: list[tuple[int, Slice]] = []  # and the number of bytes before each
 
     def __iadd__(self, value: "bytes | bytearray | Slice") -> "Spliced":  # type: ignore[override, misc]  # a bytearray takes no slices
         if isinstance(value, bytes | bytearray):
@@ -70,7 +70,7 @@ class Spliced(bytearray):
 
 
 def whole(pieces: Iterable[Piece]) -> bytes | None:
-    """Read at once; None: something is not what it was any more."""
+    """Read at once; None: a file changed since."""
     read = [p if isinstance(p, bytes) else p.read(0, len(p)) for p in pieces]
     known = [each for each in read if each is not None]
     return b"".join(known) if len(known) == len(read) else None
@@ -83,17 +83,17 @@ def read_all(piece: Slice) -> bytes:
     return data
 
 
-# What can happen to a node. The shell (or the simulator) feeds these to `Node.step` one by one.
+# The events of a node. The shell (or the simulator) feeds these to `Node.step` one by one.
 #
-# Frames are a request or a response without its 4-byte size: cutting the stream into frames is the
-# shell's work, as is refusing one whose size is absurd.
+# Frames are a request or a response without its 4-byte size: the shell cuts the stream into frames,
+# and refuses a frame of absurd size.
 
 
 @dataclass(frozen=True, slots=True)
 class FrameReceived:
-    """A request arrived on a connection that somebody opened to us.
+    """A request arrived on an incoming connection.
 
-    `listener` is the name of the listener it came in by: addresses in answers depend on it.
+    `listener` is the name of the listener it came in by: addresses in responses depend on it.
     """
 
     connection: ConnectionId
@@ -138,7 +138,7 @@ class TimeoutElapsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutdownRequested:
-    """Stop in good order: a leader resigns and tells its voters first (EndQuorumEpoch)."""
+    """Stop in good order: a leader resigns and first sends its voters EndQuorumEpoch."""
 
 
 Event = (
@@ -154,7 +154,7 @@ Event = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionState:
-    """What quorum-state holds: who led, and whom we voted for, in the newest epoch we know of."""
+    """The content of quorum-state: the leader and our vote, in the newest epoch we know of."""
 
     epoch: Epoch = Epoch(0)
     leader: NodeId = NO_NODE
@@ -184,7 +184,7 @@ class TruncateLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSnapshot:
-    """The next bytes of a snapshot that is not there yet; from position 0 on it is a new one."""
+    """The next bytes of an unfinished snapshot; position 0 begins a new one."""
 
     log: LogId
     snapshot: LogPosition
@@ -194,7 +194,7 @@ class WriteSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishSnapshot:
-    """It is whole: from now on it is there."""
+    """The snapshot is complete, and visible from now on."""
 
     log: LogId
     snapshot: LogPosition
@@ -202,7 +202,7 @@ class FinishSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteBeforeSnapshot:
-    """Remove what a snapshot stands for, and older snapshots."""
+    """Remove the log covered by a snapshot, and older snapshots."""
 
     log: LogId
     snapshot: LogPosition
@@ -217,15 +217,14 @@ class ReplaceLog:
 
 
 class OnReplicas:
-    """What is done with a broker's logs of replicas, as one thing with whatever stands beside them
-    on its disk; durable when it returns."""
+    """Effects on replica logs, each atomic with its files on that disk; durable when it returns."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateLog(OnReplicas):
-    """An empty log of a replica, in that log directory, in the place of one of another topic of
+    """An empty log of a replica, in that log directory; replaces another topic's log of
     that name."""
 
     log: LogId
@@ -235,10 +234,10 @@ class CreateLog(OnReplicas):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentLimits:
-    """A batch begins a new segment that would make the last one larger than `size` bytes, or whose
-    timestamp is more than `ms` after that of the segment's first. In each, one batch is in the
-    index after more than `index_interval` bytes. Where as many as `flush_messages` records are not
-    durable, they are made so with the next one that is appended."""
+    """A batch begins a new segment if it would make the last one larger than `size` bytes, or if
+    its timestamp is more than `ms` after that of the segment's first. In each segment, a batch is
+    indexed after every `index_interval` bytes. Once `flush_messages` records are not durable, the
+    next append flushes them."""
 
     size: int
     ms: int
@@ -248,7 +247,7 @@ class SegmentLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitSegments(OnReplicas):
-    """When a log of a replica begins a new segment, until this process ends."""
+    """When a replica's log begins a new segment, until this process ends."""
 
     log: LogId
     limits: SegmentLimits
@@ -256,21 +255,21 @@ class LimitSegments(OnReplicas):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveLog(OnReplicas):
-    """Of a replica that is no more this broker's."""
+    """Removes the log of a replica that this broker no longer has."""
 
     log: LogId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaiseLogStarts(OnReplicas):
-    """Where logs of replicas begin from now on; each is in its log, or its end."""
+    """New log start offsets of replicas; each is within its log, or its end."""
 
     starts: Mapping[LogId, Offset]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartLog(OnReplicas):
-    """Drop the whole log of a replica for one that begins, and ends, at `start`."""
+    """Replaces the whole log of a replica by one that begins, and ends, at `start`."""
 
     log: LogId
     start: Offset
@@ -278,7 +277,7 @@ class RestartLog(OnReplicas):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveCleanShutdown(OnReplicas):
-    """All logs of replicas are durable, in the life of a broker that had this epoch."""
+    """All replica logs are durable; the broker had this epoch."""
 
     broker_epoch: int
 
@@ -292,7 +291,7 @@ class SaveHighWatermarks(OnReplicas):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveRecoveryPoints(OnReplicas):
-    """Of all replicas that a broker has: below which each log is durable by now."""
+    """Of all replicas that a broker has: the offset below which each log is durable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +309,7 @@ class SendResponse:
 
 @dataclass(frozen=True, slots=True)
 class SendPieces:
-    """A response, part of which is in files: to be read as it is taken."""
+    """A response that is partly in files: read while it is sent."""
 
     connection: ConnectionId
     pieces: tuple[Piece, ...]
@@ -318,14 +317,14 @@ class SendPieces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoResponse:
-    """The request that came over it is done, and wants no answer (Produce with acks=0)."""
+    """The request on this connection is done, and gets no response (Produce with acks=0)."""
 
     connection: ConnectionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseConnection:
-    """Hang up on whoever sent what cannot be answered, as Kafka does."""
+    """Hang up on a client that sent a request that cannot be answered, as Kafka does."""
 
     connection: ConnectionId
     reason: str
@@ -342,7 +341,7 @@ class SendToPeer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisconnectPeer:
-    """Drop a channel's connection with what is outstanding; no `PeerDisconnected` follows."""
+    """Drop a channel's connection with its outstanding requests; no `PeerDisconnected` follows."""
 
     channel: ChannelId
 
@@ -352,8 +351,7 @@ TraceValue = int | str | bool | None | list[dict[str, int | str]]
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One line of the node's own account (`node.server.output` says which, and with which
-    fields)."""
+    """One line of the node's trace (`node.server.output` defines lines and fields)."""
 
     event: str
     fields: Mapping[str, TraceValue]
@@ -361,9 +359,9 @@ class Trace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenListeners:
-    """From now on whoever comes by them is served; before, nobody listens there, and callers are
-    refused by the kernel, as at Kafka's brokers until they have caught up (`SocketServer.
-    enableRequestProcessing`): one that is hung up on takes that for a wrong protocol."""
+    """Listen on these from now on. Before, nothing listens there, and the kernel refuses clients,
+    as at Kafka's brokers until they have caught up (`SocketServer.enableRequestProcessing`): a
+    client that is hung up on takes that for a wrong protocol."""
 
     names: frozenset[str]
 

@@ -1,4 +1,4 @@
-"""The small identities everything else is keyed by.
+"""Basic ids, offsets, times and addresses.
 
 Ids are `NewType`s so that an offset is never taken for an epoch; a replica is the pair of its node
 id and the id of its disk (KIP-856: a node that comes back with another disk is another replica).
@@ -17,13 +17,13 @@ from node.lazy_dataclass import dataclass
 NodeId = NewType("NodeId", int)
 Epoch = NewType("Epoch", int)
 Offset = NewType("Offset", int)
-ConnectionId = NewType("ConnectionId", int)  # of one that others opened; the shell numbers them
-ChannelId = NewType("ChannelId", int)  # of one that a node opens; its core numbers them
+ConnectionId = NewType("ConnectionId", int)  # incoming; the shell numbers them
+ChannelId = NewType("ChannelId", int)  # outgoing; the node's core numbers them
 Ticket = NewType("Ticket", int)  # of a read; 1 for a node's first one
-LogId = NewType("LogId", str)  # of a node: the name of the log's directory, such as orders-3
+LogId = NewType("LogId", str)  # the name of the log's directory, such as orders-3
 
 NO_NODE = NodeId(-1)
-# On the wire, where none is said or none is known: plain numbers, as they come.
+# On the wire, for an absent or unknown value: plain numbers, as they come.
 NO_EPOCH = -1  # of a leader
 NO_BROKER_EPOCH = -1
 NO_OFFSET = -1
@@ -38,7 +38,7 @@ NEVER_NS = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The time of a step: monotonic ns for timers, wall-clock ns for what others will read."""
+    """The time of a step: monotonic ns for timers, wall-clock ns for values that others read."""
 
     mono_ns: int
     wall_ns: int
@@ -64,11 +64,11 @@ class ReplicaKey:
 
     @property
     def known_directory(self) -> UUID | None:
-        """None: of whichever disk that node has."""
+        """None: any directory of that node."""
         return None if self.directory == ZERO_UUID else self.directory
 
     def __eq__(self, other: object) -> bool:
-        """By numbers: two UUIDs take several times as long to compare."""
+        """By numbers: comparing two UUIDs takes several times as long."""
         if other.__class__ is not ReplicaKey:
             return NotImplemented
         return self.id == other.id and self.directory.int == other.directory.int
@@ -78,9 +78,11 @@ class ReplicaKey:
         return self.id
 
 
-@lru_cache(maxsize=64)  # no more: whoever asks to be added may have our id, and as many directories
+@lru_cache(
+    maxsize=64
+)  # bounded: clients of AddRaftVoter may send our id with any number of directory ids
 def one_key(key: ReplicaKey) -> ReplicaKey:
-    """The same object for all keys that are equal: a dictionary finds it without a comparison."""
+    """The same object for all equal keys: a dictionary finds it without a comparison."""
     return key
 
 
@@ -100,7 +102,7 @@ def parse_uuid(text: str) -> UUID:
     return UUID(bytes=raw)
 
 
-# Where a node can be reached.
+# The addresses of a node.
 
 
 _LABEL = "[0-9A-Za-z_:%-]{1,63}"  # of a name; an IPv6 address is one, with its zone
@@ -109,7 +111,7 @@ _HOST = re.compile(rf"({_LABEL}\.)*{_LABEL}\.?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """An address, by the name of its listener."""
+    """An address, with the name of its listener."""
 
     name: str
     host: str
@@ -117,9 +119,9 @@ class Endpoint:
 
 
 def why_not_taken(endpoints: Sequence[Endpoint]) -> str | None:
-    """What is wrong with addresses that somebody told us, in words; None if nothing is.
+    """What is wrong with addresses received from another node, in words; None if nothing is.
 
-    They are kept in the log, and dialled by every node.
+    They are kept in the log, and every node connects to them.
     """
     names = [at.name for at in endpoints]
     if len(names) > limits.MAX_ENDPOINTS:

@@ -1,12 +1,11 @@
-"""`dataclass` of the standard library, with methods that are compiled when one is first called, and
-values that only mypy guards.
+"""`dataclass` of the standard library: methods compiled on first call, values frozen only by mypy.
 
-To compile the methods would take half of the time in which a node is imported: it has some 350
-dataclasses, and most of them are messages that it may never see.
+Compiling the methods would take half of a node's import time: it has some 350 dataclasses, mostly
+messages that it may never see.
 
-What is frozen is hashed by its fields, and mypy holds that nobody assigns to one. The standard
-library holds it once more, whenever a field is set: also by `__init__`, by a call for each field.
-That would take a tenth of a step, in which a dozen of values are made.
+Frozen classes are hashed by their fields, and mypy checks that no code assigns to one. The standard
+library also checks it at run time, whenever a field is set, in `__init__` too, by a call for each
+field. That would take a tenth of a step, which creates a dozen values.
 """
 
 import dataclasses
@@ -22,7 +21,7 @@ _COMPILED = ("__init__", "__repr__", "__eq__")
 def _dataclass(
     *, slots: bool = False, frozen: bool = False, kw_only: bool = False, order: bool = False
 ) -> Callable[[type[T]], type[T]]:
-    """As there. What has no slots, has an order, or derives from another is compiled at once."""
+    """Same arguments. Classes without slots, ordered, or derived are compiled at once."""
 
     def make(written: type[T]) -> type[T]:
         is_hashed = frozen and vars(written).get("__hash__") is None
@@ -30,8 +29,8 @@ def _dataclass(
             return dataclasses.dataclass(
                 slots=slots, unsafe_hash=is_hashed, kw_only=kw_only, order=order
             )(written)
-        written.__doc__ = written.__doc__ or written.__name__  # else it were made from a signature
-        # Kept, since fields without a default are taken away from it.
+        written.__doc__ = written.__doc__ or written.__name__  # else it is made from a signature
+        # Copied, since fields without a default are removed from the class.
         namespace: dict[str, Any] = {"__qualname__": written.__qualname__} | {
             name: value
             for name, value in vars(written).items()
@@ -59,7 +58,7 @@ def _finished(
     is_hashed: bool,
     kw_only: bool,
 ) -> type[T]:
-    """With all that a class has which the standard library made."""
+    """The class with all attributes that the standard library would have set."""
     late = [name for name in _COMPILED if name not in namespace]
     if is_hashed:
         late.append("__hash__")
@@ -69,7 +68,7 @@ def _finished(
 
     @cache
     def methods() -> Mapping[str, Any]:
-        """By name. They take their places, but for those that somebody else's have taken."""
+        """By name. They replace their stubs, unless another value has replaced the stub already."""
         found = compiled()
         unused = [name for name, stub in stubs.items() if vars(made)[name] is stub]
         _give(made, **{name: found[name] for name in unused})
@@ -86,7 +85,7 @@ def _give(made: type[object], **attributes: object) -> None:
 
 
 def _stub(name: str, methods: Callable[[], Mapping[str, Any]]) -> _Method:
-    """For whoever calls it first, or has kept it since."""
+    """For the first caller, and for callers that kept a reference to the stub."""
 
     def method(self: object, *arguments: object, **named: object) -> object:
         result: object = methods()[name](self, *arguments, **named)
@@ -97,7 +96,7 @@ def _stub(name: str, methods: Callable[[], Mapping[str, Any]]) -> _Method:
 
 @cache
 def _parameters(*, is_hashed: bool, kw_only: bool) -> object:
-    """That others ask for: `dataclasses` itself of a base class."""
+    """Read by other code: by `dataclasses` itself for a base class."""
 
     class Like:
         pass
@@ -106,7 +105,7 @@ def _parameters(*, is_hashed: bool, kw_only: bool) -> object:
     return vars(made)["__dataclass_params__"]
 
 
-if TYPE_CHECKING:  # which is what checkers of types know
+if TYPE_CHECKING:  # type checkers know this one
     from dataclasses import dataclass as dataclass
 else:
     dataclass = _dataclass

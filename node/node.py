@@ -1,7 +1,7 @@
-"""The sans-IO whole: events in, effects out, time and chance as arguments.
+"""The whole node, sans-IO: events in, effects out; time and randomness are arguments.
 
-Frames end here: `node.wire` turns them into the flat messages of `node.core`, and its answers and
-requests into frames. A frame that cannot be read closes its connection.
+Frames end here: `node.wire` decodes them to the flat messages of `node.core`, and encodes its
+responses and requests. A frame that cannot be decoded closes its connection.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ from node.wire.partition_fetch import PartitionsFetchResponse
 
 
 class Framing(Protocol):
-    """Frames to messages and back: `node.wire`, or what does the same."""
+    """Frames to messages and back: `node.wire`, or a replacement."""
 
     def decode_request(self, frame: bytes) -> tuple[RequestHeader, Request]: ...
 
@@ -61,14 +61,14 @@ class Framing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Received:
-    """A request that came in: what its answer will repeat, and by which table it was read."""
+    """A received request: the header that its response needs, and the API table that decoded it."""
 
     header: RequestHeader
     framing: Framing
 
 
 class Node(Generic[R]):
-    """Deterministic: the same events, times and chance give the same effects."""
+    """Deterministic: the same events, times and random numbers give the same effects."""
 
     def __init__(
         self,
@@ -77,14 +77,16 @@ class Node(Generic[R]):
         client_id: str,
         others: Mapping[str, Framing] | None = None,
     ) -> None:
-        """`others`: of listeners at which another table is served."""
+        """`others`: framings of listeners with another API table."""
         self.core = core
         self._framing = framing
         self._others = others or {}
         self._client_id = client_id
-        # What answers will repeat: of requests that came in, and of those that went out.
+        # Headers of the requests received, and of the requests sent, until they are answered.
         self._incoming: dict[ConnectionId, _Received] = {}
-        self._envelopes: dict[ConnectionId, RequestHeader] = {}  # in which those came
+        self._envelopes: dict[
+            ConnectionId, RequestHeader
+        ] = {}  # headers of the envelopes around received requests
         self._outgoing: dict[ChannelId, dict[int, RequestHeader]] = {}
 
     def start(self, now: Now) -> list[Effect]:
@@ -92,11 +94,11 @@ class Node(Generic[R]):
         return self.encode(self.core.start(now))
 
     def step(self, event: Event, now: Now) -> list[Effect]:
-        """What to do about `event`, in this order (see `node.effects`)."""
+        """The effects of `event`, in order (see `node.effects`)."""
         return self.encode(self.decide(event, now))
 
     def decide(self, event: Event, now: Now) -> list[Output]:
-        """The first half of a step, for those who look on: answers and requests are still flat."""
+        """The first half of a step, for observers: responses and requests are not encoded yet."""
         match event:
             case FrameReceived():
                 return self._on_frame(event, now)
@@ -139,7 +141,7 @@ class Node(Generic[R]):
     def _open(
         self, connection: ConnectionId, header: RequestHeader, envelope: EnvelopeRequest
     ) -> tuple[RequestHeader, Request]:
-        """What is in it, as if it had come by itself; the envelope where that cannot be served."""
+        """The enclosed request, as if sent directly; the envelope itself if it cannot be served."""
         try:
             inner, request = self._framing.decode_request(envelope.frame)
         except MalformedFrame:
@@ -150,7 +152,7 @@ class Node(Generic[R]):
         return inner, request
 
     def _on_peer_frame(self, event: PeerFrameReceived, now: Now) -> list[Output]:
-        """An answer that cannot be read, or that nobody asked for, breaks its connection."""
+        """An unreadable response, or one without a request, breaks its connection."""
         correlation_id = int.from_bytes(event.frame[:4], "big")
         header = self._outgoing.get(event.channel, {}).pop(correlation_id, None)
         if header is None:
@@ -166,11 +168,11 @@ class Node(Generic[R]):
     # --- messages to frames ---
 
     def encode(self, outputs: list[Output]) -> list[Effect]:
-        """The second half: answers and requests as frames. Once, and before the next step."""
+        """The second half of a step: encodes responses and requests. Once, before the next step."""
         effects: list[Effect] = []
         for output in outputs:
             match output:
-                case Trace():  # most are
+                case Trace():  # the most frequent
                     effects.append(output)
                 case ResponseTo():
                     effects += self._respond(output)
@@ -201,7 +203,7 @@ class Node(Generic[R]):
                 whole = enveloped(output.response, frame)
                 frame = received.framing.encode_response(envelope, whole)
         except UnencodableMessage as error:
-            # Nothing that could be said is true: whoever asked is told nothing.
+            # No true response can be encoded: the client gets none.
             return self._hang_up(CloseConnection(connection=output.connection, reason=str(error)))
         self._forget(output.connection)
         return [SendResponse(output.connection, frame)]
@@ -209,12 +211,12 @@ class Node(Generic[R]):
     def _hang_up(self, close: CloseConnection) -> list[Effect]:
         header = self._forget(close.connection)
         if header is None:
-            return [close]  # what it sent was no request
+            return [close]  # it did not send a request
         received: dict[str, TraceValue] = {"api": header.api_key, "version": header.api_version}
         return [Trace("n.unanswered", {**received, "reason": close.reason}), close]
 
     def _forget(self, connection: ConnectionId) -> RequestHeader | None:
-        """It is answered, or nobody waits; what it asked, if anything."""
+        """Answered, or no longer waiting; returns the request's header, if any."""
         self._envelopes.pop(connection, None)
         received = self._incoming.pop(connection, None)
         return None if received is None else received.header
@@ -231,5 +233,5 @@ class Node(Generic[R]):
 
 
 def _told_of(error: MalformedFrame) -> list[Output]:
-    """Whoever is hung up on for its size may try the same for ever: somebody should know."""
+    """A client cut off for a frame's size may retry for ever: the operator should know."""
     return [Trace("n.oversized", {"reason": str(error)})] if error.is_too_large else []

@@ -1,4 +1,4 @@
-"""Where the parts of a node put what they want done; emptied once a step, in order."""
+"""The output of a node's parts, in order, emptied once per step; and the requests that wait."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -11,7 +11,7 @@ from node.wire.apis import OutgoingRequest, Response
 
 @dataclass(frozen=True, slots=True)
 class ResponseTo:
-    """To the request that is being handled on an incoming connection."""
+    """A response to the current request of an incoming connection."""
 
     connection: ConnectionId
     response: Response
@@ -19,8 +19,8 @@ class ResponseTo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTo:
-    """To whoever serves at `endpoint`, over the one connection of a channel; in the newest version,
-    where none was agreed on."""
+    """A request to the server at `endpoint`, over the one connection of a channel; in the newest
+    version, if none was negotiated."""
 
     channel: ChannelId
     endpoint: Endpoint
@@ -47,12 +47,11 @@ class Outbox:
         return outputs
 
 
-# The one place for requests that wait: Fetches for news, writes to be committed, reads to be
-# confirmed.
+# Parked requests: Fetches that wait for news, writes for their commit, reads for confirmation.
 #
 # A connection has one request with the node at a time (`node.server.tcp` hands over the next when
-# the last is answered), so each takes one place. There are as many as there may be connections;
-# whoever finds none is hung up on.
+# the last is answered), so each takes one place. There are as many places as connections are
+# allowed; a connection that finds none is closed.
 
 
 W = TypeVar("W")
@@ -65,7 +64,7 @@ class Parking:
         self._taken: dict[ConnectionId, Waiting[Any]] = {}
 
     def take(self, connection: ConnectionId, kind: "Waiting[Any]") -> bool:
-        """False: there is no place, and it was hung up on."""
+        """False: there is no place, and the connection was closed."""
         assert connection not in self._taken, f"{connection} has a request that waits"
         if len(self._taken) >= self._places:
             reason = f"{self._places} requests wait already"
@@ -79,7 +78,7 @@ class Parking:
         self._outbox.emit(ResponseTo(connection, response))
 
     def send_frame(self, connection: ConnectionId, frame: bytes) -> None:
-        """As `answer`, with what somebody else made of it."""
+        """As `answer`, with a frame that was encoded elsewhere."""
         del self._taken[connection]
         self._outbox.emit(SendResponse(connection, frame))
 
@@ -88,41 +87,41 @@ class Parking:
         self._outbox.emit(CloseConnection(connection=connection, reason=reason))
 
     def leave(self, connection: ConnectionId) -> None:
-        """It goes on without waiting."""
+        """The request continues without waiting."""
         del self._taken[connection]
 
     def forget(self, connection: ConnectionId) -> None:
-        """The connection is gone, and nobody waits for an answer."""
+        """The connection is gone, and needs no response."""
         kind = self._taken.pop(connection, None)
         if kind is not None:
             kind.forget(connection)
 
 
 class Waiting(Generic[W]):
-    """Requests of one kind that wait, and what each waits for. `requests` is to be looked at: every
-    step asks whether there are any."""
+    """Parked requests of one kind, and what each waits for. Callers read `requests` directly: every
+    step checks whether there are any."""
 
     def __init__(self, parking: Parking) -> None:
         self._parking = parking
         self.requests: dict[ConnectionId, W] = {}  # oldest first
 
     def park(self, connection: ConnectionId, request: W) -> bool:
-        """False: it was hung up on instead."""
+        """False: the connection was closed instead."""
         if not self._parking.take(connection, self):
             return False
         self.requests[connection] = request
         return True
 
     def all(self) -> list[tuple[ConnectionId, W]]:
-        """To be answered in a loop over them."""
+        """A copy, so that a loop over it may answer them."""
         return list(self.requests.items())
 
     def earliest_ns(self, when: Callable[[W], int]) -> int:
-        """When the first of them has waited for long enough: `when` tells that of each."""
+        """The earliest time-out; `when` returns that of each."""
         return min(map(when, self.requests.values())) if self.requests else NEVER_NS
 
     def find(self, connection: ConnectionId) -> W | None:
-        """None: it hung up meanwhile."""
+        """None: the client hung up meanwhile."""
         return self.requests.get(connection)
 
     def respond(self, connection: ConnectionId, response: Response) -> None:
@@ -138,7 +137,7 @@ class Waiting(Generic[W]):
         self._parking.hang_up(connection, reason)
 
     def leave(self, connection: ConnectionId) -> W:
-        """It waits for this no more, and is not answered yet."""
+        """It stops waiting for this, and is not answered yet."""
         self._parking.leave(connection)
         return self.requests.pop(connection)
 

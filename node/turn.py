@@ -1,19 +1,19 @@
-"""The one order of perform, send and flush, which every shell of a node keeps.
+"""The order of perform, send and flush, which every shell of a node keeps.
 
-A turn is a generator of deeds, some at a time. A shell does one after the other, each whole, before
-it asks for more; what comes of it (`LogFlushed`, and whatever arrives) it feeds. The server does
-them with sockets and an fsync, the simulator on virtual time: so what is simulated is the order
-that is real.
+A turn is a generator of actions, a few at a time. A shell performs them one after the other, each
+completely, before it asks for more, and feeds the resulting events (`LogFlushed`, and input that
+arrives). The server performs them with sockets and an fsync, the simulator on virtual time: so the
+simulated order is the real one.
 
-All that is ready is stepped first. What a step wants written is written before the next step; then
-trace lines leave, then frames, then one flush of each log serves all that was appended to it (group
-commit), and what becomes visible by it leaves after that. Frames go out before the flush, not
+All input that is ready is stepped first. The writes of a step are performed before the next step;
+then trace lines leave, then frames, then one flush of each log serves all its appends (group
+commit), and output that depends on the flush leaves after it. Frames go out before the flush, not
 after, so that followers sync while their leader does; the core only emits what may be seen by then.
-Where no frame leaves, trace lines wait for those of the flush: to hand them over is a system call,
-and a follower tells nobody of what it appends before that is durable.
+If no frame leaves, trace lines wait for those of the flush: handing them over is a system call, and
+a follower does not report its appends before they are durable.
 
-A shell that waits for a flush feeds its `LogFlushed` before it does the next deed. One that
-goes on meanwhile feeds it when the flush is done: until then no other of that log is asked for.
+A shell that waits for a flush feeds its `LogFlushed` before the next action. A shell that continues
+meanwhile feeds it when the flush is done: until then no other flush of that log is requested.
 """
 
 from collections import deque
@@ -52,24 +52,24 @@ from node.ids import ChannelId, LogId, Now, Offset
 
 
 class Marker(Enum):
-    """A deed that no step asked for."""
+    """An action that no step requested."""
 
-    LISTEN = "listen"  # take in all input that came by now
-    STEPPED = "stepped"  # all that a step asked for was done, but for flushes and frames
-    TRACES_LEAVE = "traces leave"  # nobody learns of what the account does not tell yet
+    LISTEN = "listen"  # take in all input that has arrived
+    STEPPED = "stepped"  # all effects of a step were performed, except flushes and frames
+    TRACES_LEAVE = "traces leave"  # nothing is visible outside before its trace line
 
 
 _STEPPED, _TRACES_LEAVE = (
     Marker.STEPPED,
     Marker.TRACES_LEAVE,
-)  # looked up once: they are often wanted
+)  # looked up once: they are used often
 
 Action = Effect | Marker
 Turn = Iterator[Sequence[Action]]
 
 
 class SteppedNode(Protocol):
-    """`node.node.Node`, as far as turns need it."""
+    """The part of `node.node.Node` that turns use."""
 
     def start(self, now: Now) -> list[Effect]: ...
 
@@ -79,7 +79,7 @@ class SteppedNode(Protocol):
 
 
 class Turns:
-    """Of one life of a node; one at a time. After the deed `Stop` there are no more."""
+    """The turns of one life of a node; one at a time. After the action `Stop` there are no more."""
 
     def __init__(self, node: SteppedNode, read_clocks: Callable[[], Now]) -> None:
         self._node = node
@@ -96,18 +96,18 @@ class Turns:
             | DisconnectPeer
             | OpenListeners
         ] = []
-        self._wanted: dict[LogId, None] = {}  # flushes, in the order in which they were asked for
-        # Those under way, each with where the log was cut meanwhile, if it was.
+        self._wanted: dict[LogId, None] = {}  # requested flushes, in order
+        # Flushes under way, each with the offset of a truncation meanwhile, if any.
         self._flushing: dict[LogId, Offset | None] = {}
         self._is_stopped = False
 
     def start(self) -> Turn:
-        """Once, before all others; what was fed before is handled in it."""
+        """Once, before all others; also handles events fed before."""
         yield self._deeds(self._node.start(self._read_clocks()))
         yield from self.drain()
 
     def drain(self) -> Turn:
-        """All that is ready, and all that comes of it."""
+        """Handles all that is ready, and everything that results."""
         while not self._is_stopped:
             deeds: list[Action] = []
             if self._ready:
@@ -121,14 +121,16 @@ class Turns:
                 deeds += self._leaving()
             yield deeds + flushes
             if not self._ready:
-                if may_wait:  # the shell goes on while it flushes, and lines do not wait for that
+                if (
+                    may_wait
+                ):  # the shell continues during the flush, and trace lines do not wait for it
                     yield self._leaving()
                 return
 
     def time_out(self) -> Turn:
-        """A timer fired. All input from before is heard first, however long that takes: after a
-        slow fsync the fetch that would have calmed an election timer is already there. What is due
-        then is what was due when the listening began."""
+        """A timer fired. All earlier input is handled first, however long that takes: after a slow
+        fsync the Fetch that resets an election timer is already there. What counts as due is what
+        was due when this turn began."""
         heard = self._read_clocks()
         yield [Marker.LISTEN]
         yield from self.drain()
@@ -142,7 +144,7 @@ class Turns:
         return self._deeds(self._node.step(event, now))
 
     def _flushed(self, event: LogFlushed) -> LogFlushed:
-        """What was cut off since the flush began may have been written anew, and not flushed."""
+        """Bytes truncated since the flush began may have been written anew, and not flushed."""
         cut = self._flushing.pop(event.log)
         return event if cut is None else replace(event, end=min(event.end, cut))
 
@@ -152,7 +154,7 @@ class Turns:
             self._flushing[log] = end if known is None else min(known, end)
 
     def _unhear(self, channel: ChannelId) -> None:
-        """What came over a connection that was dropped since is no word of the next one's."""
+        """Input of a connection dropped since does not belong to the channel's next one."""
         kept = [
             event
             for event in self._ready
@@ -163,14 +165,14 @@ class Turns:
         self._ready.extend(kept)
 
     def _deeds(self, effects: list[Effect]) -> list[Action]:
-        """What is done before the next step; the rest is kept until there is none."""
+        """The actions to perform before the next step; the rest is kept until no step is left."""
         if not effects:
             return [_STEPPED]
         deeds: list[Action] = []
         stop = None
         for effect in effects:
             match effect:
-                case Trace():  # most are, and so on
+                case Trace():  # the most frequent, and so on
                     deeds.append(effect)
                 case SendResponse() | SendToPeer():
                     self._outgoing.append(effect)
@@ -201,7 +203,7 @@ class Turns:
         deeds.append(_STEPPED)
         if stop is not None:
             self._is_stopped = True
-            deeds += [*self._leaving(), stop]  # its last answers
+            deeds += [*self._leaving(), stop]  # its last responses
         return deeds
 
     def _leaving(self) -> list[Action]:

@@ -1,10 +1,10 @@
-"""Dataclasses to bytes and back, for messages on the wire and for records in logs.
+"""Encodes dataclasses to bytes and decodes them, for wire messages and log records.
 
-A class says of itself how it is encoded, by kio's marks (`fields`): each field its Kafka type, its
-tag (KIP-482) if it has one, and the class whether it is flexible. So kio's classes and our own go
-through the same reader and writer, which are compiled once a class. What is read may be anything,
-so `reader` trusts no length, counts elements, and skips tagged fields that it does not know. A
-number of variable length is the same everywhere (`varint`).
+A class declares its own encoding, by kio's marks (`fields`): each field its Kafka type, its tag
+(KIP-482) if it has one, and the class whether it is flexible. So kio's classes and our own use the
+same reader and writer, which are compiled once per class. Input may be arbitrary bytes, so `reader`
+trusts no length, counts elements, and skips tagged fields that it does not know. Variable-length
+numbers are the same everywhere (`varint`).
 """
 
 from node.codec.fields import MalformedMessage, TooManyElements, UnencodableMessage

@@ -1,7 +1,7 @@
-"""What a class says about its own bytes.
+"""The encoding that a message class declares, and the errors of the codec.
 
 Messages and records are dataclasses whose fields carry Kafka's type and, for tagged fields
-(KIP-482), the tag. This is the only place that looks into them.
+(KIP-482), the tag. Only this module reads those marks.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,8 +12,7 @@ from typing import Any, get_args, get_origin
 
 from node.lazy_dataclass import dataclass
 
-# The errors of the codec: bytes that are no message, or too much of one, and messages that are no
-# bytes.
+# Errors of the codec: malformed bytes, too many elements, and values that cannot be encoded.
 
 
 class MalformedMessage(ValueError):
@@ -21,14 +20,14 @@ class MalformedMessage(ValueError):
 
 
 class TooManyElements(MalformedMessage):
-    """It may be one, and has more than anybody is to read in one step."""
+    """It may be a valid message, but has more elements than may be read in one step."""
 
 
 class UnencodableMessage(ValueError):
-    """What is to be said cannot be said in this version, or is more than a frame may hold."""
+    """A value cannot be encoded in this version, or exceeds the size of a frame."""
 
 
-# How `struct` calls the types of fixed width; the last five stand for something else.
+# `struct` codes of the fixed-width types; the last five stand for other Python types.
 FIXED = {
     "bool": "?",
     "int8": "b",
@@ -40,10 +39,10 @@ FIXED = {
     "uuid": "16s",
     "error_code": "h",
     "timedelta_i32": "i",
-    "timedelta_i64": "q",  # milliseconds, as they came: more than a timedelta can be
+    "timedelta_i64": "q",  # milliseconds, as encoded: a timedelta cannot hold all values
     "datetime_i64": "q",
 }
-# A length, and so many bytes; `records` are batches, and bytes to everybody but their reader.
+# A length, then that many bytes; `records` are batches, which only their reader decodes.
 VARIABLE = ("string", "bytes", "records")
 
 
@@ -55,11 +54,11 @@ class MarkedField:
     kafka_type: str
     value_class: Any  # of a value, or of an array's element
     array: bool
-    nullable: bool  # the array, where there is one
+    nullable: bool  # the array itself, for an array
     nullable_element: bool  # kio reads the zero uuid as None
     tag: int | None
     default: Any
-    since: int  # the first version of the message that has it
+    since: int  # first version of the message with this field
 
     @property
     def struct(self) -> type | None:
@@ -67,7 +66,7 @@ class MarkedField:
 
     @property
     def is_fixed(self) -> bool:
-        """Always as many bytes, so that it can be packed together with its neighbours."""
+        """Constant size, so that it can be packed together with its neighbours."""
         return self.kafka_type in FIXED and not self.array
 
 
@@ -104,13 +103,13 @@ def marked_fields(message_class: type[Any]) -> Iterator[MarkedField]:
 
 
 def of_version(message_class: type[Any], version: int | None) -> list[MarkedField]:
-    """The fields that a version has; without one, all of them."""
+    """The fields of a version; without one, all fields."""
     known = marked_fields(message_class)
     return [field for field in known if version is None or field.since <= version]
 
 
 def lacking(message_class: type[Any], version: int | None) -> dict[str, Any]:
-    """What a version does not say, with what is then so: such fields have defaults."""
+    """The fields that a version lacks, with their defaults."""
     return {
         field.name: field.default
         for field in marked_fields(message_class)
@@ -119,7 +118,7 @@ def lacking(message_class: type[Any], version: int | None) -> dict[str, Any]:
 
 
 def runs(plain: Iterable[MarkedField]) -> Iterator[list[MarkedField]]:
-    """Neighbours of fixed width together, every other field alone."""
+    """Groups adjacent fixed-width fields; every other field alone."""
     for is_fixed, group in groupby(plain, key=lambda field: field.is_fixed):
         if is_fixed:
             yield list(group)
@@ -128,8 +127,7 @@ def runs(plain: Iterable[MarkedField]) -> Iterator[list[MarkedField]]:
 
 
 def _blank(struct: type[Any]) -> Any:
-    """What stands for a tagged struct that is absent, where nothing else is said: kio gives it no
-    default, but to some of its fields."""
+    """The default of an absent tagged struct: kio gives a default only to some of its fields."""
     blanks = {"int32": 0, "string": ""}
     return struct(
         **{

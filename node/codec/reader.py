@@ -1,9 +1,9 @@
-"""Bytes to dataclasses, for bytes that anybody may have sent.
+"""Decodes bytes from untrusted senders to dataclasses.
 
-kio has readers of its own, quick, but not for a server: an array length of two thousand million
-makes them allocate that much and abort the process, and an unknown tagged field, which KIP-482 says
-to skip, is a KeyError. These readers check every length against the bytes that are left, count the
-elements of a message, and skip what they do not know. Tests hold the two equal on whatever both can
+kio's own readers are fast, but unfit for a server: an array length of two thousand million makes
+them allocate that much and abort the process, and an unknown tagged field, which KIP-482 says to
+skip, is a KeyError. These readers check every length against the bytes that are left, count the
+elements of a message, and skip unknown tags. Tests compare the two on every input that both can
 read.
 """
 
@@ -31,8 +31,8 @@ T = TypeVar("T")
 
 
 class Budget:
-    """How many elements the rest of a message may have: of all its arrays, however they are nested,
-    and of its sections of tagged fields."""
+    """How many elements the rest of a message may have: of all its arrays, at any nesting, and of
+    its tagged-field sections."""
 
     def __init__(self, most: int = limits.MAX_ELEMENTS) -> None:
         self._most = self._left = most
@@ -43,7 +43,7 @@ class Budget:
             raise TooManyElements(f"more than {self._most} elements")
 
 
-# Of the value at a position, and where it ends.
+# Takes a position; returns the value there, and its end.
 Reader = Callable[[bytes, int, Budget], tuple[Any, int]]
 Convert = Callable[[Any], Any]
 
@@ -58,9 +58,9 @@ def read_whole(
     may_be_followed: bool = False,
     most: int = limits.MAX_ELEMENTS,
 ) -> T:
-    """The message that fills `data` from `at` to its end, written in a version (None: the class has
-    one alone); where it may be followed, all that is behind it is left alone. It has at most `most`
-    elements. Raises `malformed`, and nothing else."""
+    """The message that fills `data` from `at` to its end, in a version (None: the class has only
+    one); if trailing bytes are allowed, they are ignored. It has at most `most` elements. Raises
+    `malformed`, and nothing else."""
     read = whole_reader(message_class, malformed, version, may_be_followed, most)  # type: ignore[arg-type]  # a class is hashable
     message: T = read(data, at)
     return message
@@ -74,9 +74,9 @@ def whole_reader(
     may_be_followed: bool = False,
     most: int = limits.MAX_ELEMENTS,
 ) -> Callable[[bytes, int], Any]:
-    """What `read_whole` calls, for those who read many of a class: of bytes, from where on.
+    """The function behind `read_whole`, for callers that read many of a class: takes bytes, offset.
 
-    One function with the reader of the class: a node that starts calls it for every record.
+    One function with the reader of the class: a starting node calls it for every record.
     """
     body, names = _compiled(message_class, version)
     names["faults"] = (struct.error, ValueError, IndexError)
@@ -114,12 +114,11 @@ def _defined(lines: list[str], names: dict[str, Any]) -> Any:
 
 
 def _compiled(message_class: Any, version: int | None) -> tuple[list[str], dict[str, Any]]:
-    """The lines that make a `message` of `data` from `at` on, as one would write them by hand, and
-    the names that they use.
+    """The source lines that decode a `message` from `data` at `at`, and the names that they use.
 
-    A loop over the fields takes twice as long, and followers read every record twice. Fields of
-    fixed width that follow each other are unpacked at once, and values are set into their slots as
-    the constructor of a frozen class does, one look-up each later.
+    A loop over the fields takes twice as long, and followers read every record twice. Adjacent
+    fixed-width fields are unpacked at once, and values are set by the slots' own setters, as the
+    constructor of a frozen class does, but looked up only once.
     """
     flexible: bool = message_class.__flexible__
     fields = of_version(message_class, version)
@@ -153,7 +152,7 @@ def _compiled(message_class: Any, version: int | None) -> tuple[list[str], dict[
 
 def _fixed(run: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
     if [field.kafka_type for field in run] == ["int8"]:
-        # A metadata record begins with one, and to call `struct` takes longer than to do this.
+        # A metadata record begins with such a field, and calling `struct` takes longer than this.
         yield f"    _{run[0].name} = (data[at] ^ 0x80) - 0x80"
         yield "    at += 1"
         return
@@ -174,8 +173,9 @@ def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterat
     if field.kafka_type != "string" or field.array or not flexible:
         yield f"    {read}"
         return
-    # Nearly every string is short, and to call its reader costs as much as to read it. Where `data`
-    # ends within it, there is no byte where its struct goes on, with its tags at the latest.
+    # Nearly every string is short, and a call of its reader costs as much as reading it. If `data`
+    # ends within the string, the byte after it is missing: every struct continues, with its tags at
+    # the latest.
     yield "    length = data[at]"
     yield "    end = at + length"
     yield "    if 0 < length < 0x80:"
@@ -208,7 +208,7 @@ def _fixed_reader(field: MarkedField) -> Reader:
 
 
 def _nullable_reader(element: Reader) -> Reader:
-    """Of a struct that may be null (KIP-893): a byte says whether it is there."""
+    """Reads a nullable struct (KIP-893): a byte says whether it is present."""
 
     def read(data: bytes, at: int, budget: Budget) -> tuple[Any, int]:
         is_null = data[at] >= 0x80  # below zero
@@ -259,7 +259,7 @@ def _array_reader(element: Reader, nullable: bool, flexible: bool) -> Reader:
             if nullable and count == -1:
                 return None, at
             raise MalformedMessage(f"array of {count} elements")
-        # Every element takes a byte at least.
+        # Every element takes at least a byte.
         if count > len(data) - at:
             raise MalformedMessage(f"array of {count} elements, {len(data) - at} bytes left")
         budget.take(count)
@@ -299,12 +299,12 @@ def _read_tags(
 
 
 def skip_tags(data: bytes, at: int) -> int:
-    """Past a tagged-field section of which nothing is known. Errors as in `struct_reader`."""
+    """Skip a tagged-field section without known tags. Errors as in `struct_reader`."""
     return _read_tags(data, at, {}, {}, Budget())[1]
 
 
 def _convert(field: MarkedField) -> Convert | None:
-    """What makes the value out of what `struct` unpacked, where that is not the same."""
+    """The conversion of what `struct` unpacked to the field's value, if they differ."""
     match field.kafka_type:
         case "uuid":
             return _uuid_or_none if field.nullable_element else _uuid
@@ -319,7 +319,7 @@ def _convert(field: MarkedField) -> Convert | None:
 
 
 def _moment(value: int) -> int | None:
-    """Milliseconds since 1970, as they came; -1 is none."""
+    """Milliseconds since 1970, as encoded; -1 means None."""
     return None if value == -1 else value
 
 

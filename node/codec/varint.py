@@ -1,11 +1,11 @@
-"""Numbers of variable length: unsigned (KIP-482), and zig-zag as records use them."""
+"""Variable-length numbers: unsigned (KIP-482), and zig-zag as in records."""
 
-INT32_BYTES = 5  # what 32 bits need at most
+INT32_BYTES = 5  # maximum for 32 bits
 INT64_BYTES = 10
 
 
 def write_unsigned(out: bytearray, value: int) -> None:
-    """Append a number that is not negative: seven bits a byte, the lowest first."""
+    """Append a non-negative number: seven bits per byte, the lowest first."""
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
@@ -32,7 +32,7 @@ _SMALL = tuple(_encoded_signed(value) for value in range(4096))
 def read_unsigned(data: bytes, at: int, most_bytes: int = INT32_BYTES) -> tuple[int, int]:
     """The number at `at`, and where it ends.
 
-    Raises IndexError where `data` ends before the number does, and where it has too many bytes.
+    Raises IndexError if `data` ends before the number does, or if it has too many bytes.
     """
     byte = data[at]
     if byte < 0x80:
@@ -49,7 +49,7 @@ def read_unsigned(data: bytes, at: int, most_bytes: int = INT32_BYTES) -> tuple[
 def read_signed(data: bytes, at: int, most_bytes: int = INT32_BYTES) -> tuple[int, int]:
     """The zig-zag number at `at`, and where it ends. Raises as `read_unsigned`."""
     byte = data[at]
-    if byte < 0x80:  # nearly always, and records are made of these
+    if byte < 0x80:  # nearly always, and records consist of these
         return (byte >> 1) ^ -(byte & 1), at + 1
     raw, at = read_unsigned(data, at, most_bytes)
     return (raw >> 1) ^ -(raw & 1), at

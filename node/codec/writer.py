@@ -1,8 +1,8 @@
-"""Dataclasses to bytes.
+"""Encodes dataclasses to bytes.
 
-As in `reader`, fields of fixed width that follow each other are packed at once; kio's own writer
-takes them one by one and costs three times as much, which is most of what a small request costs a
-controller. Tests hold the two equal.
+As in `reader`, adjacent fixed-width fields are packed at once; kio's own writer takes them one by
+one and costs three times as much, which is most of what a small request costs a controller. Tests
+compare the two.
 """
 
 import struct
@@ -15,7 +15,7 @@ from node.codec.fields import FIXED, MarkedField, UnencodableMessage, lacking, o
 from node.codec.varint import write_unsigned
 from node.ids import ZERO_UUID
 
-# Appends the encoding of a value to what is written so far.
+# Appends the encoding of a value to the bytes written so far.
 Writer = Callable[[bytearray, Any], None]
 
 _SHORT = 0x7E  # its compact length, which is one more, takes a byte
@@ -26,15 +26,15 @@ _INT16 = struct.Struct(">h")
 
 
 def write_whole(message: Any, version: int | None = None) -> bytes:
-    """In a version (None: the class has one alone). Raises UnencodableMessage on values that the
-    protocol cannot carry, in this version."""
+    """Encodes in a version (None: the class has only one). Raises UnencodableMessage on values that
+    the protocol cannot carry, in this version."""
     out = bytearray()
     write_into(out, message, version)
     return bytes(out)
 
 
 def write_into(out: bytearray, message: Any, version: int | None = None) -> None:
-    """Append a message. Raises as `write_whole`; what was appended by then stays."""
+    """Append a message. Raises as `write_whole`; bytes appended by then stay."""
     try:
         struct_writer(message.__class__, version)(out, message)
     except (struct.error, TypeError, UnicodeEncodeError) as error:
@@ -90,7 +90,7 @@ def _single(field: MarkedField, flexible: bool, names: dict[str, Any]) -> Iterat
 
 
 def _string(field: MarkedField) -> Iterator[str]:
-    """Nearly every string is short, and to call its writer costs as much as to write it."""
+    """Nearly every string is short, and a call of its writer costs as much as writing it."""
     yield f"    value = message.{field.name}"
     yield "    content = b'' if value is None else value.encode()"
     yield f"    if value is None or len(content) > {_SHORT}:"
@@ -101,7 +101,7 @@ def _string(field: MarkedField) -> Iterator[str]:
 
 
 def _structs(field: MarkedField, names: dict[str, Any]) -> Iterator[str]:
-    """So is nearly every array."""
+    """Nearly every array is short as well."""
     names[f"write_each_{field.name}"] = struct_writer(field.struct, None)
     yield f"    values = message.{field.name}"
     yield f"    if values is None or len(values) > {_SHORT}:"
@@ -113,7 +113,7 @@ def _structs(field: MarkedField, names: dict[str, Any]) -> Iterator[str]:
 
 
 def _tags(tagged: list[MarkedField], names: dict[str, Any]) -> Iterator[str]:
-    """KIP-482: ascending tags, those left out whose value is the default."""
+    """KIP-482: ascending tags; those with default values are left out."""
     if not tagged:
         yield "    out.append(0)"
         return

@@ -1,23 +1,20 @@
-"""The controller: a state machine whose state is what the metadata log says below the HWM.
+"""The controller: a state machine whose state is the metadata log below the high watermark.
 
-The active controller *decides*: a request becomes records and an answer, and nothing else changes
-(`decision`; which module decides on which request stands in `writes`). The records gather for a
-moment (`controller`), are appended as one batch (more, where one would be too large), and when the
-quorum has committed them, every controller, active or not, *replays* them into its image (`image`),
-and the active one answers. A read (`reads`) waits until a majority confirmed, after it arrived,
-that its leader still leads (`reads`). What only the active controller has is its `controller`.
-`controller.py` ties these to the quorum, of which it knows the seam alone (`node.raft.client`).
+The active controller *decides*: a request becomes records and a response, and nothing else changes
+(`decision`; `writes` maps requests to the modules that decide). The records are collected for a
+moment (`controller`), appended as one batch (more, if one would be too large), and once the quorum
+has committed them, every controller, active or not, *replays* them into its image (`image`), and
+the active one sends the response. A read (`reads`) waits until a majority confirmed, after the read
+arrived, that its leader still leads. State that only the active controller has is its `ActiveState`
+(`controller`). `controller.py` ties these to the quorum, through `node.raft.client` alone.
 
-*Brokers.* `registration` and `heartbeats` say who takes part (KIP-631, KIP-841); when each
-was heard of last is in no log, but in the `heartbeats` of the active controller.
-*Partitions.* `partition_changes` is the heart: what becomes of ISR, eligible leader replicas and
-leader (KIP-966). It is asked when brokers come and go (`isr_updates`), when a leader proposes an
-ISR (`isr_proposals`), by operators (`elections`, `reassignments`), when a broker says on which
-disk a replica is (`directory_assignments`), and now and then (`elections`); all by the
-rules of `decision`. Metrics count them (`controller`).
-*Topics.* `topic_creation` and `partition_creation`, with `partition_creation` and
-`partition_creation`.
-*What is set.* `resource_configs`, by the schemas of `config_definitions` and `config_definitions`;
-`feature_updates`; `writes`.
-*Controllers* tell of themselves too (`registration`).
+*Brokers.* `registration` and `heartbeats` decide which brokers take part (KIP-631, KIP-841); the
+times of heartbeats are in no log, only in the active controller's memory (`heartbeats`).
+*Partitions.* `partition_changes` computes ISR, eligible leader replicas and leader (KIP-966). It is
+called when brokers come and go (`isr_updates`), when a leader proposes an ISR (`isr_proposals`), by
+operators (`elections`, `reassignments`), when a broker assigns a replica to a disk
+(`directory_assignments`), and periodically (`elections`); always by the rules of `decision`.
+Metrics count partitions (`controller`). *Topics.* `topic_creation` and `partition_creation` (with
+replica placement). *Configuration.* `resource_configs`, by the schemas of `config_definitions`;
+`feature_updates`. *Producer ids.* `writes`. *Controllers* register too (`registration`).
 """

@@ -1,4 +1,4 @@
-"""What a configuration key takes: its default, whether it is a list, and what a value may be."""
+"""Definitions of configuration keys (defaults, types, valid values), and sources of values."""
 
 import re
 import warnings
@@ -15,7 +15,7 @@ from node.wire.configs import ConfigEntry, ConfigSource, ConfigType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A key of the schema. `fault` says what is wrong with a value that was given, if anything."""
+    """A key of the schema. `fault` returns what is wrong with a given value, if anything."""
 
     default: str
     type: ConfigType
@@ -35,7 +35,7 @@ def no_fault(_value: str) -> None:
     return None
 
 
-# The keys of a CLIENT_METRICS resource, and what values they take (`ClientMetricsConfigs`).
+# The keys of a CLIENT_METRICS resource, and their valid values (`ClientMetricsConfigs`).
 
 
 _INTERVAL_MS = range(100, 3_600_001)
@@ -83,7 +83,9 @@ def _compiles(expression: str) -> bool:
         return False
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a client means is no concern of the operator's
+            warnings.simplefilter(
+                "ignore"
+            )  # warnings about a client's pattern do not concern the operator
             re.compile(expression.encode())
     except Exception:  # noqa: BLE001 (whatever stops the compiler, the client's pattern did it)
         return False
@@ -102,13 +104,12 @@ METRICS_DEFINITIONS = {
 }
 
 
-# The keys of a topic's configuration, with Kafka's defaults, and what values they take
-# (`LogConfig`).
+# The keys of a topic's configuration, with Kafka's defaults and their valid values (`LogConfig`).
 #
-# Each is in force, or can have no other value than that by which logs are kept here anyway: who
-# sets another one is told so (`NOT_IN_FORCE`); or it says something beside such a value alone.
-# Topics that brokers make for themselves are as Kafka's brokers ask for them; what is done in place
-# of their compaction `docs/reference/settings.md` says.
+# A key is either in force, or can only have the value by which logs are kept here anyway (setting
+# another value is refused with the reason in `NOT_IN_FORCE`), or has an effect only beside such a
+# refused value. Internal topics are as Kafka's brokers request them; what replaces their compaction
+# is in `docs/reference/settings.md`.
 
 
 _INT, _LONG = 2**31 - 1, 2**63 - 1
@@ -206,7 +207,7 @@ _FLAGS = (
     "remote.storage.enable",
     "unclean.leader.election.enable",
 )
-# As Kafka has them.
+# Kafka's definitions.
 _KAFKAS = {
     **{name: _long(name, default, least) for name, (default, least) in _LONGS.items()},
     **{name: _int(name, default, least) for name, (default, least) in _INTS.items()},
@@ -227,7 +228,7 @@ _KAFKAS = {
 
 _COMPACTED, _COMPRESSED = "logs are not compacted here", "batches stay as producers compressed them"
 _TIERED, _THROTTLED = "no log is tiered here", "replication is not throttled here"
-# Why nothing but its default can be set.
+# Why only the default can be set.
 NOT_IN_FORCE = {
     "compression.type": _COMPRESSED,
     "cleanup.policy": _COMPACTED,
@@ -241,8 +242,8 @@ NOT_IN_FORCE = {
     "segment.jitter.ms": "segments are rolled without jitter here",
 }
 
-# What says something beside another one alone, which is refused: of a topic without that it says
-# nothing in Kafka either, and may be set.
+# Keys that have an effect only beside a refused value of another key: without it they have none in
+# Kafka either, and may be set.
 SAYS_NOTHING = {
     "compression.gzip.level": "compression.type",
     "compression.lz4.level": "compression.type",
@@ -259,7 +260,7 @@ SAYS_NOTHING = {
 
 
 def _only_default(name: str, definition: Definition, why: str) -> Definition:
-    """For Kafka's definition of a key, one that takes its default alone."""
+    """Kafka's definition of a key, restricted to its default."""
 
     def fault(value: str) -> str | None:
         found = definition.fault(value)
@@ -272,7 +273,7 @@ def _only_default(name: str, definition: Definition, why: str) -> Definition:
 
 
 def _plain(value: str, definition: Definition) -> object:
-    """What was not refused yet, to be compared."""
+    """A value that was not refused, in a form to compare."""
     match definition.type:
         case ConfigType.INT | ConfigType.LONG:
             return int(value)
@@ -294,19 +295,19 @@ def definitions_of(topic: str) -> Mapping[str, Definition]:
     return _KAFKAS if topic in INTERNAL else TOPIC_DEFINITIONS
 
 
-# What holds for a topic, or for a node, and who said it (KIP-226, KIP-525; `KafkaConfigSchema`).
+# Effective values for a topic or a node, and their sources (KIP-226, KIP-525; `KafkaConfigSchema`).
 #
-# A topic is configured by its own configuration, else by the cluster's, else by that which the node
-# was started with that is asked, and else by Kafka's defaults. What is set for a node is called by
-# other names than what is set for a topic.
+# A topic's value comes from its own configuration, else the cluster's, else the configuration file
+# of the node that answers, else Kafka's defaults. Keys of a node have other names than keys of a
+# topic.
 
 
-# What is known of a node's own keys: those that are a topic's as well.
+# The known keys of a node: those that are topic keys as well.
 KEYS_OF_NODES = {broker_key(key): definition for key, definition in TOPIC_DEFINITIONS.items()}
 
 
 def of_topic(own: Own, image: Image, key: str, entries: Mapping[str, str]) -> ConfigEntry:
-    """`entries`: what is set of the topic itself."""
+    """`entries`: the topic's own configuration."""
     said = (
         (ConfigSource.TOPIC, entries.get(key)),
         (ConfigSource.CLUSTER, image.configs.of(CLUSTER).get(broker_key(key))),
@@ -316,7 +317,7 @@ def of_topic(own: Own, image: Image, key: str, entries: Mapping[str, str]) -> Co
 
 
 def keys_of_node(own: Own, image: Image) -> dict[str, None]:
-    """All that can be told of the node that answers, in order."""
+    """All keys that the answering node describes of itself, in order."""
     set_ones = (image.configs.of(_resource(own)), image.configs.of(CLUSTER))
     names = (*KEYS_OF_NODES, *own.started_with, *(key for each in set_ones for key in each))
     return dict.fromkeys(sorted(names))
@@ -332,7 +333,7 @@ def of_node(own: Own, image: Image, key: str) -> ConfigEntry:
 
 
 def of_cluster(image: Image, key: str) -> ConfigEntry:
-    """Of what is set for all brokers."""
+    """The entry among those set for all brokers."""
     said = ((ConfigSource.CLUSTER, image.configs.of(CLUSTER)[key]),)
     return _entry(key, KEYS_OF_NODES.get(key), said)
 
@@ -344,7 +345,7 @@ def _resource(own: Own) -> tuple[int, str]:
 def _entry(
     key: str, definition: Definition | None, said: tuple[tuple[ConfigSource, str | None], ...]
 ) -> ConfigEntry:
-    """As the first says who says anything."""
+    """The entry of the first source that has a value."""
     default = None if definition is None else definition.default
     told = (each for each in said if each[1] is not None)
     source, value = next(told, (ConfigSource.DEFAULT, default))

@@ -1,4 +1,7 @@
-"""The controller on top of the quorum: claims, decides, appends, replays, answers."""
+"""The controller on top of the quorum: claims, decides, appends, replays, answers.
+
+Also here: partition gauges, the active controller's state, and the batching of records.
+"""
 
 import random
 from collections import deque
@@ -36,7 +39,7 @@ from node.wire.apis import ReadRequest, Response, WriteRequest
 from node.wire.refusals import refused
 from node.wire.registration import BrokerHeartbeatRequest, ControllerRegistrationRequest
 
-# What metrics tell of partitions at a moment (KIP-966, "Metrics"), by what is committed here.
+# Gauges of partitions (KIP-966, "Metrics"), from the committed image.
 
 
 def partition_gauges(image: Image, settings: BrokerSettings) -> dict[str, int]:
@@ -53,7 +56,7 @@ def partition_gauges(image: Image, settings: BrokerSettings) -> dict[str, int]:
     }
 
 
-# What only the active controller has: what is decided and not yet committed, and what it heard.
+# State that only the active controller has: decided and uncommitted records, and heartbeats.
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,7 +74,7 @@ class ActiveState:
 
 
 def claim_of(epoch: Epoch, committed: Image, settings: BrokerSettings, now_ns: int) -> ActiveState:
-    """One that begins."""
+    """A claim that begins."""
     image = committed.copy()
     return ActiveState(
         epoch=epoch,
@@ -86,7 +89,7 @@ def claim_of(epoch: Epoch, committed: Image, settings: BrokerSettings, now_ns: i
 
 @dataclass(slots=True)
 class Accumulation:
-    """The records of one batch in the order they were decided, as they are and as bytes, and the
+    """The records of one batch in the order they were decided, as objects and as bytes, and the
     clients that wait for them. `size` bounds the bytes of the batch."""
 
     records: list[MetadataRecord] = field(default_factory=list)
@@ -97,7 +100,7 @@ class Accumulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendedBatch:
-    """What was appended in one batch, whose last offset is `last`."""
+    """Records appended in one batch, whose last offset is `last`."""
 
     last: Offset
     records: list[MetadataRecord]
@@ -105,8 +108,7 @@ class AppendedBatch:
 
 
 def encode_all(records: Sequence[MetadataRecord], level: int) -> Accumulation:
-    """What is to be appended at once or not at all, and how large it is; as metadata.version has
-    it."""
+    """The records to append atomically, encoded for this metadata.version, with their size."""
     values = [encode_metadata(record, level) for record in records]
     size = HEADER_SIZE + sum(len(value) + RECORD_OVERHEAD for value in values)
     return Accumulation(records=list(records), values=values, size=size)
@@ -135,11 +137,11 @@ class Accumulator:
             self.deadline_ns = mono_ns
 
     def count(self) -> int:
-        """Of the records that gathered."""
+        """Number of collected records."""
         return sum(len(batch.records) for batch in self._batches)
 
     def take(self) -> list[Accumulation]:
-        """What gathered, a batch each, oldest first."""
+        """The collected records, batch by batch, oldest first."""
         taken, self._batches = self._batches, []
         self.deadline_ns = NEVER_NS
         return taken
@@ -150,20 +152,20 @@ _LOST = "The leadership was lost before the write was committed; it may still ta
 
 
 def first_records(bootstrap: Sequence[MetadataRecord]) -> list[MetadataRecord]:
-    """What an empty log begins with, in one transaction (`ActivationRecordsGenerator`)."""
+    """The first records of an empty log, in one transaction (`ActivationRecordsGenerator`)."""
     return [BeginTransactionRecord(name="Bootstrap records"), *bootstrap, EndTransactionRecord()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingWrite:
-    """Of a client that waits for its records to be committed."""
+    """A client that waits for its records to be committed."""
 
     request: WriteRequest
     response: Response
 
 
 class Controller:
-    """One method a request; each answers by its return value, or later through the outbox."""
+    """One method per request; each answers by its return value, or later through the outbox."""
 
     def __init__(
         self,
@@ -188,7 +190,7 @@ class Controller:
         self._idle_interval_ns = timeouts.idle_interval_ms * MS or NEVER_NS
         self._accumulator = Accumulator(timeouts.append_linger_ms * MS)
         self._snapshots = SnapshotGenerator(raft, config.snapshots, outbox)
-        self.image = Image()  # all that is committed and below `applied`
+        self.image = Image()  # everything committed below `applied`
         self._snapshot = ImageLoader()
         self._claim: ActiveState | None = None
         self._appended: deque[AppendedBatch] = deque()
@@ -206,7 +208,7 @@ class Controller:
         return self._raft.handed_over
 
     def gauges(self) -> dict[str, int]:
-        """What metrics tell of this moment."""
+        """Metrics as of this moment."""
         return partition_gauges(self.image, self._brokers)
 
     # --- requests ---
@@ -238,14 +240,14 @@ class Controller:
         self._reads.park(connection, request, now)
         return None
 
-    # --- what is due ---
+    # --- start and timers ---
 
     def load(self) -> None:
-        """Once, before `Raft.start`: the newest snapshot, if there is one."""
+        """Once, before `Raft.start`: load the newest snapshot, if there is one."""
         self._raft.load(self)
 
     def start(self, now: Now) -> None:
-        """Once, after `Raft.start`: from what was loaded."""
+        """Once, after `Raft.start`: start from what was loaded."""
         self._raft.start(self)
         self._snapshots.start(now)
 
@@ -257,8 +259,8 @@ class Controller:
             self._reads.respond(self.image, self._claim.epoch)
 
     def on_timeout(self, now: Now) -> None:
-        """Append what has gathered. Only here: the shell feeds time-outs when no input is left, so
-        even without linger one batch holds all that was ready."""
+        """Append the collected records. Only here: the shell feeds time-outs when no input is left,
+        so even without linger one batch holds all that was ready."""
         if self._claim is None:
             return
         self._fence_silent_broker(self._claim, now)
@@ -282,7 +284,7 @@ class Controller:
     # --- leadership ---
 
     def on_leadership(self, epoch: Epoch | None, now: Now) -> None:
-        """Active while it leads; it is told so once everything committed is replayed."""
+        """Active while it leads; this call comes once everything committed is replayed."""
         if epoch is None:
             self._resign()
         else:
@@ -326,7 +328,7 @@ class Controller:
         )
 
     def _after(self, request: WriteRequest, claim: ActiveState, now: Now) -> None:
-        """What only the active controller keeps in mind of a request."""
+        """Update the active controller's in-memory state after a request."""
         if isinstance(request, ControllerRegistrationRequest):
             self._register_self(claim, now)
         if isinstance(request, BrokerHeartbeatRequest):
@@ -337,7 +339,7 @@ class Controller:
     def _hear(self, request: BrokerHeartbeatRequest, claim: ActiveState, now: Now) -> None:
         found = claim.image.brokers.find(request.broker)
         if found is None or found.broker_epoch != request.epoch:
-            return  # it was another that spoke
+            return  # the sender was another broker
         claim.sessions.heard(claim.image, request.broker, request.metadata_offset, now.mono_ns)
         if found.in_controlled_shutdown:
             last = self._raft.log_end() + self._accumulator.count() - 1
@@ -360,8 +362,8 @@ class Controller:
             self._write([self._registrar.record], claim, now)
 
     def _set_min_isr(self, claim: ActiveState, now: Now) -> None:
-        """Eligible replicas that were there from the first record on, by the format, need the same
-        as those that an operator turns on."""
+        """Eligible leader replicas that the format turned on from the first record need the same
+        settings as those that an operator turns on."""
         default, image = self._brokers.min_isr, claim.image
         records = list(one_min_isr(image, default)) if image.has_elr else []
         if records:
@@ -388,7 +390,7 @@ class Controller:
     # --- replay ---
 
     def on_committed(self, last: Offset, values: Iterable[bytes | None] | None) -> None:
-        """Replay a batch: what we appended ourselves from memory, and answer who waits for it."""
+        """Replay a batch, our own from memory, and answer the clients that wait for it."""
         if values is None:
             self._replay_own(last)
         else:
@@ -406,7 +408,7 @@ class Controller:
                 self._writes.respond(connection, write.response)
 
     def on_snapshot(self, part: SnapshotPart) -> None:
-        """In place of the image, once it is whole."""
+        """Replaces the image, once it is complete."""
         image = self._snapshot.load(part)
         if image is not None:
             self.image = image

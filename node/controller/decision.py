@@ -1,4 +1,7 @@
-"""What a request is decided from, and what is decided: records, and the answer once they hold."""
+"""The inputs and the result of a decision: records, and the response once they are committed.
+
+Also the questions about replicas that several decisions share: eligibility, disks, minimum ISR.
+"""
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,16 +29,16 @@ class RefusedError(Exception):
 
 
 class Sessions(Protocol):
-    """What the active controller has heard of brokers; nobody else knows."""
+    """The brokers' heartbeats, known to the active controller only."""
 
     def is_live(self, broker: int, now_ns: int) -> bool:
-        """Is it unfenced, and was it heard of within its session?"""
+        """Is it unfenced, and did it send a heartbeat within its session?"""
 
     def metadata_offsets(self) -> Mapping[int, int]:
-        """How far the brokers are, by their own word; of those that said so."""
+        """The metadata offsets that brokers reported."""
 
     def shutdown_offset(self, broker: int) -> int | None:
-        """How far the others have to be before it may end its controlled shutdown."""
+        """The offset that other brokers must reach before its controlled shutdown may end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +53,12 @@ class DecisionContext:
     sessions: Sessions
     next_offset: int
     now_ns: int
-    rng: random.Random  # for topic ids and places
-    # Who did not say that it supports a kraft.version; None where voters do not say it.
+    rng: random.Random  # for topic ids and replica placement
+    # Voters that did not report support for a kraft.version; None where voters do not report it.
     voters_without: Callable[[int], Sequence[NodeId] | None]
 
     def after(self, records: Sequence[MetadataRecord]) -> "DecisionContext":
-        """What more is decided of the same request, once these are."""
+        """The context for the rest of the same request, after these records."""
         image = self.image.copy()
         for record in records:
             image.replay(record)
@@ -64,19 +67,19 @@ class DecisionContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """`only_validated`: it is answered as if it were done, and nothing is written."""
+    """`only_validated`: the response is as if it were done, and nothing is written."""
 
     records: Sequence[MetadataRecord]
     response: Response
     only_validated: bool = False
 
 
-# What the image says of a replica: may it lead, is its disk there, which disk is it to be on.
+# Facts about a replica in the image: may it lead, is its disk there, which disk is assigned.
 
 
 # Directory ids that stand for no directory (`DirectoryId`).
 MIGRATING, UNASSIGNED, LOST = ZERO_UUID, UUID(int=1), UUID(int=2)
-RESERVED = 100  # ids below
+RESERVED = 100  # ids below are reserved
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN_ELECTION = "unclean.leader.election.enable"
@@ -85,7 +88,7 @@ Acceptable = Callable[[int], bool]
 
 
 def acceptable(image: Image, partition: Partition, active: Acceptable) -> Acceptable:
-    """Which replicas of it may lead: those that are active, on a disk that is there."""
+    """The replicas that may lead: those that are active, on a disk that is there."""
 
     def accepts(broker: int) -> bool:
         return active(broker) and _is_online(image, partition, broker)
@@ -100,15 +103,15 @@ def _is_online(image: Image, partition: Partition, broker: int) -> bool:
 
 
 def is_there(known: Collection[UUID], directory: UUID) -> bool:
-    """Is it a disk that the broker has, as far as anybody knows? `known`: those that it registered
-    with; none, if that was before metadata.version knew them."""
+    """Is it a disk that the broker has, as far as known? `known`: those that it registered with;
+    none if metadata.version did not know directories then."""
     if directory in (MIGRATING, UNASSIGNED):
         return True
     return directory != LOST and (not known or directory in known)
 
 
 def first_directory(image: Image, broker: int) -> UUID:
-    """Where a new replica is to be: its broker says, where it has several."""
+    """The directory of a new replica: the broker assigns it, if it has several."""
     if image.metadata_version < DIRECTORIES:
         return MIGRATING
     registration = image.brokers.find(broker)
@@ -117,13 +120,13 @@ def first_directory(image: Image, broker: int) -> UUID:
 
 
 def min_isr(image: Image, topic: Topic, replicas: int, default: int) -> int:
-    """The effective one: no more than there are replicas (KIP-966). `default` is what this node is
-    configured with."""
+    """The effective min.insync.replicas: at most the number of replicas (KIP-966). `default` is
+    this node's configuration."""
     text = image.topic_config(topic.name, MIN_ISR)
     return min(default if text is None else int(text), replicas)
 
 
 def elects_uncleanly(image: Image, topic: Topic, default: bool) -> bool:
-    """`default` is what this node is configured with."""
+    """`default` is this node's configuration."""
     text = image.topic_config(topic.name, UNCLEAN_ELECTION)
     return default if text is None else text.strip().lower() == "true"

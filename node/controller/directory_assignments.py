@@ -1,7 +1,7 @@
-"""AssignReplicasToDirs: a broker says on which of its disks each of its replicas is (KIP-858).
+"""AssignReplicasToDirs: a broker reports on which of its disks each of its replicas is (KIP-858).
 
-Nothing else of a partition changes with that, its ELR least of all; unless the disk is none that
-the broker has: it failed, and the replica is in no ISR any more.
+Nothing else of the partition changes, its ELR least of all; unless the broker does not have that
+disk: then the disk failed, and the replica leaves the ISR.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""ElectLeaders: an operator wants the preferred leader back, or any leader at all."""
+"""ElectLeaders: an operator requests preferred or unclean elections. Also periodic elections."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -26,8 +26,8 @@ _Outcome = PartitionChangeRecord | RefusedError
 
 
 def elect(context: DecisionContext, request: ElectLeadersRequest) -> Decision:
-    """Of all partitions, those that need none are not told of. One that is named twice is answered
-    both times."""
+    """If all partitions are requested, those that need no election are left out of the response. A
+    partition that is named twice is answered both times."""
     if request.kind not in (PREFERRED, UNCLEAN):
         return Decision(records=(), response=_refused(request))
     if request.partitions is None:
@@ -67,7 +67,7 @@ def _records(outcomes: Iterable[_Outcome]) -> tuple[PartitionChangeRecord, ...]:
 
 
 def _refused(request: ElectLeadersRequest) -> ElectLeadersResponse:
-    """All that was asked for, and each partition that was named."""
+    """Every partition that was named, with the error of the whole request."""
     error, why = ErrorCode.INVALID_REQUEST, f"Unknown election type {request.kind}"
     results = (
         ElectionResult(partition=each, error=error, message=why)
@@ -110,22 +110,23 @@ def _found(context: DecisionContext, requested: NamedPartition) -> tuple[Partiti
     return (topic.id, requested.index), found
 
 
-# Elections that nobody asks for (`electUnclean` and `electPreferred` of `QuorumController`).
+# Periodic elections, without a request (`electUnclean` and `electPreferred` of `QuorumController`).
 #
-# Who may lead can change without any broker coming or going: unclean elections are allowed where
-# nobody led, a preferred leader is in the ISR again. So partitions are looked at now and then.
+# The replicas that may lead can change without any broker coming or going: unclean elections are
+# enabled for a leaderless partition, a preferred leader is in the ISR again. So partitions are
+# checked periodically.
 
 
-_AT_ONCE = 1000  # partitions; the others follow at once (MAX_ELECTIONS_PER_IMBALANCE)
+_AT_ONCE = 1000  # partitions per step; the rest follow at once (MAX_ELECTIONS_PER_IMBALANCE)
 
 
 def unclean(context: DecisionContext) -> Iterator[PartitionChangeRecord]:
-    """Of partitions that nobody leads, where anybody may rather than nobody."""
+    """For leaderless partitions that allow unclean elections."""
     return _elections(context, Election.UNCLEAN, lambda found: not found.has_leader)
 
 
 def preferred(context: DecisionContext) -> Iterator[PartitionChangeRecord]:
-    """Of partitions that another than the first replica leads."""
+    """For partitions whose leader is not the first replica."""
     return _elections(
         context,
         Election.PREFERRED,
@@ -165,7 +166,7 @@ class _Task:
 
 
 class PeriodicElections:
-    """Of one active controller."""
+    """The schedule of one active controller."""
 
     def __init__(self, settings: BrokerSettings, now_ns: int) -> None:
         each = (unclean, settings.unclean_retry_ms), (preferred, settings.preferred_check_s * 1000)
@@ -173,7 +174,7 @@ class PeriodicElections:
         self._due_ns = min(task.due_ns for task in self._tasks)
 
     def due(self, context: DecisionContext) -> list[PartitionChangeRecord]:
-        """The records of one election that is due, if any; of others in a step of its own."""
+        """The records of one election that is due, if any; others follow in steps of their own."""
         taken = next((records for task in self._tasks if (records := task.take(context))), [])
         self._due_ns = min(task.due_ns for task in self._tasks)
         return taken

@@ -1,7 +1,7 @@
 """UpdateFeatures: metadata.version, and eligible leader replicas (KIP-584, KIP-966).
 
-An update is done whole or not at all. A level must be one that every registered node supports.
-metadata.version never goes below a level that knows more: what is written would be lost.
+An update is done as a whole or not at all. A level must be one that every registered node supports.
+metadata.version never goes below a level that knows more: records would be lost.
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def _why_not(context: DecisionContext, update: FeatureUpdate) -> str:
     if update.name == "kraft.version":
         return _why_not_by_voters(context.voters_without(update.level), update.kind)
     if update.name not in _OURS and not now:
-        return "There is no such feature."  # also not to be set to 0, where it is
+        return "There is no such feature."  # nor may it be set to 0
     for who, low, high in _supported(image, update.name):
         if not low <= update.level <= high:
             return f"{who} only supports versions {low}-{high}"
@@ -98,7 +98,7 @@ def _why_not_together(update: FeatureUpdate, levels: dict[str, int]) -> str:
 
 
 def _supported(image: Image, name: str) -> Iterator[tuple[str, int, int]]:
-    """By whom, and which levels: this node, and whoever registered."""
+    """Each node and the levels it supports: this node, and every registered one."""
     yield "This controller", *_OURS.get(name, (0, 0))
     for controller in image.controllers.values():
         yield f"Controller {controller.controller_id}", *_levels(controller.features, name)
@@ -114,10 +114,10 @@ def _levels(features: Sequence[ControllerFeature | BrokerFeature], name: str) ->
 
 
 def _beside(context: DecisionContext, update: FeatureUpdate) -> Iterator[MetadataRecord]:
-    """What has to be so with and without an ELR.
+    """Further records that enabling or disabling the ELR requires.
 
-    With: one min.insync.replicas for the whole cluster, and none of single brokers (KAFKA-16540).
-    Without: no ELR.
+    Enabled: one min.insync.replicas for the whole cluster, and none of single brokers
+    (KAFKA-16540). Disabled: no ELR.
     """
     if update.name != ELR_VERSION:
         return
@@ -128,8 +128,9 @@ def _beside(context: DecisionContext, update: FeatureUpdate) -> Iterator[Metadat
 
 
 def one_min_isr(image: Image, default: int) -> Iterator[ConfigRecord]:
-    """With an ELR, controllers and leaders go by one minimum, whatever their files say: it is set
-    for the cluster, and for no broker (KAFKA-16540). What lacks to that."""
+    """The records that set one minimum for the cluster and remove it from all brokers, where that
+    is not so yet. With an ELR, controllers and leaders use one minimum, whatever their
+    configuration files say (KAFKA-16540)."""
     configs = image.configs
     if MIN_ISR not in configs.of(CLUSTER):
         yield _min_isr("", str(default))

@@ -1,8 +1,9 @@
-"""What a heartbeat of a broker changes (KIP-631, KIP-841, `BrokerHeartbeatManager`).
+"""Effects of broker heartbeats (KIP-631, KIP-841, `BrokerHeartbeatManager`), and broker sessions.
 
-A broker is fenced, or not, or about to shut down, and asks for another state with each heartbeat.
-It is unfenced once it knows its own registration. It may shut down once it leads nothing and every
-other broker knows so. That it is about to is in the log, and only another life of it ends that.
+A broker is fenced, unfenced or in controlled shutdown, and requests another state with each
+heartbeat. It is unfenced once it has replayed its own registration. It may shut down once it leads
+nothing and every other broker knows that. Controlled shutdown is in the log, and ends only with the
+broker's next incarnation.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,10 +24,10 @@ from node.records.metadata import (
 )
 from node.wire.registration import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
-# What the active controller has heard of brokers: when last, how far they are.
+# Broker sessions at the active controller: time and metadata offset of the last heartbeat.
 #
-# It is in no log, and each active controller begins anew: every unfenced broker then has a whole
-# session to be heard in (KAFKA-18138).
+# They are in no log, and each active controller begins anew: every unfenced broker then has a whole
+# session time-out for its next heartbeat (KAFKA-18138).
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ class _Session:
 
 
 class BrokerSessions:
-    """Of the brokers that are not fenced."""
+    """The sessions of the unfenced brokers."""
 
     def __init__(self, image: Image, session_ms: int, now_ns: int) -> None:
         self._timeout_ns = session_ms * MS
@@ -60,17 +61,18 @@ class BrokerSessions:
         found = self._sessions.get(broker)
         return None if found is None else found.shutdown_offset
 
-    # --- what changes them ---
+    # --- changes ---
 
     def heard(self, image: Image, broker: int, metadata_offset: int, now_ns: int) -> None:
-        """A heartbeat of it, and what was decided of it is in `image`."""
+        """A heartbeat of it arrived; `image` includes what was decided for it."""
         self.follow(image, now_ns)
         if broker in self._sessions:
             self._sessions[broker].heard_ns = now_ns
             self._sessions[broker].metadata_offset = metadata_offset
 
     def follow(self, image: Image, now_ns: int) -> None:
-        """Whoever is fenced now, or gone, has no session; whoever is not any more, a new one."""
+        """Drop the sessions of brokers that are fenced or gone; begin those of newly
+        unfenced ones."""
         unfenced = {each.broker_id for each in image.brokers.all() if not each.fenced}
         for broker in self._sessions.keys() - unfenced:
             del self._sessions[broker]
@@ -78,16 +80,16 @@ class BrokerSessions:
             self._sessions[broker] = _Session(now_ns)
 
     def shuts_down_at(self, broker: int, offset: int) -> None:
-        """The others have to get so far; it is set once (KAFKA-14292)."""
+        """The offset that the others must reach; it is set once (KAFKA-14292)."""
         found = self._sessions.get(broker)
         if found is not None and found.shutdown_offset is None:
             found.shutdown_offset = offset
 
-    # --- what is due ---
+    # --- expiry ---
 
     def expired(self, now_ns: int) -> int | None:
-        """One broker that was not heard of for a session: one at a time, so that what its fencing
-        does is known before the next is looked at."""
+        """One broker whose session expired: one at a time, so that the effect of its fencing is
+        known before the next is handled."""
         silent = [
             (session.heard_ns, broker)
             for broker, session in self._sessions.items()
@@ -108,9 +110,9 @@ _FENCE, _UNFENCE, _ENTERED = 1, -1, 1
 def heartbeat(context: DecisionContext, request: BrokerHeartbeatRequest) -> Decision:
     """Raises RefusedError."""
     found = at_epoch(context.image, request.broker, request.epoch)
-    # The batch of a registration begins at its epoch at the latest, and is replayed at once.
+    # The batch of a registration begins at its epoch at the latest, and is replayed as a whole.
     is_caught_up = request.metadata_offset >= found.broker_epoch
-    # What is on a disk that failed leads nothing, whatever else becomes of the broker.
+    # A replica on a failed disk leads nothing, whatever happens to the broker.
     on_disks = _directories(context, found, request)
     if on_disks:
         context = context.after(on_disks)
@@ -123,7 +125,7 @@ def heartbeat(context: DecisionContext, request: BrokerHeartbeatRequest) -> Deci
 
 
 def fence(context: DecisionContext, broker: int) -> list[MetadataRecord]:
-    """It is in no ISR any more, and leads nothing."""
+    """Remove it from every ISR and from leadership."""
     found = context.image.brokers.find(broker)
     assert found is not None, f"broker {broker} has a session and is not registered"
     change = BrokerRegistrationChangeRecord(
@@ -138,7 +140,7 @@ def _next_state(
     request: BrokerHeartbeatRequest,
     is_caught_up: bool,
 ) -> tuple[list[MetadataRecord], bool, bool]:
-    """Records, whether it is fenced then, and whether it may end."""
+    """Records, whether it is fenced then, and whether it may shut down."""
     broker = request.broker
     if found.fenced:
         if request.want_shutdown:
@@ -162,7 +164,7 @@ def _unfence(context: DecisionContext, found: RegisterBrokerRecord) -> list[Meta
     change = BrokerRegistrationChangeRecord(
         broker_id=found.broker_id, broker_epoch=found.broker_epoch, fenced=_UNFENCE
     )
-    # One that was about to shut down when it was fenced still is: it may lead nothing (KIP-841).
+    # A broker fenced during controlled shutdown is still in it: it may lead nothing (KIP-841).
     led = [] if found.in_controlled_shutdown else when_added(context, found.broker_id)
     return [change, *led]
 
@@ -177,7 +179,7 @@ def _enter_shutdown(context: DecisionContext, found: RegisterBrokerRecord) -> li
 
 
 def _may_end(context: DecisionContext, broker: int) -> bool:
-    """It leads nothing, and all that may lead have heard so."""
+    """It leads nothing, and every broker that may lead has replayed that."""
     since = context.sessions.shutdown_offset(broker)
     offsets = context.sessions.metadata_offsets()
     others = [offset for other, offset in offsets.items() if context.image.brokers.is_active(other)]
@@ -195,7 +197,7 @@ def _leads(context: DecisionContext, broker: int) -> bool:
 def _directories(
     context: DecisionContext, found: RegisterBrokerRecord, request: BrokerHeartbeatRequest
 ) -> list[MetadataRecord]:
-    """Some failed (KIP-858), or are to get no more replicas (KIP-1066)."""
+    """Some directories failed (KIP-858), or are cordoned: they get no more replicas (KIP-1066)."""
     level = context.image.metadata_version
     records: list[MetadataRecord] = []
     offline = frozenset(request.offline)
@@ -222,7 +224,7 @@ def _directories(
 def _without_directories(
     context: DecisionContext, broker: int, offline: Collection[UUID]
 ) -> list[MetadataRecord]:
-    """Its replicas there are in no ISR any more."""
+    """Remove the broker's replicas in these directories from every ISR."""
     on_them = {
         key
         for key, partition in context.image.topics.partitions()

@@ -1,4 +1,7 @@
-"""The image of a snapshot, of which nothing is seen before it is whole."""
+"""Loads the image of a snapshot, replays committed records, and writes snapshots of the image.
+
+A loaded image is not visible before it is complete.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +20,7 @@ from node.records.metadata import (
     plain_entries,
 )
 
-# What is committed, replayed into an image, and told where a judge may compare it with the log.
+# Replay of committed records into an image, traced where a judge may compare it with the log.
 
 
 def replay(
@@ -26,8 +29,8 @@ def replay(
     records: Sequence[MetadataRecord | UnknownRecord],
     outbox: Outbox,
 ) -> None:
-    """`last`: the offset of the last of them. Of registers, which clients write all the time,
-    nothing is told."""
+    """`last`: the offset of the last of them. Registers, which clients write all the time, stay
+    untraced."""
     for offset, record in enumerate(records, start=last - len(records) + 1):
         image.replay(record)
         if is_of_brokers(record):
@@ -40,7 +43,7 @@ class ImageLoader:
         self._loading = _empty()
 
     def load(self, part: SnapshotPart) -> Image | None:
-        """The image, with the last part; what came before a first part counts no more."""
+        """The image, with the last part; a first part discards the earlier ones."""
         if part.is_first:
             self._loading = _empty()
         self._replay(part.values)
@@ -64,23 +67,22 @@ def _empty() -> Image:
     return image
 
 
-# When the controller's image is written as a snapshot, and how: a slice a step (KIP-630).
+# When and how the controller's image is written as a snapshot: one slice per step (KIP-630).
 #
-# One is due when so many bytes of records were committed since the last one, or when there were any
-# and the last one is so long ago (`SnapshotGenerator`). While it is written the node goes on: the
-# image that is written is a copy.
+# A snapshot is due after a number of committed bytes since the last one, or after a time if there
+# were any (`SnapshotGenerator`). The node goes on while it is written: the written image is a copy.
 
 
-# What is encoded in one step, in which nothing else is heard. It becomes a batch, and readers take
-# none of more than `limits.MAX_BATCH_BYTES`.
+# Records encoded in one step, during which no other input is handled. They become a batch, and
+# readers accept at most `limits.MAX_BATCH_BYTES`.
 _SLICE_RECORDS = 2_000
-_SLICE_BYTES = 1024 * 1024  # unless a record alone has more
-_SLICE_HASHED = 5_000  # entries of a snapshot that was loaded; about 10 ms
+_SLICE_BYTES = 1024 * 1024  # unless a single record has more
+_SLICE_HASHED = 5_000  # entries of a loaded snapshot; about 10 ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loaded:
-    """An image of which nobody was told."""
+    """A loaded image that was not traced yet."""
 
     offset: Offset
     digest: Postponed
@@ -100,7 +102,7 @@ class SnapshotGenerator:
         self._count_from(now)
 
     def loaded(self, image: Image) -> None:
-        """It came from a snapshot; its digest is told once that is hashed."""
+        """It came from a snapshot; its digest is traced once that is hashed."""
         self._loaded = _Loaded(offset=self._raft.handed_over, digest=image.end_loading())
 
     def after_batch(self, image: Image) -> None:
@@ -110,7 +112,7 @@ class SnapshotGenerator:
             self._begin(image)
 
     def poll(self, image: Image, now: Now) -> None:
-        """Begin one that is due by time, or go on."""
+        """Begin one that is due by time, or continue."""
         if self._loaded is not None and self._loaded.digest.hash_some(_SLICE_HASHED):
             self._tell_loaded(self._loaded)
         if now.mono_ns >= self._due_ns:
@@ -122,7 +124,7 @@ class SnapshotGenerator:
             self._go_on(self._writer)
 
     def deadline_ns(self) -> int:
-        """0: go on as soon as the input that is ready was served."""
+        """0: continue as soon as the input that is ready was served."""
         if self._writer is not None or self._loaded is not None:
             return 0
         return self._due_ns
@@ -160,7 +162,7 @@ class SnapshotGenerator:
 
 
 def _slices(image: Image) -> Iterator[list[bytes]]:
-    """What becomes a batch each."""
+    """Each becomes a batch."""
     taken, size = list[bytes](), 0
     for record in image.records():
         value = encode_metadata(record, image.metadata_version)

@@ -1,8 +1,9 @@
 """AlterPartition: a leader proposes an ISR (KIP-497, KIP-841, KIP-903, KIP-966).
 
-The leader knows who is caught up; the controller knows who may be in an ISR: a broker that is
-registered, not fenced, not about to shut down, and in the life in which it was seen to be caught up
-(its broker epoch). Who proposes by what is outdated is told so, by an error for each way to be.
+The leader knows which replicas are caught up; the controller knows which may be in an ISR: those on
+brokers that are registered, unfenced, not in controlled shutdown, and of the broker epoch in which
+they were seen to be caught up. A proposal from outdated state is refused, with a different error
+for each kind.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ from node.wire.alter_partition import (
 
 
 def alter(context: DecisionContext, request: AlterPartitionRequest) -> Decision:
-    """Raises RefusedError where the broker is not who it says."""
+    """Raises RefusedError if the broker epoch is wrong."""
     at_epoch(context.image, request.broker, request.epoch)
     records: list[PartitionChangeRecord] = []
     results: list[PartitionResult] = []
@@ -60,7 +61,7 @@ def _alter_one(
     record = change(key, before, proposed, rules_for(context, key, before))
     after = before if record is None else before.changed(record)
     if record is not None and record.leader not in (NO_LEADER_CHANGE, broker):
-        # It completed a reassignment that it is no part of.
+        # It completed a reassignment that leaves this leader out.
         return record, PartitionResult(
             topic=key[0], index=key[1], error=ErrorCode.NEW_LEADER_ELECTED
         )
@@ -76,7 +77,7 @@ def _alter_one(
 
 
 def _checked(image: Image, broker: int, proposal: AlteredPartition) -> Partition:
-    """The partition that may be altered so. Raises RefusedError, by the first that is wrong."""
+    """The partition that the proposal may alter. Raises RefusedError with the first fault."""
     if image.topics.find(proposal.topic) is None:
         raise RefusedError(ErrorCode.UNKNOWN_TOPIC_ID)
     found = image.topics.partition(proposal.topic, proposal.index)

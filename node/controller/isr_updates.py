@@ -1,4 +1,4 @@
-"""What a broker's coming and going does to partitions (`generateLeaderAndIsrUpdates`)."""
+"""Partition changes when a broker comes or goes (`generateLeaderAndIsrUpdates`)."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -27,7 +27,7 @@ def rules_for(
     election: Election | None = None,
     unclean: tuple[int, ...] = (),
 ) -> Rules:
-    """`active` where it is not the image that says who is; `election` where the topic does not."""
+    """`active` replaces the image's active replicas; `election` replaces the topic's rule."""
     image = context.image
     topic = image.topics.find(key[0])
     assert topic is not None, f"{key} is of no topic"
@@ -48,7 +48,7 @@ def rules_for(
 def when_removed(
     context: DecisionContext, broker: int, among: Among = _all
 ) -> list[PartitionChangeRecord]:
-    """It is fenced, or about to shut down: out of every ISR, and into the ELR where that is so."""
+    """It is fenced, or in controlled shutdown: it leaves every ISR, perhaps for the ELR."""
     return _updates(
         context, removed=broker, touches=lambda found: broker in found.isr and among(found)
     )
@@ -57,9 +57,9 @@ def when_removed(
 def when_back(
     context: DecisionContext, last: RegisterBrokerRecord, directories: Collection[UUID]
 ) -> list[PartitionChangeRecord]:
-    """It shut down cleanly, and comes with these directories. It vouches for what is in them: of a
-    replica that is assigned to another one nobody knows what it has, nor, if one is missing, of a
-    replica of which it had not yet said where it is (Kafka goes by the broker alone)."""
+    """It shut down cleanly, and returns with these directories. It vouches for their content. The
+    state of a replica is unknown if it is assigned to another directory, or, if one is missing, if
+    it was not yet assigned to any (Kafka goes by the broker alone)."""
     broker = last.broker_id
     is_one_missing = not set(last.log_dirs) <= set(directories)
 
@@ -78,8 +78,8 @@ def when_back(
 def when_in_doubt(
     context: DecisionContext, broker: int, among: Among = _all
 ) -> list[PartitionChangeRecord]:
-    """Nobody knows what it has: it shut down uncleanly, or there is none. Out of every ISR and ELR
-    (KIP-966, "Controller behaviors" 4)."""
+    """Its replicas' state is unknown: it shut down uncleanly, or is unregistered. Remove it from
+    every ISR and ELR (KIP-966, "Controller behaviors" 4)."""
     return _updates(
         context,
         removed=broker,
@@ -89,7 +89,7 @@ def when_in_doubt(
 
 
 def when_added(context: DecisionContext, broker: int) -> list[PartitionChangeRecord]:
-    """It is not fenced any more: it may lead what nobody leads."""
+    """It is unfenced: it may lead leaderless partitions."""
     return _updates(context, added=broker, touches=lambda found: not found.has_leader)
 
 
@@ -101,7 +101,7 @@ def _updates(
     added: int = _NOBODY,
     unclean: tuple[int, ...] = (),
 ) -> list[PartitionChangeRecord]:
-    """The image does not know yet that a broker comes or goes."""
+    """The image does not yet include the broker's change."""
 
     def active(broker: int) -> bool:
         is_active = broker == added or context.image.brokers.is_active(broker)

@@ -1,13 +1,13 @@
-"""What becomes of a partition: its ISR, its ELR, its leader (Kafka's `PartitionChangeBuilder`).
+"""Changes of a partition: its ISR, its ELR, its leader (Kafka's `PartitionChangeBuilder`).
 
-One function, `change`: of the partition and of what is proposed for it comes one record, or none if
-nothing changes. In this order: a reassignment is completed if it can be, the ELR follows the ISR
-(KIP-966, "ELR update"), a leader is elected if there is none that may lead, and the last one is
-remembered as long as there is no other.
+One function, `change`, turns a partition and a proposal into one record, or none if nothing
+changes. In this order: a reassignment is completed if it can be, the ELR follows the ISR (KIP-966,
+"ELR update"), a leader is elected if the current one may not lead, and the last leader is
+remembered as long as there is none.
 
-*Election.* Whoever leads and may lead stays. Else the first in replica order that is active and in
-the ISR, or, where the ISR is empty, in the ELR: it is then the ISR. Else, where both are empty, the
-last leader; or anybody active, where unclean elections are allowed. Both of these are unclean: the
+*Election.* A leader that may lead stays. Otherwise the first in replica order that is active and in
+the ISR or, if the ISR is empty, in the ELR: it then forms the ISR. If both are empty: the last
+leader; or any active replica, if unclean elections are allowed. Both of these are unclean: the
 leader alone is the ISR, it is RECOVERING (KIP-704), and there is no ELR.
 
 *Without the feature* the ELR is left empty, and the last member of an ISR stays in it.
@@ -30,19 +30,19 @@ Ids = tuple[int, ...]
 class Election(Enum):
     ONLINE = auto()
     PREFERRED = auto()  # the first replica before others
-    UNCLEAN = auto()  # anybody rather than nobody
+    UNCLEAN = auto()  # any active replica rather than none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What a change has to go by."""
+    """The rules that a change follows."""
 
     level: int  # of metadata.version
-    elr: bool  # are there eligible leader replicas?
+    elr: bool  # are eligible leader replicas enabled?
     min_isr: int  # the effective one
     may_lead: Callable[[int], bool]
     election: Election = Election.ONLINE
-    unclean: Ids = ()  # shut down uncleanly: they have what they have
+    unclean: Ids = ()  # shut down uncleanly: their logs may lack records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class _Elected:
 def change(
     key: PartitionKey, before: Partition, proposed: Partition, rules: Rules
 ) -> PartitionChangeRecord | None:
-    """From `before` to what is `proposed` of ISR, replicas, reassignment and recovery."""
+    """From `before` to the `proposed` ISR, replicas, reassignment and recovery state."""
     after = _follow_isr(before, _complete_reassignment(proposed, rules.min_isr), rules)
     elected = _elect(before, after, rules)
     record = PartitionChangeRecord(topic_id=key[0], partition_id=key[1])
@@ -62,7 +62,9 @@ def change(
         record = replace(record, leader=elected.leader)
         after = _led(after, elected, rules.min_isr)
     elif not set(before.replicas) <= set(after.replicas):
-        record = replace(record, leader=before.leader)  # a replica less is a new leader epoch
+        record = replace(
+            record, leader=before.leader
+        )  # removing a replica begins a new leader epoch
     if not rules.elr:
         after = replace(after, isr=after.isr or before.isr, elr=())
     if rules.level < _SHRINKS_IN_EPOCH and not set(before.isr) <= set(after.isr):
@@ -91,8 +93,8 @@ def _complete_reassignment(proposed: Partition, min_isr: int) -> Partition:
 
 
 def _follow_isr(before: Partition, proposed: Partition, rules: Rules) -> Partition:
-    """KIP-966, "ELR update": whoever leaves an ISR that is then too small has all that is below the
-    high watermark, and that goes no higher meanwhile."""
+    """KIP-966, "ELR update": a replica that leaves an ISR that is then below the minimum has
+    everything below the high watermark, which does not advance meanwhile."""
     if not rules.elr:
         return proposed
     if len(proposed.isr) >= rules.min_isr:
@@ -124,7 +126,7 @@ def _elect(before: Partition, after: Partition, rules: Rules) -> _Elected:
 
 
 def _led(after: Partition, elected: _Elected, min_isr: int) -> Partition:
-    """By whom was just elected; a minimum that was lowered while nobody led may be reached so."""
+    """Led by the elected replica; a minimum that was lowered meanwhile may be reached so."""
     leader = elected.leader
     if elected.is_unclean:
         return replace(after, isr=(leader,), elr=(), recovery=RECOVERING)
@@ -135,9 +137,9 @@ def _led(after: Partition, elected: _Elected, min_isr: int) -> Partition:
 
 
 def _remember_leader(before: Partition, after: Partition, led: int, rules: Rules) -> Partition:
-    """As shipped, without a recovery manager: the last leader alone, from when there
-    is none until there is another. Where it lost its leader while there was no ELR yet, the one
-    that stayed in the ISR led last, and is remembered when it leaves."""
+    """As shipped, without a recovery manager: only the last leader, from when there is none until
+    there is another. If the partition lost its leader before the ELR was enabled, the replica that
+    stayed in the ISR led last, and is remembered when it leaves."""
     if not rules.elr:
         return replace(after, last_known_elr=())
     is_deserted = not (after.isr or after.elr or before.has_leader or before.last_known_elr)
@@ -156,7 +158,7 @@ def _remember_leader(before: Partition, after: Partition, led: int, rules: Rules
 def _with_differences(
     record: PartitionChangeRecord, before: Partition, after: Partition, level: int
 ) -> PartitionChangeRecord:
-    """A field for each that differs; `record` has the leader already."""
+    """Sets each field that differs; `record` has the leader already."""
     on_others = (after.replicas, after.directories) != (before.replicas, before.directories)
     return replace(
         record,

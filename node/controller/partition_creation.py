@@ -1,4 +1,4 @@
-"""CreatePartitions: topics get more of them, as replicated as those that they have."""
+"""CreatePartitions, and the placement and checks of the replicas of new partitions."""
 
 import random
 from collections import Counter
@@ -19,16 +19,16 @@ from node.wire.topic_changes import (
     WantedPartitions,
 )
 
-# Where the replicas of new partitions go (Kafka's `StripedReplicaPlacer`).
+# Placement of the replicas of new partitions (Kafka's `StripedReplicaPlacer`).
 #
 # Racks take turns, and within a rack its brokers: the next partition begins one rack and one broker
-# further. A fenced broker is taken only where its rack has no other left, and never first: the
-# first replica is to lead. One that is about to shut down is not taken at all.
+# further. A fenced broker is used only if its rack has no other left, and never first: the first
+# replica is to lead. A broker in controlled shutdown is not used at all.
 
 
 @dataclass(slots=True)
 class _Round:
-    """Brokers in turn, each once in a round."""
+    """Brokers in turn, each once per round."""
 
     brokers: list[int]
     offset: int = 0
@@ -58,7 +58,7 @@ class _Rack:
 def place(
     brokers: Sequence[RegisterBrokerRecord], partitions: int, replication: int, rng: random.Random
 ) -> list[tuple[int, ...]]:
-    """The replicas of each partition, who is to lead first. Raises RefusedError."""
+    """The replicas of each partition, the preferred leader first. Raises RefusedError."""
     usable = [each for each in brokers if not each.in_controlled_shutdown]
     _check(usable, replication)
     placer = _Placer(usable, rng)
@@ -121,14 +121,14 @@ class _Placer:
         return tuple(found)
 
     def _shuffle(self) -> None:
-        """Every assignment was made: do not make the same ones again."""
+        """All assignments were used: shuffle so that they do not repeat."""
         self._rng.shuffle(self._names)
         for round_ in self._rounds():
             self._rng.shuffle(round_.brokers)
         self._round = 0
 
     def _rounds(self) -> list[_Round]:
-        """Of all racks, those that have brokers."""
+        """One round per rack that has brokers."""
         every = [each for rack in self._racks.values() for each in (rack.unfenced, rack.fenced)]
         return [each for each in every if each.brokers]
 
@@ -136,14 +136,14 @@ class _Placer:
 _NO_RACK = _Rack()
 
 
-# Replicas that somebody names: who may be among them, and the partition that they begin with.
+# Checks of replica assignments that a client names, and the partitions that result.
 
 
 Places = Sequence[tuple[int, ...]]
 
 
 def check_assignment(image: Image, replicas: tuple[int, ...], count: int | None = None) -> None:
-    """Raises RefusedError. `count`: how many there have to be, as of other partitions."""
+    """Raises RefusedError. `count`: the required number, as of other partitions."""
     wrong = (
         (not replicas, "it has no replicas"),
         (len(replicas) > limits.MAX_REPLICATION, f"more than {limits.MAX_REPLICATION} replicas"),
@@ -159,7 +159,7 @@ def check_assignment(image: Image, replicas: tuple[int, ...], count: int | None 
 
 
 def require_active(image: Image, places: Places, error: ErrorCode) -> None:
-    """Somebody can lead each (KIP-841)."""
+    """Each has a replica that can lead (KIP-841)."""
     if not all(any(map(image.brokers.is_active, replicas)) for replicas in places):
         raise RefusedError(
             error, "All brokers of a partition are currently fenced or in controlled shutdown."
@@ -183,7 +183,7 @@ def check_room(partitions: int, room: int) -> None:
 def new_partitions(
     image: Image, keys: Sequence[PartitionKey], places: Places
 ) -> Iterator[PartitionRecord]:
-    """One at each of the places. Active replicas alone are in its first ISR (KIP-841)."""
+    """One at each of the places. The first ISR contains only active replicas (KIP-841)."""
     brokers = {broker for replicas in places for broker in replicas}
     active = {broker for broker in brokers if image.brokers.is_active(broker)}
     directories = {broker: decision.first_directory(image, broker) for broker in brokers}
@@ -200,8 +200,8 @@ def new_partitions(
 
 
 def create(context: DecisionContext, request: CreatePartitionsRequest) -> Decision:
-    """Of a topic all or none; one that is refused keeps no other back. What is asked for twice is
-    refused once."""
+    """Per topic all or none; a refused topic does not affect others. A repeated topic is refused
+    once."""
     records: list[PartitionRecord] = []
     results: list[NewPartitionsResult] = []
     room = room_for_partitions(context.image)

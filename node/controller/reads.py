@@ -1,4 +1,4 @@
-"""What is answered from the committed image."""
+"""Reads that are answered from the committed image."""
 
 from typing import assert_never
 
@@ -34,7 +34,7 @@ def response_to(image: Image, request: ReadRequest, own: Own) -> Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingRead:
-    """Of a client that waits for the confirmation that we still lead."""
+    """A client that waits for the confirmation that we still lead."""
 
     ticket: Ticket
     arrived_ns: int
@@ -54,8 +54,8 @@ class ConfirmedReads:
         self._waiting.park(connection, read)
 
     def respond(self, image: Image, epoch: Epoch) -> None:
-        """Those that are confirmed, from the committed image: what was acknowledged before the read
-        arrived is in it."""
+        """Answer the confirmed reads from the committed image: it has every write acknowledged
+        before the read arrived."""
         if not self._waiting.requests:
             return
         confirmed = self._raft.confirmed()
@@ -76,7 +76,7 @@ class ConfirmedReads:
             )
 
     def _trace(self, newest: PendingRead, epoch: Epoch) -> None:
-        """One line for all that are answered together: what confirms the newest confirms all."""
+        """One line for all answered together: the confirmation of the newest covers all."""
         heard: list[dict[str, int | str]] = [
             {"id": key.id, "dir": uuid_text(key.directory), "since": followed_ns}
             for key, followed_ns in sorted(self._raft.followed_ns().items())

@@ -1,9 +1,9 @@
-"""Replicas move to other brokers (KIP-455): what an operator asks for, and what is going on.
+"""Partition reassignments (KIP-455): altering, cancelling and listing them.
 
-A partition that is reassigned has both, those that it is to have and those that it had. It is done
-as soon as an ISR has all targets, and at least the minimum (KIP-966, "Other behaviors" 4); that is
-seen when the ISR changes (`partition_changes`). Another target in between changes which are added
-and which are removed; what it had at first it has again when the reassignment is cancelled.
+A partition under reassignment has both its target replicas and its original ones. It completes as
+soon as an ISR has all targets, and at least the minimum (KIP-966, "Other behaviors" 4); that is
+checked when the ISR changes (`partition_changes`). A new target meanwhile changes which replicas
+are added and removed; cancelling restores the original ones.
 """
 
 from collections.abc import Iterator
@@ -30,8 +30,8 @@ from node.wire.reassignments import (
 
 
 def alter(context: DecisionContext, request: AlterReassignmentsRequest) -> Decision:
-    """A partition that is refused keeps no other back. One that is named twice is altered as it is
-    said last, and answered both times."""
+    """A refused partition does not affect others. A partition named twice is altered as named last,
+    and answered both times."""
     records: dict[NamedPartition, PartitionChangeRecord | None] = {}
     results: list[ReassignmentResult] = []
     for each in request.reassignments:
@@ -52,7 +52,7 @@ def alter(context: DecisionContext, request: AlterReassignmentsRequest) -> Decis
 
 
 def ongoing(image: Image, request: ListReassignmentsRequest) -> ListReassignmentsResponse:
-    """Of partitions that are not reassigned, or that there are not, nothing is said."""
+    """Partitions that are not under reassignment, or do not exist, are left out."""
     requested = _every(image) if request.partitions is None else dict.fromkeys(request.partitions)
     return ListReassignmentsResponse(
         ongoing=tuple(
@@ -95,7 +95,7 @@ def _alter_one(
         proposed = _cancelled(context, key, found)
         return change(key, found, proposed, rules_for(context, key, found))
     proposed = _towards(context.image, found, tuple(map(int, requested.replicas)), may_resize)
-    # Nobody is elected uncleanly because an empty replica was added.
+    # Adding an empty replica must not cause an unclean election.
     rules = rules_for(context, key, found, election=Election.ONLINE)
     return change(key, found, proposed, rules)
 
@@ -103,7 +103,7 @@ def _alter_one(
 def _towards(
     image: Image, found: Partition, targets: tuple[int, ...], may_resize: bool
 ) -> Partition:
-    """Both targets and replicas; who was added, but is no target any more, is removed again."""
+    """Both targets and replicas; an added replica that is no longer a target is removed again."""
     check_assignment(image, targets)
     now = len(without(found.replicas, *found.removing))
     if not may_resize and len(targets) != now:
@@ -119,7 +119,7 @@ def _towards(
 
 
 def _cancelled(context: DecisionContext, key: PartitionKey, found: Partition) -> Partition:
-    """As before, if enough of those are in the ISR (KIP-966, "Other behaviors" 4b)."""
+    """The original replicas, if enough of them are in the ISR (KIP-966, "Other behaviors" 4b)."""
     if not found.is_reassigning:
         raise RefusedError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     image = context.image

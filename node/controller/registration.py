@@ -1,11 +1,12 @@
-"""A controller makes itself known to the active one (KIP-919, `ControllerRegistrationManager`).
+"""Registration of controllers and brokers.
 
-Where a controller is and what it supports stands in the metadata log, one record for each life of
-its process. The active controller writes its own; every other sends it, over a connection of its
-own, for a Fetch that waits at the leader would hold it up. It is sent to whoever leads until the
-replayed log shows it. In a quorum of our nodes alone nobody asks for registrations; so ours begin
-once another controller has registered, as Apache Kafka's do, or where brokers have: one of ours
-that only observes would be taken for a broker.
+A controller registers with the active one (KIP-919, `ControllerRegistrationManager`). Its endpoints
+and supported features are in the metadata log, one record for each incarnation of its process. The
+active controller writes its own; every other sends it, over a connection of its own, because a
+parked Fetch at the leader would delay it. It is sent to the current leader until the replayed log
+shows it. In a quorum of our nodes alone registrations have no use; so ours begin once another
+controller has registered, as Apache Kafka's do, or once brokers have: one of ours that only
+observes would be taken for a broker.
 """
 
 from collections.abc import Collection, Sequence
@@ -79,7 +80,7 @@ def register_controller(image: Image, request: ControllerRegistrationRequest) ->
 
 
 def check_told(listeners: Sequence[RegisteredListener], features: Sequence[FeatureRange]) -> None:
-    """What a node says of itself is kept, and told to all others. Raises RefusedError."""
+    """Check what a node reports of itself: it is kept and sent to others. Raises RefusedError."""
     wrong = why_not_taken([each.endpoint for each in listeners])
     if wrong is None and len(features) > limits.MAX_FEATURES:
         wrong = f"{len(features)} features; a node has {limits.MAX_FEATURES} at most"
@@ -121,7 +122,7 @@ def check_count(node: NodeId, registered: Collection[int]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Active:
-    """To whom it is sent: the active controller, and the epoch in which it leads."""
+    """The destination: the active controller, and the epoch in which it leads."""
 
     node: NodeId
     epoch: int
@@ -139,14 +140,14 @@ class Registrar:
         self._timeout_ns = request_timeout_ms * MS
         self._outbox = outbox
         self._sent_to: Active | None = None  # over the connection that is open
-        self._awaits: int | None = None  # the correlation id of what is out
+        self._awaits: int | None = None  # correlation id of the outstanding request
         self._next_correlation_id = 0
-        self._due_ns = 0  # of the next attempt, or of giving up what is out
+        self._due_ns = 0  # of the next attempt, or the time-out of the outstanding one
         self._pause_ns = _FIRST_PAUSE_NS
 
     def is_wanted(self, image: Image, *, is_voter: bool) -> bool:
-        """Do controllers register here, and is ours not known? One that does not vote yet is told
-        from a broker by that (`node.raft.replicas`)."""
+        """Do controllers register here, and is ours not known? Registration distinguishes a
+        controller that does not vote yet from a broker (`node.raft.replicas`)."""
         is_mistaken = not is_voter and not image.brokers.is_empty
         return (
             (bool(image.controllers) or is_mistaken)
@@ -160,12 +161,11 @@ class Registrar:
 
     @property
     def is_talking(self) -> bool:
-        """A connection is open, or what was sent over it was lost."""
+        """A connection is open, or a request on it was lost."""
         return self._sent_to is not None
 
     def poll(self, leader: Active | None, mono_ns: int) -> None:
-        """Send what is due to `leader`, another node; None where there is none, or nothing is
-        wanted of it."""
+        """Send what is due to `leader`, another node; None if there is none, or none is needed."""
         if leader != self._sent_to:
             self._hang_up()
             self._due_ns, self._pause_ns = 0, _FIRST_PAUSE_NS
@@ -183,14 +183,14 @@ class Registrar:
         self, correlation_id: int, response: ControllerRegistrationResponse, mono_ns: int
     ) -> None:
         if correlation_id != self._awaits:
-            return  # of a connection that was dropped since
+            return  # response on a connection dropped since
         if response.error != ErrorCode.NONE:
             self._outbox.trace("c.unregistered", error=int(response.error))
         self._awaits = None
         self._pause(mono_ns)
 
     def on_lost(self, mono_ns: int) -> None:
-        """The connection failed, or brought nonsense."""
+        """The connection failed, or brought garbage."""
         self._awaits = None
         self._pause(mono_ns)
 
@@ -215,7 +215,7 @@ class Registrar:
         self._pause(mono_ns)
 
     def _pause(self, mono_ns: int) -> None:
-        """Until it is asked again: also after a success, while the log does not show it yet."""
+        """Until the next attempt: also after a success, while the log does not show it yet."""
         self._due_ns = mono_ns + self._pause_ns
         self._pause_ns = min(2 * self._pause_ns, _LONGEST_PAUSE_NS)
 
@@ -228,22 +228,22 @@ class Registrar:
 def active_controller(
     node: NodeId, me: NodeId, epoch: int, endpoint: Endpoint | None
 ) -> Active | None:
-    """None where nobody leads, or nobody knows where, or this node itself does."""
+    """None where there is no leader, its address is unknown, or it is this node."""
     if node in (NO_NODE, me) or endpoint is None:
         return None
     return Active(node=node, epoch=epoch, endpoint=endpoint)
 
 
-# Who a broker is: its registration, and that it is forgotten (KIP-631, KIP-966).
+# Broker registration and unregistration (KIP-631, KIP-966).
 #
-# A new life of a broker's process (`incarnation`) gets a new broker epoch, greater than any before,
-# and is fenced until it asks not to be. What its last life left behind is cleared up in the same
-# batch, and before the registration: where that shut down cleanly, which the epoch proves that the
-# broker kept on its disks, its replicas may stay eligible leaders; else it is in no ISR and no ELR.
+# A new incarnation of a broker's process gets a new broker epoch, greater than any before, and is
+# fenced until it asks to be unfenced. The remains of its last incarnation are cleaned up in the
+# same batch, before the registration: after a clean shutdown, proved by the epoch that the broker
+# kept on its disks, its replicas may stay eligible leaders; else it is in no ISR and no ELR.
 
 
 def at_epoch(image: Image, broker: int, epoch: int) -> RegisterBrokerRecord:
-    """The registration of a broker that speaks in that epoch. Raises RefusedError."""
+    """The registration of a broker with that epoch. Raises RefusedError."""
     found = image.brokers.find(broker)
     if found is None:
         raise RefusedError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker {broker} is not registered")
@@ -306,8 +306,8 @@ def _end_of_last_life(
     existing: RegisterBrokerRecord | None,
     request: BrokerRegistrationRequest,
 ) -> list[MetadataRecord]:
-    """Clean: it kept the epoch that it was registered with. Before the feature every end was
-    unclean, and none mattered (KIP-966, "Detection of an unclean shutdown")."""
+    """Clean: it kept the epoch that it was registered with. Before the feature every shutdown was
+    unclean, and it made no difference (KIP-966, "Detection of an unclean shutdown")."""
     if not context.image.has_elr:
         return [*when_removed(context, request.broker)]
     if existing is None or existing.broker_epoch != request.previous_epoch:
@@ -340,7 +340,7 @@ def _check_directories(image: Image, request: BrokerRegistrationRequest) -> None
 
 
 def _check_features(image: Image, request: BrokerRegistrationRequest) -> None:
-    """It can do all that is finalized. A level of 0 that it does not know asks nothing of it."""
+    """It supports everything finalized. A level of 0 needs no support."""
     ranges = {each.name: (each.lowest, each.highest) for each in request.features}
     if METADATA_VERSION not in ranges:
         raise RefusedError(

@@ -1,13 +1,13 @@
-"""The configuration of topics, of brokers, and of CLIENT_METRICS resources.
+"""Configuration of topics, brokers and CLIENT_METRICS resources: altering and describing.
 
-Brokers look at what is to be set on a broker before they hand it on; of topics and metrics the
-schema is known here. Who changes min.insync.replicas drops the ELRs beside ISRs that are large
-enough then (KIP-966; Kafka drops all of them, and what was acknowledged is lost where it was
-raised); and with eligible leader replicas it is set for the whole cluster, and for no broker.
+Brokers validate broker configurations before they forward them; the schemas of topics and metrics
+are known here. Changing min.insync.replicas drops the ELRs of partitions whose ISR then meets it
+(KIP-966; Kafka drops all of them, and acknowledged records are lost where it was raised); and with
+eligible leader replicas it is set for the whole cluster, and for no broker.
 
-Rules of Kafka's `ConfigurationControlManager`. A resource is altered whole or not at all; one that
-is refused does not keep others of the same request from succeeding. What a request has too much of
-(`node.limits`) refuses it whole.
+Rules of Kafka's `ConfigurationControlManager`. A resource is altered as a whole or not at all; a
+refused one does not keep others of the same request from succeeding. A request above a limit of
+`node.limits` is refused as a whole.
 """
 
 from collections import Counter
@@ -51,7 +51,7 @@ _LONGEST_ID = 9  # of a broker, in digits
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
-# What Kafka's brokers know as a list; they look at the values themselves.
+# The list keys of Kafka's brokers, which validate the values themselves.
 _BROKER_LISTS = (
     "advertised.listeners",
     "cordoned.log.dirs",
@@ -90,7 +90,7 @@ def alter_all(
 def replace_all(
     image: Image, resources: Sequence[ResourceChange], default_min_isr: int
 ) -> tuple[list[ConfigRecord | PartitionChangeRecord], tuple[ResourceResult, ...]]:
-    """As `alter_all`; what a resource has beside what is set goes."""
+    """Like `alter_all`; keys of a resource that are not named are removed."""
     return alter_all(image, [_replacing(image, each) for each in resources], default_min_isr)
 
 
@@ -107,9 +107,9 @@ def _replacing(image: Image, resource: ResourceChange) -> ResourceChange:
 def drop_elr(
     image: Image, records: Sequence[ConfigRecord], default: int
 ) -> Iterator[PartitionChangeRecord]:
-    """What becomes of the ELRs by these. Where the ISR has the new minimum the high watermark goes
-    on without the ELR (KIP-966, "ELR update"); elsewhere it waits, and who is eligible has all that
-    is below it."""
+    """The changes of ELRs after these records. Where the ISR meets the new minimum the high
+    watermark advances without the ELR (KIP-966, "ELR update"); elsewhere it waits, and an eligible
+    replica has everything below it."""
     altered = {
         (each.resource_type, each.resource_name): each.value
         for each in records
@@ -142,9 +142,9 @@ def refuse_alteration(
 
 
 def _check_amount(image: Image, resources: Sequence[ResourceChange]) -> None:
-    """Raises RefusedError where to decide would take long, or more than a batch would be written.
+    """Raises RefusedError for a request that takes long to decide, or writes more than a batch.
 
-    Counted is all that has to be read: appending to a long list takes as long as writing it.
+    Everything that has to be read counts: appending to a long list takes as long as writing it.
     """
     characters = patterns = 0
     for each in resources:
@@ -190,7 +190,7 @@ def alter(
 
 
 def check_resource(image: Image, kind: int, name: str, *, is_new: bool = False) -> None:
-    """Raises RefusedError where there is none to be configured."""
+    """Raises RefusedError for a resource that does not exist."""
     if is_too_long(name):
         raise RefusedError(
             ErrorCode.INVALID_REQUEST, f"The name has more than {limits.MAX_STRING_BYTES} bytes"
@@ -222,7 +222,7 @@ def _check_repeated(changes: Sequence[ConfigChange]) -> None:
 
 
 def _check_broker(image: Image, name: str) -> None:
-    """One that is registered, or, without a name, every one."""
+    """A registered one or, without a name, all."""
     if not name:
         return
     if not (name.isascii() and name.isdigit() and len(name) <= _LONGEST_ID):
@@ -247,7 +247,7 @@ def _of_brokers(key: str) -> Definition:
 
 
 def _check_count(entries: Mapping[str, str], records: Sequence[ConfigRecord]) -> None:
-    """Who has too many can be rid of them still. Raises RefusedError."""
+    """Raises RefusedError. A resource with too many entries can still delete some."""
     added = {each.name for each in records if each.value is not None} - entries.keys()
     if added and len(entries) + len(added) > limits.MAX_CONFIGS_PER_RESOURCE:
         raise RefusedError(
@@ -257,7 +257,7 @@ def _check_count(entries: Mapping[str, str], records: Sequence[ConfigRecord]) ->
 
 
 def _check_min_isr(image: Image, record: ConfigRecord) -> None:
-    """It is read as a number here, whoever set it; KAFKA-16540. Raises RefusedError."""
+    """It is parsed as a number here, whatever its source; KAFKA-16540. Raises RefusedError."""
     resource = (record.resource_type, record.resource_name)
     if record.name != MIN_ISR or record.resource_type != BROKER:
         return
@@ -280,7 +280,7 @@ def _record(resource: ResourceChange, change: ConfigChange, current: str | None)
         )
     definition = _definition(resource.type, resource.name, change.name)
     if definition is None and change.operation == _DELETE:
-        definition = _ANYTHING  # what is not set may be deleted, whether it is known or not
+        definition = _ANYTHING  # an unset key may be deleted, known or not
     if definition is None:
         kind = "client metrics" if resource.type == CLIENT_METRICS else "topic"
         raise RefusedError(ErrorCode.INVALID_CONFIG, f"Unknown {kind} configuration: {change.name}")
@@ -296,7 +296,7 @@ def _record(resource: ResourceChange, change: ConfigChange, current: str | None)
 
 
 def _new_value(change: ConfigChange, definition: Definition, current: str | None) -> str | None:
-    """What the change makes of the value: None deletes it. What was there is sound already."""
+    """The value after the change: None deletes it. The current value is valid already."""
     if change.operation == _DELETE:
         return None
     if change.operation not in (_SET, _APPEND, _SUBTRACT):
@@ -323,10 +323,10 @@ def _new_value(change: ConfigChange, definition: Definition, current: str | None
     return ",".join([*old, *(item for item in given if item not in known)])
 
 
-# DescribeConfigs: what resources are configured as, and who said it.
+# DescribeConfigs: the configuration of resources, and the source of each value.
 #
-# Each node tells of itself alone, and any of topics, of CLIENT_METRICS resources and of what is set
-# for all brokers (Kafka's `ConfigHelper`).
+# A node describes only itself, and any node describes topics, CLIENT_METRICS resources and the
+# defaults for all brokers (Kafka's `ConfigHelper`).
 
 
 _KNOWN_TYPES = (TOPIC, BROKER, 8, CLIENT_METRICS, 32)  # `ConfigResource.Type`
@@ -335,8 +335,8 @@ _KNOWN_TYPES = (TOPIC, BROKER, 8, CLIENT_METRICS, 32)  # `ConfigResource.Type`
 def describe_all(
     image: Image, queries: Sequence[ResourceQuery], own: Own
 ) -> tuple[ResourceDescription, ...]:
-    """A result for each resource; once the answer is full, that there is no more room in it. What
-    is no type of a resource is refused with all that is asked for beside it."""
+    """A result for each resource; once the response is full, an error that says so. An unknown
+    resource type refuses the whole request."""
     if any(query.type not in _KNOWN_TYPES for query in queries):
         why = "Unexpected resource type"
         return tuple(refuse_description(queries, ErrorCode.INVALID_REQUEST, why))
@@ -364,8 +364,8 @@ def refuse_description(
 
 
 def describe(image: Image, query: ResourceQuery, own: Own) -> ResourceDescription:
-    """Every key of the schema, or those asked for, with what is set or the default. Each node tells
-    of itself alone, and any of what is set for all."""
+    """Every key of the schema, or those requested, with the set value or the default. A node
+    describes only itself, and any node the defaults for all brokers."""
     try:
         if query.type == TOPIC and not is_legal(query.name):
             raise RefusedError(ErrorCode.INVALID_TOPIC_EXCEPTION)
@@ -390,7 +390,7 @@ def describe(image: Image, query: ResourceQuery, own: Own) -> ResourceDescriptio
 def _described(
     image: Image, query: ResourceQuery, own: Own
 ) -> tuple[Collection[str], Callable[[str], ConfigEntry]]:
-    """The keys that can be told of, and how one of them is."""
+    """The keys that can be described, and the function that describes one."""
     entries = image.config((query.type, query.name))
     if query.type == TOPIC:
         return TOPIC_DEFINITIONS, lambda key: config_definitions.of_topic(own, image, key, entries)

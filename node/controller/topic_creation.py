@@ -44,12 +44,12 @@ from node.wire.topic_changes import (
 )
 
 _SET = 0
-_Entries = tuple[tuple[str, str], ...]  # what is set of a topic
+_Entries = tuple[tuple[str, str], ...]  # a topic's configuration
 
 
 def create(context: DecisionContext, request: CreateTopicsRequest) -> Decision:
-    """A topic is created whole or not at all; one that is refused keeps no other back. What is
-    asked for twice is refused once."""
+    """A topic is created as a whole or not at all; a refused one does not affect others. A topic
+    named twice is refused once."""
     image = context.image.copy()  # with the topics of this request so far
     room = room_for_partitions(image)
     records: list[MetadataRecord] = []
@@ -59,7 +59,7 @@ def create(context: DecisionContext, request: CreateTopicsRequest) -> Decision:
 
     @cache
     def effective(entries: _Entries) -> tuple[ConfigEntry, ...]:
-        """Mostly the same of all."""
+        """Mostly the same for all topics."""
         return _effective(context, image, dict(entries))
 
     for topic in named.values():
@@ -81,7 +81,7 @@ def create(context: DecisionContext, request: CreateTopicsRequest) -> Decision:
 
 
 def delete(context: DecisionContext, request: DeleteTopicsRequest) -> Decision:
-    """What is asked for twice is refused, once, and stays (`ControllerApis.deleteTopics`)."""
+    """A topic named twice is refused, once, and stays (`ControllerApis.deleteTopics`)."""
     requested = Counter(request.topics)
     records: list[MetadataRecord] = []
     results: list[DeletionResult] = []
@@ -135,7 +135,7 @@ def _create_one(
     room: int,
     effective: Callable[[_Entries], tuple[ConfigEntry, ...]],
 ) -> tuple[list[MetadataRecord], TopicResult]:
-    """Its own record first. Raises RefusedError."""
+    """The topic's own record first. Raises RefusedError."""
     _check_name(image, topic.name)
     configs = _configs(image, topic)
     room -= limits.NEW_TOPIC_AS_PARTITIONS
@@ -176,7 +176,7 @@ def _check_name(image: Image, name: str) -> None:
 def _effective(
     context: DecisionContext, image: Image, entries: Mapping[str, str]
 ) -> tuple[ConfigEntry, ...]:
-    """All that it is configured as, as this controller knows it (KIP-525)."""
+    """All of its effective configuration, as this controller knows it (KIP-525)."""
     return tuple(
         config_definitions.of_topic(context.own, image, key, entries)
         for key in sorted(TOPIC_DEFINITIONS)
@@ -216,7 +216,7 @@ def _placed(context: DecisionContext, image: Image, topic: NewTopic, room: int) 
 
 
 def _assigned(image: Image, topic: NewTopic, room: int) -> Places:
-    """As somebody said where each is to be."""
+    """The replicas that the client assigned."""
     assignments = topic.assignments
     if (topic.partitions, topic.replication) != (BY_DEFAULT, BY_DEFAULT):
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""Which decision each request is given to."""
+"""Dispatches each write request to the function that decides it; AllocateProducerIds."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -58,7 +58,8 @@ def allocate(context: DecisionContext, request: AllocateProducerIdsRequest) -> D
 
 
 def decide(context: DecisionContext, request: WriteRequest) -> Decision:
-    """What becomes of it. Refused whole, it is answered with that, and nothing is written."""
+    """The decision. If the whole request is refused, the response is the error, and nothing is
+    written."""
     try:
         decision = _decide(context, request)
         _check_strings(decision.records)
@@ -69,8 +70,8 @@ def decide(context: DecisionContext, request: WriteRequest) -> Decision:
 
 
 def _check_strings(records: Sequence[MetadataRecord]) -> None:
-    """Nobody could be told of a longer one in older versions, and Apache Kafka could not replay it:
-    its generated readers take none in any version. Raises RefusedError."""
+    """A longer string could not be returned in older versions, and Apache Kafka could not replay
+    it: its generated readers accept none in any version. Raises RefusedError."""
     if any(is_too_long(text) for record in records for text in strings(record)):
         why = f"A text has more than {limits.MAX_STRING_BYTES} bytes."
         raise RefusedError(ErrorCode.INVALID_REQUEST, why)

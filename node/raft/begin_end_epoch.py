@@ -1,7 +1,7 @@
-"""BeginQuorumEpoch and EndQuorumEpoch: a leader makes itself known, and hurries its succession.
+"""BeginQuorumEpoch and EndQuorumEpoch: a leader announces itself, or its resignation.
 
-Followers pull, so without the first a new leader could not tell that it exists, and without the
-second the others would find out about a resignation only by their fetch time-outs (KIP-595).
+Followers pull, so without BeginQuorumEpoch a new leader could not make itself known, and without
+EndQuorumEpoch the others would notice a resignation only by their fetch time-outs (KIP-595).
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from node.wire.vote import (
     QuorumEpochResponse,
 )
 
-# For what no honest peer sends. At the top: Kafka's leader dies of it at the partition.
+# For requests that no honest peer sends. Top level: an error at the partition kills Kafka's leader.
 _MALFORMED = QuorumEpochResponse(top_error=ErrorCode.INVALID_REQUEST)
 
 
@@ -47,7 +47,7 @@ class Epochs:
         self._cluster_id = cluster_id
         self.is_shutting_down = False
 
-    # --- the voter that is told ---
+    # --- the voter that receives ---
 
     def on_begin(self, request: BeginQuorumEpochRequest, mono_ns: int) -> QuorumEpochResponse:
         refused = self._refusal(request)
@@ -93,9 +93,9 @@ class Epochs:
         return None if self._may_lead(request) else _MALFORMED
 
     def _may_lead(self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest) -> bool:
-        """Kafka's node dies of a second leader in one epoch; ours refuses to hear of it, and of
-        itself as another leader: such frames are damaged. A leader that is none of our voters may
-        lead: its log is newer than ours."""
+        """Kafka's node exits on a second leader in one epoch. Ours rejects such a request, and one
+        that names this node itself as another leader: such frames are damaged. A leader that is not
+        one of our voters is accepted: its log is newer than ours."""
         quorum = self._quorum
         is_other = request.leader != quorum.key.id
         return is_other and not quorum.contradicts(request.epoch, request.leader)
@@ -103,7 +103,7 @@ class Epochs:
     def _leader_at(
         self, request: BeginQuorumEpochRequest | EndQuorumEpochRequest
     ) -> Endpoint | None:
-        """By the listener that voters reach one another by, if it is named."""
+        """The leader's endpoint on the voters' own listener, if the request names it."""
         told = request.leader_endpoints
         named = (at for at in told if at.name == self._quorum.listener)
         return next(named, told[0] if told else None)
@@ -136,7 +136,7 @@ class Epochs:
             self._quorum.update(replace(role, told=role.told | {key}))
 
     def on_lost(self, key: ReplicaKey, mono_ns: int) -> None:
-        """What was asked of it may never have arrived: tell it again when it can be reached."""
+        """The requests on that connection may be lost: send again when it can be reached."""
         role = self._quorum.role
         if isinstance(role, Leader):
             due = {**role.begin_due_ns, key: mono_ns}
@@ -154,7 +154,7 @@ class Epochs:
     def _send_begin(self, role: Leader, mono_ns: int) -> None:
         for key in self._quorum.others:
             if role.begin_due_ns.get(key, 0) > mono_ns:
-                continue  # as mostly
+                continue  # the usual case
             request = BeginQuorumEpochRequest(
                 cluster_id=self._cluster_id,
                 voter=key.id,

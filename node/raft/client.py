@@ -1,12 +1,13 @@
-"""The seam above the quorum: all that whoever builds on it knows of it (Kafka's `RaftClient`).
+"""The interface between the quorum and the code built on it (Kafka's `RaftClient`).
 
-What is committed is handed over batch by batch, each once and in order. What this node appended
-itself is in its listener's memory, the rest is read from the log, a bounded piece a step. Where the
-log begins behind what was handed over, a snapshot is instead: all of it before a start is over, a
-bounded piece a step later on. Whoever listens is told that it leads once it was handed all that is
-committed, LeaderChange of this epoch among it; so what it decides from lacks nothing. That it leads
-no more it is told before it is handed what another leader wrote. It writes snapshots of what it was
-handed: the quorum adds what is its own.
+Committed batches are handed over one by one, each once and in order. Batches that this node
+appended itself are already in its listener's memory; the rest are read from the log, a bounded
+piece per step. Where the log begins behind what was handed over, a snapshot is handed over instead:
+all of it before the start is over, a bounded piece per step later on. The listener learns that it
+leads only after it was handed everything committed, including the LeaderChange of this epoch, so
+its decisions lack nothing. It learns that it lost leadership before it is handed anything that
+another leader wrote. The listener writes snapshots of what it was handed; the quorum adds its own
+control records.
 """
 
 from collections import deque
@@ -37,52 +38,51 @@ from node.records.control import ControlRecord
 from node.records.snapshot import SnapshotEncoder, SnapshotReader
 from node.storage.snapshots import Snapshot
 
-_PIECE_BYTES = 1024 * 1024  # of the log at most in one step
+_PIECE_BYTES = 1024 * 1024  # most log bytes read in one step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotPart:
-    values: Sequence[bytes | None]  # of its records
+    values: Sequence[bytes | None]  # values of its records
     is_first: bool
     is_last: bool
 
 
 class Listener(Protocol):
     def on_committed(self, last: Offset, values: Iterable[bytes | None] | None) -> None:
-        """A batch is committed, of records of these values; nothing lies between it and the one
-        before.
+        """A batch of records with these values is committed, directly after the previous one.
 
-        None for what this listener appended since it leads, and nothing for what is the quorum's
-        own business (control records).
+        `values` is None for batches that this listener appended since it leads, and empty for
+        control records, which only concern the quorum.
         """
 
     def on_snapshot(self, part: SnapshotPart) -> None:
-        """What all that lies below a snapshot's end adds up to; in parts, one after the other, with
-        nothing else in between. It replaces what was handed over before."""
+        """One part of a snapshot: the state below its end offset. Parts come one after the other,
+        with nothing else in between. The snapshot replaces everything handed over before."""
 
     def on_leadership(self, epoch: Epoch | None, now: Now) -> None:
-        """The epoch in which this node leads, or None: it leads no more, and what it appended
-        since and was not told of may be lost, or yet be committed by another leader."""
+        """The epoch in which this node leads. None: it leads no more, and what it appended without
+        a reported commit may be lost, or yet be committed by another leader."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Loading:
-    """A snapshot that is handed over."""
+    """A snapshot that is being handed over."""
 
     snapshot: Snapshot
     reader: SnapshotReader
-    position: int = 0  # of what was read
-    batches: deque[Batch] = field(default_factory=deque)  # read, and not handed over
+    position: int = 0  # bytes read so far
+    batches: deque[Batch] = field(default_factory=deque)  # read, not yet handed over
     is_begun: bool = False
 
     @property
     def is_read(self) -> bool:
-        """To its end."""
+        """Has it been read to its end?"""
         return self.reader.is_complete and not self.batches
 
 
 class SnapshotWriter:
-    """A snapshot of what was handed over; of the listener's state at that moment."""
+    """Writes a snapshot of what was handed over: of the listener's state at that moment."""
 
     def __init__(
         self, writer: PieceWriter, encoder: SnapshotEncoder, controls: Sequence[ControlRecord]
@@ -93,11 +93,11 @@ class SnapshotWriter:
 
     @property
     def is_current(self) -> bool:
-        """False: another is being written since, and this one is dropped."""
+        """False once another snapshot was begun: this one is dropped."""
         return self._writer.is_current
 
     def append(self, values: Sequence[bytes]) -> None:
-        """Records of these values; at least one, and no more than a batch holds."""
+        """Records with these values; at least one, and no more than a batch holds."""
         self._writer.write(self._encoder.data(values))
 
     def finish(self) -> None:
@@ -106,24 +106,24 @@ class SnapshotWriter:
 
 
 class RaftClient:
-    """For one listener."""
+    """The client of one listener."""
 
     def __init__(self, raft: Raft) -> None:
         self._raft = raft
-        self.handed_over = Offset(0)  # everything below
-        self.bytes_since_snapshot = 0  # of what was handed over since one was taken or loaded
-        self._epoch = Epoch(0)  # of the last record that was handed over
-        self._timestamp_ms = 0  # its own
+        self.handed_over = Offset(0)  # everything below was handed over
+        self.bytes_since_snapshot = 0  # bytes handed over since a snapshot was taken or loaded
+        self._epoch = Epoch(0)  # epoch of the last record handed over
+        self._timestamp_ms = 0  # timestamp of that record
         newest = raft.snapshots.newest()
         self._loading = None if newest is None else _load(newest)
         self._is_behind = False  # more is committed than one step could hand over
-        self._leads_in: Epoch | None = None  # as the listener was told
-        self._appended: deque[BatchHeader] = deque()  # since then, and not committed
+        self._leads_in: Epoch | None = None  # the epoch last reported to the listener
+        self._appended: deque[BatchHeader] = deque()  # appended in that epoch, not committed
 
-    # --- what is asked ---
+    # --- requests of the listener ---
 
     def append(self, values: Sequence[bytes], now: Now) -> Offset:
-        """Write records of these values as one batch; returns its last offset. Only while the
+        """Append these values as one batch; returns its last offset. Only while the
         listener leads."""
         assert self._leads_in is not None, "only a leader appends"
         header = self._raft.append([(None, value) for value in values], now)
@@ -131,57 +131,59 @@ class RaftClient:
         return header.last_offset
 
     def log_end(self) -> Offset:
-        """What is appended next has this offset at least."""
+        """A lower bound for the offset of the next append."""
         return self._raft.log.end.offset
 
     def snapshot_id(self) -> LogPosition:
-        """Of one that is taken now: of all below the offset that follows what was handed over."""
+        """The id of a snapshot taken now: it ends at the offset after what was handed over."""
         return LogPosition(self._epoch, self.handed_over)
 
     def begin_snapshot(self) -> SnapshotWriter | None:
-        """Of all that was handed over, its header written; None where none can be taken now: there
-        is one of that already, one is being fetched, or what was handed over could not be read."""
+        """Begin a snapshot of all that was handed over; its header is written. None where none can
+        be taken now: one with that end exists, one is being fetched, or what was handed over could
+        not be read."""
         log, id_ = self._raft.log, self.snapshot_id()
         newest = self._raft.snapshots.newest()
         is_taken = newest is not None and newest.id.offset >= id_.offset
         if is_taken or self._raft.snapshots.writing is not None or log.unreplayable is not None:
             return None
         if log.metadata_from is None or log.metadata_from >= id_.offset:
-            return None  # it would hide that not all voters need have what names them
+            return None  # it would hide that not all voters need have the records that name them
         self.bytes_since_snapshot = 0
         encoder = SnapshotEncoder(self._epoch, self._timestamp_ms)
         controls = log.voters.records_at(id_.offset)
         return SnapshotWriter(self._raft.begin_snapshot(id_), encoder, controls)
 
     def voters_without(self, kraft_version: int) -> Sequence[NodeId] | None:
-        """Who keeps this leader from raising it to that one; None where it cannot be raised."""
+        """The voters that keep kraft.version from being raised to that; None if it cannot be
+        raised."""
         return self._raft.voters_without(kraft_version)
 
     def take_ticket(self) -> Ticket:
-        """For a read that just arrived."""
+        """A ticket for a read that just arrived."""
         return self._raft.reads.take_ticket()
 
     def confirmed(self) -> Ticket:
         """Reads up to this ticket may be answered: a majority confirmed, after they arrived, that
-        we still lead, and the listener has all that was committed by then."""
+        we still lead, and the listener has everything committed by then."""
         is_complete = self.handed_over >= self._committed()
         return self._raft.reads.confirmed() if is_complete else Ticket(0)
 
     def leader_at(self) -> Endpoint | None:
-        """Where the active controller is, as far as is known."""
+        """Where the active controller is, as far as known."""
         quorum = self._raft.quorum
         return None if quorum.leader == NO_NODE else quorum.leader_at()
 
     def followed_ns(self) -> Mapping[ReplicaKey, int]:
-        """By whom, and since when, a confirmation is (`ReadIndex.followed_ns`)."""
+        """Which voters confirm the leadership, and since when (`ReadIndex.followed_ns`)."""
         return self._raft.reads.followed_ns
 
-    # --- what is told ---
+    # --- notifications ---
 
     def load(self, listener: Listener) -> None:
-        """Before `Raft.start`, for which this node has to know whether it can replay what its log
-        starts from: hand over all of the newest snapshot, but not yet that it is whole. Nobody
-        waits for this node."""
+        """Hand over the whole newest snapshot, without reporting it as complete. Called before
+        `Raft.start`, which has to know whether this node can replay the state its log starts from.
+        No client waits for this node yet."""
         loading, log, unknown = self._loading, self._raft.log, None
         while loading is not None and not loading.is_read:
             part = self._read_snapshot(loading)
@@ -191,7 +193,7 @@ class RaftClient:
             log.read_below(unknown and unknown[1])
 
     def start(self, listener: Listener) -> None:
-        """After `Raft.start`: the last part, which is empty, of what `load` handed over."""
+        """After `Raft.start`: the last, empty part of what `load` handed over."""
         if self._loading is not None:
             self._hand_over_snapshot(listener, self._loading)
 
@@ -210,14 +212,14 @@ class RaftClient:
             listener.on_leadership(role.epoch, now)
 
     def deadline_ns(self) -> int:
-        """0: go on as soon as the input that is ready was served."""
+        """0: continue as soon as the input that is ready was served."""
         return 0 if self._is_behind else NEVER_NS
 
     def _may_lead(self, leader: Leader) -> bool:
         return self.has_all_committed(leader) and self._raft.may_write()
 
     def has_all_committed(self, leader: Leader) -> bool:
-        """Was the listener handed all that is committed, of this epoch too?"""
+        """Was the listener handed everything committed, including this epoch?"""
         return leader.high_watermark is not None and self.handed_over >= leader.high_watermark
 
     def _still_leads(self, epoch: Epoch) -> bool:
@@ -228,7 +230,7 @@ class RaftClient:
         return self._raft.quorum.committed or Offset(0)
 
     def _hand_over_committed(self, listener: Listener) -> None:
-        """What others wrote comes before what we appended since we lead."""
+        """Records of other leaders come before those we appended since we lead."""
         if self.handed_over < self._raft.log.start:
             self._is_behind = True
             self._go_on_loading(listener)
@@ -246,7 +248,7 @@ class RaftClient:
         self._is_behind = before < self.handed_over < committed
 
     def _hand_over_from_log(self, listener: Listener, committed: Offset) -> None:
-        """One piece."""
+        """Hand over one piece."""
         data = self._raft.log.view.read(self.handed_over, _PIECE_BYTES)
         for batch in portion(split_batches(data)):
             header = batch.header
@@ -273,7 +275,7 @@ class RaftClient:
         self._hand_over_snapshot(listener, self._loading)
 
     def _hand_over_snapshot(self, listener: Listener, loading: _Loading) -> None:
-        """One piece."""
+        """Hand over one piece."""
         part, id_ = self._read_snapshot(loading), loading.snapshot.id
         if loading.is_read:
             self._loading = None
@@ -282,7 +284,7 @@ class RaftClient:
         listener.on_snapshot(replace(part, is_last=loading.is_read))
 
     def _read_snapshot(self, loading: _Loading) -> SnapshotPart:
-        """One piece, of which nobody is told yet that it is the last; empty behind that one."""
+        """Read one piece, not marked as the last; empty after the last one."""
         id_, reader = loading.snapshot.id, loading.reader
         if not loading.batches and not reader.is_complete:
             data = self._raft.log.view.read_snapshot(id_, loading.position, _PIECE_BYTES)

@@ -1,4 +1,4 @@
-"""Rules that several exchanges share: who may be answered, and what any answer may tell."""
+"""Shared rules: which requests are restricted to peers; epoch and leader in every response."""
 
 from typing import Protocol
 
@@ -25,12 +25,12 @@ from node.wire.vote import (
     VoteResponse,
 )
 
-# What only peers may ask: who sends it takes part in elections, or vouches for what is durable.
+# Requests restricted to peers: the sender takes part in elections, or vouches for what is durable.
 #
-# It is served on the listener by which voters reach each other (the first of
-# `controller.listener.names`), and refused on all others, as Kafka refuses who lacks ClusterAction.
-# Who reaches that listener is trusted: there is no authentication. Observers' Fetches decide
-# nothing, and are served on all.
+# They are served on the listener by which voters reach each other (the first of
+# `controller.listener.names`) and refused on all others, as Kafka refuses a client without
+# ClusterAction. Any client of that listener is trusted: there is no authentication. Observers'
+# Fetches decide nothing, and are served on all listeners.
 
 
 _REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -48,7 +48,7 @@ def refuse_to_others(
     | UpdateVoterRequest,
     voters: VoterSet,
 ) -> Response | None:
-    """The answer to whoever came in by another listener; None: they may ask this too."""
+    """The refusal of a request that came in by another listener; None: it is allowed there too."""
     match request:
         case VoteRequest():
             return VoteResponse(top_error=_REFUSED)
@@ -68,7 +68,7 @@ _LEADERSHIP_MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLL
 
 
 class Told(Protocol):
-    """An answer of the quorum, as far as all are alike."""
+    """The fields that all responses of the quorum share."""
 
     @property
     def error(self) -> ErrorCode: ...
@@ -86,23 +86,23 @@ class Told(Protocol):
 def top_refusal(
     request_cluster: str | None, *, partition_ok: bool, cluster_id: str
 ) -> ErrorCode | None:
-    """What refuses a whole quorum request; a sender that names no cluster is taken for ours."""
+    """The error that refuses a whole quorum request. Without a cluster id it is taken for ours."""
     if request_cluster is not None and request_cluster != cluster_id:
         return ErrorCode.INCONSISTENT_CLUSTER_ID
     return None if partition_ok else ErrorCode.INVALID_REQUEST
 
 
 def is_plausible(node: NodeId, epoch: Epoch, own: Epoch) -> bool:
-    """May a node of epoch `own` be told so in a request?"""
+    """May a request name this epoch and leader to a node of epoch `own`?"""
     return node >= 0 and 0 <= epoch <= reachable(own)
 
 
 def heed(quorum: Quorum, told: Told, mono_ns: int) -> bool:
-    """What every answer tells of epoch and leader (`maybeHandleCommonResponse`).
+    """Apply the epoch and leader that every response carries (`maybeHandleCommonResponse`).
 
-    True: the answer is of our epoch, and its own handler should look at it. An older one is
-    dropped silently; a newer one moves us, and answers a question that we no longer ask. To one
-    that is too far ahead we go by steps, for the others may have got there while we were away.
+    True: the response is of our epoch, and its own handler should process it. An older one is
+    dropped silently; a newer one changes our epoch, and answers a request that is obsolete. To an
+    epoch too far ahead we go by steps, for the others may have got there while we were away.
     """
     error, leader, epoch = told.error, told.leader, told.epoch
     role = quorum.role

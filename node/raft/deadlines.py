@@ -1,4 +1,4 @@
-"""What is due when, and what happens then. The transitions themselves stand in `quorum.py`.
+"""Timers: what is due when, and what happens then. The transitions themselves are in `quorum.py`.
 
     of             deadline        how long               what happens
     -------------  --------------  ---------------------  ------------------------------------------
@@ -13,17 +13,17 @@
     Leader         begin, a voter  half a fetch T.        BeginQuorumEpoch (`begin_end_epoch`)
     a parked Fetch                 as it asks             answered as it is (`fetch_leader`)
     a request      time-out        request T.             its connection is dropped (`peers`)
-    a voter        back-off        20 ms and more         it may be asked again (`peers`)
+    a voter        back-off        20 ms and more         it may be sent requests again (`peers`)
     AddRaftVoter   time-out        as it asks             answered with what it waits for, 7 or 42
     RemoveRaftVoter                request T.             (`voter_changes`)
     a voter whose  repeat          fetch T.               UpdateRaftVoter again, at the next step
     address moved                                         (`own_address`)
     two snapshots  retention       a minute               the oldest goes, if it is too old or all
-                                                          are too large (`local_snapshots`)
+                                                          are too large (`snapshots`)
 
-An election that is decided moves its candidate at once. The election time-out is drawn anew with
-the role, but kept across an epoch bump; a leader's answer begins the fetch time-out anew; a
-follower that is told of a resignation waits only for its turn (`end_epoch_backoff_ms`).
+A decided election moves its candidate at once. The election time-out is drawn anew with the role,
+but kept across an epoch bump. A response of the leader restarts the fetch time-out. A follower that
+receives EndQuorumEpoch waits only for its turn (`end_epoch_backoff_ms`).
 """
 
 import random
@@ -48,7 +48,7 @@ from node.raft.voter_set import VoterSet
 
 _MAX_WAIT_MS = 2**31 - 1  # of AddRaftVoter, by the protocol
 
-# How often a node looks whether old snapshots are to go (`RaftMetadataLogCleanerManager`).
+# How often a node looks for old snapshots to delete (`RaftMetadataLogCleanerManager`).
 RETENTION_CHECK_NS = 60_000 * MS
 
 
@@ -65,7 +65,7 @@ class Move(Enum):
 
 
 class Standing(Protocol):
-    """`node.raft.quorum.Quorum`, as far as a transition depends on it. Asked only where it does."""
+    """The part of `node.raft.quorum.Quorum` that transitions depend on; read only where they do."""
 
     @property
     def voters(self) -> VoterSet: ...
@@ -75,7 +75,7 @@ class Standing(Protocol):
 
 
 def due_move(role: Role, standing: Standing, elapsed_ns: int) -> Move | None:
-    """All input from before `elapsed_ns` was heard, so what is due by then is due."""
+    """All input from before `elapsed_ns` was handled, so what is due by then is due."""
     match role:
         case Follower():
             if elapsed_ns < role.fetch_deadline_ns:
@@ -102,8 +102,8 @@ def due_move(role: Role, standing: Standing, elapsed_ns: int) -> Move | None:
 
 
 def may_stand(role: Prospective, voters: VoterSet) -> bool:
-    """Only one whom a majority would elect raises the epoch: others would depose a leader that
-    everybody else hears (KIP-996)."""
+    """Only a node that a majority would elect raises the epoch: others would depose a leader that
+    the rest of the quorum still hears (KIP-996)."""
     return is_won(role.ballot, voters)
 
 
@@ -113,12 +113,12 @@ def has_lost_quorum(role: Leader, voters: VoterSet, elapsed_ns: int) -> bool:
 
 
 def is_alone(role: Leader, voters: VoterSet) -> bool:
-    """Is the leader all voters? One that was removed is not, though there be one voter left."""
+    """Is the leader the only voter? A removed leader is not, even with one voter left."""
     return len(voters) == 1 and role.leader in voters.by_id
 
 
 def role_deadline_ns(role: Role, *, polled_ns: int, elapsed_ns: int) -> int:
-    """When something of a role's is due. What a leader has overdue waits for a peer, whose own
+    """When one of the role's timers expires. A leader's overdue work waits for a peer, whose
     deadline counts."""
     match role:
         case Follower():
@@ -131,7 +131,7 @@ def role_deadline_ns(role: Role, *, polled_ns: int, elapsed_ns: int) -> int:
             return role.election_deadline_ns
 
 
-# --- how long ---
+# --- durations ---
 
 
 def election_timeout_ns(timeouts: QuorumTimeouts, rng: random.Random) -> int:
@@ -141,7 +141,7 @@ def election_timeout_ns(timeouts: QuorumTimeouts, rng: random.Random) -> int:
 
 
 def kept_election_deadline_ns(role: Role, voters: VoterSet) -> int | None:
-    """What remains of the election time-out is kept across an epoch bump, so that others'
+    """The rest of the election time-out is kept across an epoch bump, so that other nodes'
     candidacies cannot hold a node back for ever. None: it is drawn anew."""
     match role:
         case Unattached() | Candidate() | Resigned():
@@ -153,7 +153,7 @@ def kept_election_deadline_ns(role: Role, voters: VoterSet) -> int | None:
 
 
 def fetch_timeout_ns(timeouts: QuorumTimeouts) -> int:
-    """A follower whose leader is silent for so long looks for another."""
+    """A follower without a response of its leader for so long looks for another."""
     return timeouts.fetch_ms * MS
 
 
@@ -163,13 +163,12 @@ def check_quorum_timeout_ns(timeouts: QuorumTimeouts) -> int:
 
 
 def begin_epoch_interval_ns(timeouts: QuorumTimeouts) -> int:
-    """A voter that has not fetched for this long is told (again) who leads."""
+    """A voter that has not fetched for this long is sent BeginQuorumEpoch (again)."""
     return timeouts.fetch_ms * MS // 2
 
 
 def voter_change_wait_ns(timeouts: QuorumTimeouts, requested_ms: int | None) -> int:
-    """How long a change of the voters may wait for what is in its way. RemoveRaftVoter does not say
-    (None)."""
+    """How long a change of voters may wait for its preconditions. RemoveRaftVoter: None."""
     wait_ms = (
         timeouts.request_ms if requested_ms is None else min(max(requested_ms, 0), _MAX_WAIT_MS)
     )
@@ -177,17 +176,17 @@ def voter_change_wait_ns(timeouts: QuorumTimeouts, requested_ms: int | None) -> 
 
 
 def update_interval_ns(timeouts: QuorumTimeouts) -> int:
-    """A leader takes one change of the voters at a time: a voter tells it again where it listens,
-    as long as the log does not say so."""
+    """How often a voter repeats UpdateRaftVoter while the log has its old address: the leader takes
+    one change of the voters at a time."""
     return timeouts.fetch_ms * MS
 
 
 def end_epoch_backoff_ms(preferred: Sequence[ReplicaKey], me: ReplicaKey, max_ms: int) -> int:
     """How long a follower waits after its leader resigned (`endEpochElectionBackoff`).
 
-    The first in line, or everybody when there is no line, starts now; the others wait so much
-    longer, the further back they are; who is not in the line waits longest. Leaders of a quorum
-    without directory ids name nodes, with the zero one (kraft.version 0).
+    The first preferred candidate starts now, or every follower if none is named; the others wait
+    the longer, the further back they are; a node not in the list waits longest. Leaders of a quorum
+    without directory ids name nodes with the zero directory id (kraft.version 0).
     """
     if not preferred:
         return 0

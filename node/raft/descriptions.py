@@ -1,4 +1,4 @@
-"""DescribeCluster: who the controllers are, and where (KIP-919)."""
+"""Descriptions of the quorum: DescribeCluster of controllers (KIP-919), DescribeQuorum, metrics."""
 
 from collections.abc import Mapping
 
@@ -36,11 +36,12 @@ def describe_cluster(
     listener: str,
     registered: Mapping[NodeId, tuple[Endpoint, ...]],
 ) -> DescribeClusterResponse:
-    """The controllers, at their addresses by the listener that the request came in by.
+    """The controllers, at their addresses on the listener that the request came in by.
 
-    Of the others that is known from their registrations (KIP-919). The voter set knows only their
-    inner addresses: of one that did not register a client from outside is told that one, and finds
-    the outer one in its bootstrap addresses. Brokers describe themselves (endpoint type 1).
+    The other controllers' addresses are known from their registrations (KIP-919). The voter set has
+    only their inner addresses: for a controller that did not register, an outside client gets the
+    inner one, and finds the outer one in its bootstrap addresses. Brokers describe themselves
+    (endpoint type 1).
     """
     requested = CONTROLLERS if request.endpoint_type is None else request.endpoint_type
     if requested not in (BROKERS, CONTROLLERS):
@@ -78,12 +79,13 @@ def describe_quorum(
     advertised: tuple[Endpoint, ...],
     now: Now,
 ) -> DescribeQuorumResponse:
-    """Others than the leader answer 6, with the leader's id, so that a client can find it.
+    """A node other than the leader answers 6 with the leader's id, so that a client can find it.
 
-    `nodes` gives our own addresses by every listener, and the inner ones of the other voters; a
-    leader's also those observers that could be added to them, with the addresses that are known.
-    Of itself a leader says that it has all, now, and that it fetches from nobody: -1 (KIP-856,
-    "DescribeQuorum"; Kafka's schema says so as well, and its code answers the time of the answer).
+    `nodes` gives our own addresses on every listener, and the inner ones of the other voters; a
+    leader adds the observers that could become voters, with the addresses that are known. In its
+    own row a leader is caught up as of now, and its last fetch is -1, as it fetches from no node
+    (KIP-856, "DescribeQuorum"; Kafka's schema says so as well, but its code returns the time of the
+    response).
     """
     if not request.partition_ok:
         return DescribeQuorumResponse(error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -138,9 +140,9 @@ def _milliseconds(wall_ns: int) -> int:
     return -1 if wall_ns < 0 else wall_ns // 1_000_000
 
 
-# What metrics tell of the quorum at a moment, by the names that the KIPs and Kafka give them.
+# The quorum's metrics, by the names that the KIPs and Kafka give them.
 #
-# What only a leader can know is not there on others, as in Kafka (KIP-853).
+# Metrics that only a leader can know are absent on other nodes, as in Kafka (KIP-853).
 
 
 Gauge = int | str
@@ -149,7 +151,7 @@ Gauge = int | str
 def quorum_gauges(
     quorum: Quorum, log: LocalLog, replicas: Replicas, changes: VoterChanges, mono_ns: int
 ) -> dict[str, Gauge]:
-    """Every gauge of KIP-595, KIP-856 and KIP-853 that is true of this role."""
+    """Every gauge of KIP-595, KIP-856 and KIP-853 that applies to this role."""
     voters, known = quorum.voters, quorum.high_watermark
     vote = _vote(quorum)
     gauges: dict[str, Gauge] = {
@@ -193,7 +195,7 @@ def _vote(quorum: Quorum) -> ReplicaKey:
 
 
 def _state(role: Role, *, is_voter: bool) -> str:
-    """In Kafka's words (KafkaRaftMetrics of 4.3), which has none for a leader that resigned."""
+    """Kafka's name of the state (KafkaRaftMetrics of 4.3), which has none for a resigned leader."""
     match role:
         case Leader():
             return "leader"

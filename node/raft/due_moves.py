@@ -1,4 +1,7 @@
-"""Transitions that are due, taken: `deadlines` says which, `quorum` what they are."""
+"""Takes the transitions that are due, and writes a new leader's control records.
+
+`deadlines` says which transitions are due, `quorum` makes them.
+"""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -15,7 +18,7 @@ from node.raft.voter_changes import VoterChanges
 from node.raft.voter_set import VoterSet
 from node.records.control import ControlRecord, LeaderChange, encode_control
 
-# The control records that a leader writes of itself, and of who votes.
+# Control records that a leader writes of itself and of the voters.
 
 
 def begin_epoch(log: LocalLog, leader: Leader, voters: VoterSet, now: Now) -> None:
@@ -29,7 +32,7 @@ def begin_epoch(log: LocalLog, leader: Leader, voters: VoterSet, now: Now) -> No
 
 
 def name_voters(log: LocalLog, leader: Leader, replicas: Replicas, now: Now) -> None:
-    """The first leader of a quorum, once it has met all voters (KIP-856, "Bootstrapping")."""
+    """The first leader names the voters, once all have fetched (KIP-856, "Bootstrapping")."""
     if not log.voters.is_named:
         records = log.voters.first_records(replicas.met(leader))
         if records:
@@ -57,7 +60,7 @@ class DueMoves:
         self._changes = changes
 
     def take(self, now: Now, elapsed_ns: int) -> bool:
-        """One that is due, if any. `elapsed_ns`: all input from before it was heard."""
+        """Take one due transition, if any. All input from before `elapsed_ns` was handled."""
         quorum, role = self._quorum, self._quorum.role
         if isinstance(role, Resigned) and self._epochs.is_shutting_down:
             return False

@@ -1,4 +1,4 @@
-"""Fetch, as a follower sends it, and as a node without a leader does to find one."""
+"""Fetch, as a follower sends it, and as a node without a leader sends it to find one."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -19,14 +19,14 @@ from node.records.metadata import MalformedRecord, check_contents
 from node.storage.view import LogView
 from node.wire.fetch import FetchRequest, FetchResponse
 
-# How much of a log is decoded in one step, in which nothing else is heard, no heartbeat either.
+# How much of a log is decoded in one step, which delays all other input, heartbeats included.
 
 
-_BATCH_IN_RECORDS = 5  # to check a batch takes as long as to decode so many records
+_BATCH_IN_RECORDS = 5  # checking a batch takes as long as decoding so many records
 
 
 def portion(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The first one, and those after it for which there is time in the same step."""
+    """The first batch, and those after it for which there is time in the same step."""
     handled = 0
     for batch in batches:
         cost = batch.header.record_count + _BATCH_IN_RECORDS
@@ -36,7 +36,7 @@ def portion(batches: Iterable[Batch]) -> Iterator[Batch]:
         yield batch
 
 
-# What a Fetch answer may hold, to be taken into our log: the leader may be damaged or lie.
+# Checks of a Fetch response before it is appended to our log: the leader may be faulty.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +48,11 @@ class Fetched:
 
 
 def sound_batches(data: bytes, end: LogPosition, epoch: Epoch) -> Fetched:
-    """The batches to append: whole and sound, from our end on, and none of an epoch above ours.
+    """The batches to append: complete and valid, from our end on, and none of an epoch above ours.
 
-    A batch of a newer epoch was read by a leader that changed meanwhile; its log may not be the
-    one we are being compared with (KAFKA-18723). A Fetch may cut its last batch anywhere, but
-    never its first. What is more than a step has time for is left to the next Fetch.
+    A batch of a newer epoch was read by a leader that changed meanwhile; its log may not be the one
+    we are being compared with (KAFKA-18723). A Fetch may cut its last batch anywhere, but never its
+    first. Batches that a step has no time for are left to the next Fetch.
     """
     batches: list[Batch] = []
     try:
@@ -82,7 +82,7 @@ def _check_order(batch: Batch, end: LogPosition, epoch: Epoch) -> None:
 def truncation_point(view: LogView, diverging: LogPosition) -> LogPosition:
     """How much of our log may be part of the leader's (`ReplicatedLog.truncateToEndOffset`).
 
-    The leader says where its log ends in the largest epoch not above our last one. If we have
+    The leader returns where its log ends in the largest epoch not above our last one. If we have
     that epoch, the shorter end of the two; if not, the end of our own largest lower epoch.
     """
     ours = view.end_of_epoch(diverging.epoch)
@@ -94,7 +94,7 @@ def truncation_point(view: LogView, diverging: LogPosition) -> LogPosition:
 
 
 def is_cut(view: LogView, end: Offset) -> bool:
-    """Can our log be cut at `end`: is a batch to go, and whole? Two logs part between batches."""
+    """Can our log be cut at `end`: does that remove whole batches? Logs diverge between batches."""
     if not view.start() <= end < view.end().offset:
         return False
     return read_header(view.read(end, 1)).base_offset == end
@@ -102,7 +102,7 @@ def is_cut(view: LogView, end: Offset) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Promised:
-    """The leader's high watermark, to be believed once what it may cover is durable here."""
+    """The leader's high watermark, adopted once what it may cover is durable here."""
 
     epoch: Epoch
     high_watermark: Offset
@@ -132,7 +132,7 @@ class FollowerFetch:
     # --- sending ---
 
     def send(self, mono_ns: int) -> None:
-        """One Fetch at a time, and none while a snapshot is fetched."""
+        """Send one Fetch at a time, and none while a snapshot is fetched."""
         is_fetching = self._hang_up_on_others()
         role = self._quorum.role
         if is_fetching or not isinstance(role, _FETCHING):
@@ -144,13 +144,13 @@ class FollowerFetch:
             self._peers.send(key, self._request(), mono_ns)
 
     def may_fetch(self) -> bool:
-        """Only once everything before it is durable: the offset in it tells the leader what we
-        cannot lose any more (KAFKA-10533)."""
+        """Only once everything before its offset is durable: the leader takes the fetch offset for
+        what we cannot lose any more (KAFKA-10533)."""
         return self._log.is_flushed
 
     def _hang_up_on_others(self) -> bool:
-        """A Fetch that we no longer care for may stay parked for long: drop its connection. Whether
-        one is out that we do care for."""
+        """Drop the connection of an obsolete Fetch, which may stay parked for long. Returns whether
+        a Fetch that we still need is outstanding."""
         is_fetching = False
         for key, request in self._peers.fetching_from():
             if request.epoch != self._quorum.epoch or not self._cares_for(key):
@@ -160,7 +160,7 @@ class FollowerFetch:
         return is_fetching
 
     def _cares_for(self, key: ReplicaKey) -> bool:
-        """May it still tell us what we want to know?"""
+        """May its response still be of use?"""
         match self._quorum.role:
             case Follower() as role:
                 return key.id == role.leader or self._peers.is_backing_off(self._leader(role))
@@ -170,7 +170,7 @@ class FollowerFetch:
                 return False
 
     def _source(self, role: Follower | Unattached) -> ReplicaKey | None:
-        """The leader; while it cannot be reached or is unknown, any voter may know a newer one."""
+        """The leader; while it is unreachable or unknown, any voter may know a newer one."""
         if isinstance(role, Follower):
             leader = self._leader(role)
             if not self._peers.is_backing_off(leader):
@@ -195,12 +195,12 @@ class FollowerFetch:
             high_watermark=-1 if known is None else known,
         )
 
-    # --- the answer ---
+    # --- the response ---
 
     def on_response(
         self, key: ReplicaKey, request: FetchRequest, response: FetchResponse, mono_ns: int
     ) -> str | None:
-        """What is wrong with the answer, if it makes no sense: the connection is to be dropped."""
+        """What is wrong with an invalid response: the connection is to be dropped."""
         refused = response.top_error != ErrorCode.NONE
         if refused or not heed(self._quorum, response, mono_ns):
             self._peers.back_off(key, mono_ns)

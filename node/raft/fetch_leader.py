@@ -1,4 +1,4 @@
-"""Fetch, as the leader serves it: records, or where logs part, at once or when there is news."""
+"""Fetch at the leader: returns records or the divergence point, at once or when there is news."""
 
 from operator import attrgetter
 
@@ -25,11 +25,11 @@ from node.raft.roles import Leader
 from node.storage.view import LogView
 from node.wire.fetch import FetchRequest, FetchResponse
 
-_deadline_ns = attrgetter("deadline_ns")  # of what is parked; asked for after every step
+_deadline_ns = attrgetter("deadline_ns")  # of parked Fetches; read after every step
 
 
 def divergence(view: LogView, offset: int, last_epoch: int) -> LogPosition | None:
-    """Where our log ends in the fetcher's last epoch, if its log is not a part of ours.
+    """Where our log ends in the fetcher's last epoch, if its log is not a prefix of ours.
 
     A larger end of that epoch is an ordinary follower behind; an empty log never diverges
     (`RaftLog.validateOffsetAndEpoch`).
@@ -43,8 +43,8 @@ def divergence(view: LogView, offset: int, last_epoch: int) -> LogPosition | Non
 
 
 def snapshot_instead(view: LogView, offset: int, last_epoch: int) -> LogPosition | None:
-    """The snapshot to fetch, if that is better than records, or if the log that the fetcher's is to
-    be compared with begins behind it (`RaftLog.validateOffsetAndEpoch`)."""
+    """The snapshot to fetch, if that is better than records, or if our log begins behind the
+    position that the fetcher's is to be compared at (`RaftLog.validateOffsetAndEpoch`)."""
     snapshots = view.snapshots()
     if not snapshots:
         return None
@@ -85,7 +85,7 @@ class LeaderFetch:
     def on_request(
         self, connection: ConnectionId, request: FetchRequest, now: Now
     ) -> FetchResponse | None:
-        """The answer, or None while there is nothing to tell yet (`poll` answers later)."""
+        """The response, or None while there is nothing to return yet (`poll` answers later)."""
         top = top_refusal(
             request.cluster_id, partition_ok=request.partition_ok, cluster_id=self._cluster_id
         )
@@ -127,8 +127,8 @@ class LeaderFetch:
     # --- parked fetches ---
 
     def poll(self, mono_ns: int) -> None:
-        """Answer the parked fetches for which there is news, whose time is up, or whose leader
-        we are no longer."""
+        """Answer the parked fetches for which there is news, or whose time is up, and all of them
+        once we lead no more."""
         if not self._parked.requests:
             return
         for connection, parked in self._parked.all():
@@ -139,7 +139,7 @@ class LeaderFetch:
     def response_to_parked(
         self, connection: ConnectionId, parked: Parked, mono_ns: int
     ) -> FetchResponse | None:
-        """None: it waits on. Nothing is taken from when it was parked: we may have lost the
+        """None: it keeps waiting. Nothing is reused from when it was parked: we may have lost the
         leadership since, and our log its end (KAFKA-15100)."""
         error = self._refusal(parked.request)
         if error == ErrorCode.FENCED_LEADER_EPOCH:
@@ -168,8 +168,8 @@ class LeaderFetch:
     def _records_for(
         self, connection: ConnectionId, request: FetchRequest, mono_ns: int
     ) -> FetchResponse:
-        """Uncommitted records too: that is how they become committed. Only flushed ones start an
-        answer; what was appended since may ride along, as nothing counts it before it is ours."""
+        """Uncommitted records too: that is how they become committed. Only flushed ones trigger a
+        response; later appends may ride along, as they do not count until flushed here."""
         records = b""
         if request.fetch_offset < self._log.durable:
             wanted = min(request.max_bytes, self._quorum.timeouts.fetch_max_bytes)
@@ -201,7 +201,7 @@ class LeaderFetch:
         )
 
     def _trace(self, request: FetchRequest, outcome: str) -> None:
-        """Only what is new: an idle follower asks for the same offset for ever."""
+        """Trace only changes: an idle follower fetches the same offset for ever."""
         known = self._leader().replicas.get(request.replica)
         if known is not None and (known.end, known.outcome) == (request.fetch_offset, outcome):
             return

@@ -1,4 +1,7 @@
-"""What a node knows of its quorum, and tells of it: to be asked; `quorum.py` changes it."""
+"""A node's read-only view of its quorum, the addresses of other nodes, and candidacy.
+
+`quorum.py` changes this state.
+"""
 
 import random
 from collections.abc import Sequence
@@ -31,7 +34,7 @@ from node.raft.roles import (
 )
 from node.raft.voter_set import VoterSet
 
-# Where other nodes are reached: by the voter set, and the leader where it said that it is.
+# Addresses of other nodes: by the voter set, and the leader's as the leader announced it.
 
 
 _Told = tuple[VoterSet | None, NodeId, Endpoint | None]
@@ -43,20 +46,20 @@ class Addresses:
     def __init__(self, log: LocalLog, listener: str) -> None:
         self._log = log
         self._listener = listener
-        # By which voters, of which leader, where that said that it is, and what is known so.
+        # Cached address, for these voters, this leader and its announced address.
         self._leader_at: tuple[_Told, Endpoint | None] = ((None, NO_NODE, None), None)
 
     def by_set(self, node: NodeId) -> Endpoint | None:
         return self._log.voters.newest.endpoint(node, self._listener)
 
     def of(self, node: NodeId, role: Role) -> Endpoint | None:
-        """A leader that we follow where we were told, others where the voter set says. A leader may
-        have moved before it was elected, and the set does not say so."""
+        """The leader that we follow by its announced address, other nodes by the voter set. A
+        leader may have moved before it was elected, and the set does not say so."""
         told = _told_by_leader(role)
         return told if told is not None and role.leader == node else self.by_set(node)
 
     def of_leader(self, role: Role) -> Endpoint | None:
-        """As answers tell it: the listener has no name there."""
+        """As responses carry it: the listener has no name there."""
         by: _Told = self._log.voters.newest, role.leader, _told_by_leader(role)
         if self._leader_at[0] != by:
             at = self.of(role.leader, role)
@@ -69,11 +72,11 @@ def _told_by_leader(role: Role) -> Endpoint | None:
     return role.leader_at if isinstance(role, Follower | Prospective) else None
 
 
-# Who may stand for election, and how long it waits before it does.
+# Which replica may stand for election, and how long it waits before it does.
 
 
 class Candidacy:
-    """Of one replica, by the voters that its log names."""
+    """The candidacy of one replica, by the voters that its log names."""
 
     def __init__(
         self, key: ReplicaKey, log: LocalLog, timeouts: QuorumTimeouts, rng: random.Random
@@ -82,7 +85,7 @@ class Candidacy:
         self._log = log
         self._timeouts = timeouts
         self._rng = rng
-        # Of which set, and what it says: it is asked for in every step of a leader.
+        # A cached voter set, and whether we are in it: a leader reads this in every step.
         self._votes_in: tuple[object, bool] = (None, False)
 
     @property
@@ -93,22 +96,21 @@ class Candidacy:
         return self._votes_in[1]
 
     def is_open(self, committed: Offset | None) -> bool:
-        """To a voter that can replay its whole log. Others follow, vote, and never stand.
-        `committed`: the highest high watermark that it knows of."""
+        """May it stand: a voter that can replay its whole log? Others follow, vote, and never
+        stand. `committed`: the highest high watermark that it knows of."""
         may_stand = self.is_voter or self._is_being_removed(committed)
         return may_stand and self._log.unreplayable is None
 
     def _is_being_removed(self, committed: Offset | None) -> bool:
         """Is it removed by a record that may not be committed? The others may lack that record, and
-        elect nobody without it: so it still stands, and does not count its own vote (Raft thesis
-        4.2.2; the KIPs say nothing of it)."""
+        then cannot elect a leader without this node: so it still stands, and does not count its own
+        vote (Raft thesis 4.2.2; the KIPs do not mention it)."""
         voters = self._log.voters
         is_committed = committed is not None and committed > voters.newest_since
         return voters.is_removing(self._key) and not is_committed
 
     def after_ns(self, mono_ns: int) -> int:
-        """When an election time-out that begins now is over. A single voter has nobody to wait
-        for."""
+        """When an election time-out that begins now is over. A single voter need not wait."""
         if self.is_voter and len(self._log.voters.newest) == 1:
             return mono_ns
         return mono_ns + deadlines.election_timeout_ns(self._timeouts, self._rng)
@@ -134,15 +136,18 @@ class KnownQuorum:
         self.role: Role = Unattached(epoch=election.epoch, election_deadline_ns=NEVER_NS)
         self.candidacy = Candidacy(key, log, timeouts, rng)
         self.addresses = Addresses(log, listener)
-        self.committed: Offset | None = None  # the highest high watermark known in this life
+        self.committed: Offset | None = None  # highest high watermark known since the start
         self._log = log
         self._stored = election
-        self._others: tuple[VoterSet | None, list[ReplicaKey]] = (None, [])  # of which set
+        self._others: tuple[VoterSet | None, list[ReplicaKey]] = (
+            None,
+            [],
+        )  # cache, with its voter set
         self._outbox = outbox
 
     @property
     def voters(self) -> VoterSet:
-        """The newest set. Not by way of `VoterHistory.newest`: nothing is asked more often."""
+        """The newest set. Not read through `VoterHistory.newest`: this property is hot."""
         return self._log.voters.sets[-1].voters
 
     @property
@@ -173,23 +178,23 @@ class KnownQuorum:
 
     @property
     def high_watermark(self) -> Offset | None:
-        """What this node may publish: a leader only what its own epoch has committed."""
+        """The publishable high watermark: a leader's only once its own epoch has committed."""
         return self.role.high_watermark if isinstance(self.role, Leader) else self.committed
 
     def contradicts(self, epoch: Epoch, leader: NodeId) -> bool:
-        """Does `leader` differ from the one we know in the same epoch? Nobody honest says so."""
+        """Does `leader` differ from the one we know in the same epoch? No honest node says so."""
         known = self.leader
         return epoch == self.epoch and NO_NODE not in (leader, known) and leader != known
 
     def has_address(self, node: NodeId) -> bool:
-        """By the voter set."""
+        """Does the voter set have its address?"""
         return self.addresses.by_set(node) is not None
 
     def leader_at(self) -> Endpoint | None:
-        """Where the leader is to be reached, as answers tell it."""
+        """Where the leader is reached, as responses carry it."""
         return self.addresses.of_leader(self.role)
 
-    # --- what is told of it ---
+    # --- persisted and traced state ---
 
     def persist(self, role: Role) -> None:
         """Durable before visible: a vote forgotten in a power cut could be cast twice."""

@@ -1,4 +1,4 @@
-"""The node's own log: what was written in this step, how much of the log is durable, who votes."""
+"""The node's own log: appends of this step, durable end, and the voters that it names."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -19,13 +19,13 @@ from node.records.control import ControlRecord
 from node.records.metadata import UnknownRecord, all_known, unknown_record
 from node.storage.view import LogView
 
-# What in the log this node cannot replay, so that it may follow and vote, and not lead.
+# Records in the log that this node cannot replay: it may then follow and vote, but not lead.
 #
 # In a quorum of several implementations, or of several releases, a leader writes records that
-# others do not know. Whoever only replicates them needs to know no more than their bytes. A
-# controller that left one out of its image would decide from another state than the one that was
-# committed; so a node with such a record in its log, committed or not, does not stand for election
-# (Kafka's controllers end there).
+# others do not know. A node that only replicates them needs no more than their bytes. A controller
+# that left one out of its image would decide from another state than the committed one; so a node
+# with such a record in its log, committed or not, does not stand for election (Kafka's controllers
+# exit there).
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Unreplayable:
 
 
 def first_unreplayable(batches: Iterable[Batch]) -> Unreplayable | None:
-    """Of batches that were found sound (`node.records.metadata`)."""
+    """Of batches that were found valid (`node.records.metadata`)."""
     for batch in batches:
         values = () if batch.header.is_control else batch.values()
         found = first_unknown(values)
@@ -48,7 +48,7 @@ def first_unreplayable(batches: Iterable[Batch]) -> Unreplayable | None:
 
 
 def first_unknown(values: Sequence[bytes | None]) -> tuple[int, UnknownRecord] | None:
-    """Which of them, counted from 0, and what it is."""
+    """The first unknown record among them: its index from 0, and what it is."""
     if not all_known(values):
         for place, value in enumerate(values):
             unknown = unknown_record(value)
@@ -57,13 +57,13 @@ def first_unknown(values: Sequence[bytes | None]) -> tuple[int, UnknownRecord] |
     return None
 
 
-_READ_BYTES = 1024 * 1024  # of the log at once, when it is opened
+_READ_BYTES = 1024 * 1024  # read at once when the log is opened
 
 
 class LocalLog:
     """Writes through effects, reads through the view, which shows writes only in the next step.
 
-    `before` says who votes by what is not in the log. Invariant: durable <= end.offset.
+    `before` is the voter set before any record of the log. Invariant: durable <= end.offset.
     """
 
     def __init__(self, view: LogView, before: VoterHistory, outbox: Outbox) -> None:
@@ -73,29 +73,29 @@ class LocalLog:
         if self.start > 0:
             first = view.snapshots()[0]
             self.voters = before.after_snapshot(first.controls, first.id.offset)
-        # Where metadata begins, as against what the quorum says to itself; None: there is none.
+        # Where metadata begins, after leading control records; None: there is none.
         self.metadata_from: Offset | None = self.start if self.start > 0 else None
         self.unreplayable: Unreplayable | None = None
-        self.is_read = self.start == 0  # with what it starts from (`read_below`)
+        self.is_read = self.start == 0  # including the snapshot it starts from (`read_below`)
         for batch in _whole_log(view):
             self.voters = self._read(batch)
             if self.unreplayable is None:
                 self.unreplayable = first_unreplayable([batch])
         self.end: LogPosition = view.end()
-        # Nothing is claimed before the first flush: what a killed process left in the page cache
-        # is readable, and not yet durable.
+        # Nothing is claimed before the first flush: what a killed process left in the page cache is
+        # readable, and not yet durable.
         self.durable: Offset = view.start()
         self._flushed = True
-        self.changes = 0  # how often it was written to, cut or replaced
-        self._seen = 0  # of those, in the view
+        self.changes = 0  # number of appends, truncations and replacements
+        self._seen = 0  # how many of them the view shows
         self._outbox = outbox
 
     def read_below(self, unknown: UnknownRecord | None) -> None:
-        """The snapshot that stands for what the log lacks was read: what it has, if it has any,
-        that this node cannot replay."""
+        """The snapshot below the log's start was read. `unknown`: a record in it that this node
+        cannot replay, if there is one."""
         self.is_read = True
         if unknown is not None:
-            # Its place in the log is not known any more, but that it lies below the log's start.
+            # Its offset is not known, only that it lies below the log's start.
             self.unreplayable = Unreplayable(offset=Offset(self.start - 1), record=unknown)
 
     def begin_step(self) -> None:
@@ -113,7 +113,7 @@ class LocalLog:
     def append_as_leader(
         self, records: Sequence[KeyValue], epoch: Epoch, now: Now, *, control: bool = False
     ) -> BatchHeader:
-        """Write one batch. Durable with the next `LogFlushed`."""
+        """Append one batch. Durable with the next `LogFlushed`."""
         data = encode_batch(
             records,
             base_offset=self.end.offset,
@@ -126,13 +126,13 @@ class LocalLog:
         return batch.header
 
     def append_as_follower(self, data: bytes, batches: Sequence[Batch]) -> None:
-        """Write what the leader sent, bytes unchanged; `batches` are what they hold."""
+        """Append what the leader sent, bytes unchanged; `batches` are those bytes decoded."""
         if self.unreplayable is None:
             self._note_unreplayable(first_unreplayable(batches))
         self._append(data, batches, "follower")
 
     def truncate(self, end: LogPosition, high_watermark: Offset, role: str) -> None:
-        """Cut off what diverges. Never below what is committed: that would be lost."""
+        """Truncate what diverges. Never below what is committed: that would be lost."""
         assert end.offset >= high_watermark, f"truncation to {end} below {high_watermark}"
         self.changes += 1
         self._outbox.emit(TruncateLog(log=METADATA_LOG, end=end.offset))
@@ -152,7 +152,7 @@ class LocalLog:
         controls: Sequence[ControlRecord],
         unreplayable: Unreplayable | None,
     ) -> None:
-        """Drop all of it for a snapshot of what is committed, which says `controls`."""
+        """Replace the whole log by a snapshot of committed state, with these control records."""
         self.changes += 1
         self._outbox.emit(ReplaceLog(log=METADATA_LOG, snapshot=snapshot))
         self._note_unreplayable(unreplayable)
@@ -162,13 +162,13 @@ class LocalLog:
         self._follow_voters(self.voters.after_snapshot(controls, snapshot.offset))
 
     def trace_known_voters(self) -> None:
-        """What the log says as a process begins: also whom its newest record, which may not be
-        committed, adds or removes."""
+        """Trace the voters that the log names when a process begins, including a change by its
+        newest record, which may not be committed."""
         for since in self.voters.sets[-2:]:
             self._trace_voters(since)
 
     def _trace_voters(self, since: VotersSince) -> None:
-        """Who votes, and since which record; epoch 0: none in the log."""
+        """Trace the voters, and the record they are in force from; epoch 0: none in the log."""
         keys: list[dict[str, int | str]] = [
             {"id": key.id, "dir": uuid_text(key.directory)} for key in since.voters.keys
         ]
@@ -179,7 +179,7 @@ class LocalLog:
         self._outbox.emit(FlushLog(log=METADATA_LOG))
 
     def on_flushed(self, end: Offset) -> None:
-        """`end` may lie below the log's end when more was written since the flush was asked for."""
+        """`end` may lie below the log's end when more was written since the flush was requested."""
         self.durable = max(self.durable, min(end, self.end.offset))
         self._flushed = self.durable == self.end.offset
         self._outbox.trace("q.fsync", end=self.durable)
@@ -216,7 +216,7 @@ class LocalLog:
         self.flush()
 
     def _read(self, batch: Batch) -> VoterHistory:
-        """Who votes with this batch at the log's end: in force from now on, committed or not."""
+        """The voters with this batch at the log's end: in force from now on, committed or not."""
         if batch.header.is_control:
             return self.voters.appended(batch)
         if self.metadata_from is None:
@@ -230,7 +230,7 @@ class LocalLog:
 
 
 def _whole_log(view: LogView) -> Iterator[Batch]:
-    """As it is when it was opened, and each batch checked."""
+    """The log as it was opened, each batch validated."""
     offset, end = view.start(), view.end().offset
     while offset < end:
         data = view.read(offset, _READ_BYTES)

@@ -1,16 +1,14 @@
-"""UpdateRaftVoter, as voters send it: what they tell their leader of themselves (KIP-853).
+"""UpdateRaftVoter, as a voter sends it to its leader to announce its own address (KIP-853).
 
-One that listens elsewhere than the voter set says tells its leader.
+Candidates send Vote to the address in the voter set. A voter that came back with another address
+would not be reached by any candidate once its leader is lost. So it sends its address to the
+leader, which commits the new set; and repeats it after a while, as long as its own log has the old
+address: the leader takes one change at a time. A leader that moved writes its own address.
 
-A voter is asked for its vote where the set says that it is. One that came back with another address
-would be asked by nobody any more once its leader is lost. So it tells the leader, who has the new
-set committed; and again after a while, as long as its own log has the old address: the leader takes
-one change at a time. A leader that moved tells itself.
-
-Where nothing is written of the voters (kraft.version 0), each tells every leader once from which
-disk it votes, where it listens, and that it knows no other kraft.version; for a leader that would
-raise it has to know that all could follow (KAFKA-16538). Where the configuration lists the voters
-of a quorum of KIP-856, it says where they are, and nobody is told.
+Where the log holds no voters (kraft.version 0), each voter sends every leader once its directory
+id, its address, and that it supports no other kraft.version; a leader that would raise it has to
+know that all could follow (KAFKA-16538). Where the configuration lists the voters of a quorum of
+KIP-856, it has their addresses, and none are sent.
 """
 
 from uuid import UUID
@@ -31,7 +29,7 @@ from node.wire.raft_voters import UpdateVoterRequest, UpdateVoterResponse
 
 
 class OwnAddress:
-    """`own`: by the listener that voters reach one another by."""
+    """`own`: by the listener that voters use among themselves."""
 
     def __init__(
         self,
@@ -51,18 +49,18 @@ class OwnAddress:
         self._own = own
         self._disk = ReplicaKey(quorum.key.id, directory)
         self._is_known_by_disk = quorum.key.known_directory is not None
-        self._taken_in: Epoch | None = None  # when a leader took what it keeps in mind
-        self._known_to: VoterSet | None = None  # the set that was looked at, and says so
+        self._taken_in: Epoch | None = None  # when a leader accepted what it only keeps in memory
+        self._known_to: VoterSet | None = None  # the last voter set found to have our address
         self._due_ns = 0
-        self._is_owed = False  # to the leader, as of the last look
+        self._is_owed = False  # is a request due, as of the last check?
 
     def write(self, now: Now) -> None:
-        """As the leader, once no other change is in the way."""
+        """As the leader, once no other change is pending."""
         if isinstance(self._quorum.role, Leader) and (request := self._request()) is not None:
             self._changes.on_update(request, now)
 
     def send(self, mono_ns: int) -> None:
-        """To a leader that answers. Before a Fetch of the same step: nothing waits behind one."""
+        """Send to a leader that answers. Before a Fetch of the same step, which may be parked."""
         role = self._quorum.role
         self._is_owed = False
         if not isinstance(role, Follower) or not role.fetched:
@@ -77,18 +75,18 @@ class OwnAddress:
             self._due_ns = mono_ns + deadlines.update_interval_ns(self._quorum.timeouts)
 
     def deadline_ns(self, polled_ns: int) -> int:
-        """When it is told again. What is overdue waits for the leader, whose deadline counts."""
+        """When it is sent again. What is overdue waits for the leader, whose deadline counts."""
         return self._due_ns if self._is_owed and self._due_ns > polled_ns else NEVER_NS
 
     def on_response(self, response: UpdateVoterResponse, mono_ns: int) -> None:
-        """Whether what is written was taken is seen in the log. A leader that knows nothing of
-        static voters that tell of themselves need not hear it again."""
+        """Whether the address was written is seen in the log. A leader that does not support
+        UpdateRaftVoter of static voters need not get it again."""
         is_taken = response.error in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION)
         if heed(self._quorum, response, mono_ns) and is_taken:
             self._taken_in = self._quorum.epoch
 
     def _request(self) -> UpdateVoterRequest | None:
-        """None: there is nothing to tell."""
+        """None: there is nothing to send."""
         voters = self._quorum.voters
         if voters is self._known_to:
             return None
@@ -104,8 +102,7 @@ class OwnAddress:
         )
 
     def _introduction(self) -> UpdateVoterRequest | None:
-        """None: this leader has it, or nobody is told; who is known by its disk has nothing to
-        add."""
+        """None: this leader has it, or none is sent, as for a voter known by its directory id."""
         history, quorum, epoch = self._log.voters, self._quorum, self._quorum.epoch
         if self._is_known_by_disk or self._taken_in == epoch or not quorum.is_voter:
             return None
@@ -120,7 +117,7 @@ class OwnAddress:
         )
 
     def _moved(self, voters: VoterSet) -> Voter | None:
-        """Our own row as it ought to be; None: it is so, or is not to be written."""
+        """Our own row as it ought to be; None: it is correct, or is not to be written."""
         row, history = voters.rows.get(self._quorum.key), self._log.voters
         if row is None or self._own in row.endpoints:
             return None

@@ -1,9 +1,9 @@
-"""Requests to other nodes: one connection each, so what is asked first is answered first.
+"""Requests to other nodes: one connection each, so responses arrive in the order of requests.
 
-They go to voters and who is to become one, to a leader that is none of ours, and to the bootstrap
-servers, of which nobody knows who they are. A node is not asked the same twice while the answer is
-out. A Fetch may be parked at the other side; whatever is asked after it would wait behind it, so
-the connection is dropped instead.
+Requests go to voters and candidates for AddRaftVoter, to a leader that is not one of our voters,
+and to the bootstrap servers, whose node ids are unknown. The same request is not sent to a node
+twice while the first is outstanding. A Fetch may be parked at the other side; a later request would
+wait behind it, so the connection is dropped instead.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def kind_of(request: Sent) -> Kind:
 
 
 def is_in_the_way(other: Sent, request: Sent) -> bool:
-    """Would what `other` asks be answered late, or for this one?"""
+    """Would the response to `request` be late behind `other`, or be taken for that of `other`?"""
     return isinstance(other, FetchRequest) or kind_of(other)[:2] == kind_of(request)[:2]
 
 
@@ -47,13 +47,13 @@ class _Peer:
 
 
 def server_key(number: int) -> ReplicaKey:
-    """What a bootstrap server is called; no node has such an id (Kafka numbers them so, too)."""
+    """The key of a bootstrap server; no node has such an id (Kafka numbers them so, too)."""
     return ReplicaKey(NodeId(NO_NODE - 1 - number))
 
 
 class Peers:
-    """Each has an endpoint, by the voter set, by what was told of the leader or by configuration,
-    and a channel, from when it is first asked."""
+    """Each peer has an endpoint (from the voter set, the leader's announcement or configuration)
+    and, from its first request on, a channel."""
 
     def __init__(self, quorum: Quorum, servers: Sequence[Endpoint], outbox: Outbox) -> None:
         self._quorum = quorum
@@ -63,11 +63,11 @@ class Peers:
         self._request_timeout_ns = quorum.timeouts.request_ms * MS
         self._retry_backoff_ns = quorum.timeouts.retry_backoff_ms * MS
         self._next_correlation_id = 0
-        self._due_ns: int | None = NEVER_NS  # None: another than it was
+        self._due_ns: int | None = NEVER_NS  # None: to be computed again
         self._outbox = outbox
 
     def at(self, channel: ChannelId) -> ReplicaKey:
-        """Whom that channel leads to."""
+        """The peer at the other end of that channel."""
         return self._by_channel[channel].key
 
     def may_send(self, key: ReplicaKey, request: Sent) -> bool:
@@ -81,7 +81,7 @@ class Peers:
         return self._peer(key).ready_at_ns != 0
 
     def ready(self) -> list[ReplicaKey]:
-        """Voters, and bootstrap servers, that are neither asked anything nor backed off from."""
+        """Voters, and bootstrap servers, with no outstanding request and no back-off."""
         peers = self._peers
         return [
             key
@@ -90,7 +90,7 @@ class Peers:
         ]
 
     def fetching_from(self) -> list[tuple[ReplicaKey, FetchRequest]]:
-        """Fetches that are out, in the order of keys; one a voter at most."""
+        """Outstanding Fetches, in the order of keys; at most one per voter."""
         return [
             (peer.key, request)
             for peer in self._peers.values()
@@ -99,13 +99,13 @@ class Peers:
         ]
 
     def send_at(self, key: ReplicaKey, at: Endpoint, request: Sent, mono_ns: int) -> None:
-        """Send to where somebody said that it is; over a new connection, for the one that there is
-        may lead to where somebody said before that it was."""
+        """Send to an address that another node or an operator named, over a new connection: the
+        existing one may lead to an address named before."""
         self.drop(key)
         self._send(self._peer(key), at, request, mono_ns)
 
     def send(self, key: ReplicaKey, request: PeerRequest, mono_ns: int) -> None:
-        """Send; first drop a connection on which the answer would be late or mistaken."""
+        """Send; first drop a connection on which the response would be late or mistaken."""
         peer = self._peer(key)
         out = peer.outstanding
         if out and any(is_in_the_way(other, request) for other in out.values()):
@@ -129,7 +129,7 @@ class Peers:
         )
 
     def leader(self, leader: NodeId) -> ReplicaKey:
-        """Whom to ask for what the leader has."""
+        """The peer to ask for what the leader has."""
         return self._quorum.voters.by_id.get(leader) or ReplicaKey(leader)
 
     def _endpoint(self, key: ReplicaKey) -> Endpoint:
@@ -149,17 +149,16 @@ class Peers:
         return peer.outstanding.pop(correlation_id, None)
 
     def made_sense(self, channel: ChannelId) -> None:
-        """What was answered over it, that is; an answer alone is no success."""
+        """The response on this channel was valid; a response alone is no success."""
         self._by_channel[channel].failures = 0
 
     def back_off(self, key: ReplicaKey, mono_ns: int) -> None:
-        """The answer was an error: do not ask again at once."""
+        """The response was an error: wait before the next request."""
         self._peer(key).ready_at_ns = mono_ns + self._retry_backoff_ns
         self._due_ns = None
 
     def lost(self, key: ReplicaKey, mono_ns: int) -> None:
-        """The connection failed, or brought nonsense; the longer that lasts, the less often it is
-        tried."""
+        """The connection failed, or brought garbage; the back-off grows with each failure."""
         peer = self._peer(key)
         doublings = min(peer.failures, _MAX_BACKOFF_DOUBLINGS)
         peer.failures += 1
@@ -167,14 +166,14 @@ class Peers:
         peer.ready_at_ns = mono_ns + (self._retry_backoff_ns << doublings)
 
     def drop(self, key: ReplicaKey) -> None:
-        """Hang up; what is outstanding will not be answered."""
+        """Hang up; outstanding requests will not be answered."""
         peer = self._peer(key)
         self._forget(peer)
         self._outbox.emit(DisconnectPeer(channel=peer.channel))
 
     def poll(self, mono_ns: int) -> Sequence[ReplicaKey]:
-        """End back-offs that are over, and connections whose oldest request is overdue: to whom
-        those were."""
+        """End back-offs that are over, and connections whose oldest request is overdue; returns the
+        peers of those connections."""
         if mono_ns < self.deadline_ns():
             return ()
         silent = []

@@ -63,7 +63,7 @@ class Quorum(KnownQuorum):
 
     def start(self, mono_ns: int, committed: Offset | None) -> None:
         """Take the role that quorum-state and the log allow (`QuorumState.initialize`).
-        `committed`: where the newest snapshot ends, if there is any; whoever is removed by a record
+        `committed`: where the newest snapshot ends, if there is any; a voter removed by a record
         before it does not stand."""
         self.committed = committed
         stored, of_log = self._stored, self._log.end.epoch
@@ -214,8 +214,8 @@ class Quorum(KnownQuorum):
             self.to_unattached(role.epoch, mono_ns, role.leader)
 
     def learn(self, epoch: Epoch, leader: NodeId, mono_ns: int, at: Endpoint | None = None) -> None:
-        """Somebody told of an epoch and perhaps its leader, and where that listens: follow, if it
-        is news (`maybeTransition`). A leader need not be one of our voters."""
+        """Another node named an epoch and perhaps its leader and the leader's address: follow it,
+        if it is news (`maybeTransition`). A leader need not be one of our voters."""
         if epoch < self.epoch:
             return
         if leader not in (NO_NODE, self.key.id) and (at is not None or self.has_address(leader)):
@@ -228,7 +228,7 @@ class Quorum(KnownQuorum):
     def hear_leader(
         self, epoch: Epoch, leader: NodeId, mono_ns: int, at: Endpoint | None = None
     ) -> None:
-        """The leader itself spoke: also a node that had lost touch with it follows again."""
+        """A message of the leader itself: a node that had lost touch with it follows again, too."""
         role, can_reach = self.role, at is not None or self.has_address(leader)
         if epoch == self.epoch and isinstance(role, Prospective) and can_reach:
             self.to_follower(epoch, leader, mono_ns, at)
@@ -238,14 +238,14 @@ class Quorum(KnownQuorum):
             self.learn(epoch, leader, mono_ns, at)
 
     def follow_voters(self, before: VoterSet, mono_ns: int) -> None:
-        """Others vote than before. Who may stand for election now waits for it, as after a start;
-        who may not any more waits for nothing."""
+        """The voter set changed. A node that may stand for election now waits for its time-out, as
+        after a start; one that no longer may waits for nothing."""
         match self.role:
             case Unattached() as role if self.can_lead == (role.election_deadline_ns == NEVER_NS):
                 deadline = self._election_deadline(mono_ns)
                 self.update(replace(role, election_deadline_ns=deadline))
             case Leader() as role if deadlines.is_alone(role, before):
-                # Until now nobody had to fetch, and nothing renewed it.
+                # Until now no voter had to fetch, and nothing renewed it.
                 deadline = mono_ns + deadlines.check_quorum_timeout_ns(self.timeouts)
                 self.update(replace(role, check_quorum_deadline_ns=deadline))
             case _:
@@ -275,7 +275,7 @@ class Quorum(KnownQuorum):
         self._trace_high_watermark(offset, role)
         self.committed = max(offset, self.committed or Offset(0))
 
-    # --- inner ---
+    # --- internals ---
 
     def _become(self, role: Role, mono_ns: int) -> None:
         assert role.epoch >= self.role.epoch, f"epoch goes down: {self.role} -> {role}"
@@ -292,7 +292,7 @@ class Quorum(KnownQuorum):
         return Unattached(epoch=epoch, election_deadline_ns=self._election_deadline(mono_ns))
 
     def _election_deadline(self, mono_ns: int) -> int:
-        """Who cannot lead never stands."""
+        """A node that cannot lead never stands."""
         return self.candidacy.after_ns(mono_ns) if self.can_lead else NEVER_NS
 
     def _fetch_deadline(self, mono_ns: int) -> int:
@@ -300,5 +300,5 @@ class Quorum(KnownQuorum):
 
 
 def _before_start(epoch: Epoch) -> Unattached:
-    """No role yet: what `start` leaves at once."""
+    """No role yet: `start` leaves it at once."""
     return Unattached(epoch=epoch, election_deadline_ns=NEVER_NS)

@@ -1,6 +1,6 @@
-"""The quorum as a whole: hands events to the exchanges, and does what each role owes.
+"""The quorum as a whole: hands events to the exchanges, and does what each role requires.
 
-What a node sends is decided by its role and by what is outstanding, not by what just happened:
+What a node sends is decided by its role and by outstanding requests, not by what just happened:
 after every event `poll` takes the transitions that are due and sends what is due. So nothing needs
 to be remembered about a request that was lost; it is simply sent again.
 """
@@ -75,7 +75,7 @@ class Raft:
         outbox: Outbox,
         parking: Parking,
     ) -> None:
-        """`directory`: of the disk that this node has, whether the quorum asks for that or not."""
+        """`directory`: the id of this node's disk, whether or not the quorum uses it."""
         self.log = LocalLog(view, voters, outbox)
         self.quorum = Quorum(
             key=key,
@@ -92,12 +92,12 @@ class Raft:
         self._outbox = outbox
         self.polled_ns = 0
         self._elapsed_ns = 0
-        self._due_ns: int | None = 0  # something of the quorum's own; None: not looked at yet
+        self._due_ns: int | None = 0  # the quorum's own next deadline; None: to be computed
         self._is_touched = True  # since the last poll
-        self._left_news = True  # the last poll: something for the next one
-        self._log_changes = 0  # by the last poll
+        self._left_news = True  # the last poll left work for the next one
+        self._log_changes = 0  # as of the last poll
         self._was_quiet = False  # in the last poll
-        self._voters = self.log.voters.newest  # as the role knows of
+        self._voters = self.log.voters.newest  # the set that the role is based on
         self._peers = Peers(self.quorum, servers, outbox)
         self._votes = Votes(self.quorum, self.log, self._peers, outbox, cluster_id)
         self._epochs = Epochs(self.quorum, self._peers, cluster_id, advertised)
@@ -120,7 +120,7 @@ class Raft:
             self.quorum, self.log, self._fetching_snapshots, self._peers, cluster_id, rng
         )
 
-    # --- life ---
+    # --- start and stop ---
 
     def start(self, now: Now) -> None:
         """Take a role, and make durable what a killed process may have left unflushed."""
@@ -131,7 +131,7 @@ class Raft:
         if self.log.end.offset > self.log.durable:
             self.log.flush()
         self.snapshots.start()
-        newest = self.snapshots.newest()  # nobody takes one of more than is committed
+        newest = self.snapshots.newest()  # no node takes a snapshot beyond what is committed
         self.quorum.start(now.mono_ns, None if newest is None else newest.id.offset)
         self.poll(now)
 
@@ -147,8 +147,8 @@ class Raft:
         return self._epochs.is_shutting_down
 
     def is_ready_to_stop(self) -> bool:
-        """Everybody who could be told of the resignation was, or its time is over, or somebody
-        else leads."""
+        """All reachable voters acknowledged the resignation, it timed out, or another node
+        leads."""
         role = self.quorum.role
         if not isinstance(role, Resigned) or self._elapsed_ns >= role.election_deadline_ns:
             return True
@@ -159,7 +159,7 @@ class Raft:
     def on_request(
         self, connection: ConnectionId, listener: str, request: QuorumRequest, now: Now
     ) -> Response | None:
-        """The answer, or None for what waits, and is answered by `poll`."""
+        """The response, or None for a request that waits; `poll` answers it."""
         self._is_touched = True
         if listener != self._advertised[0].name:
             refused = refuse_to_others(request, self.quorum.voters)
@@ -193,14 +193,13 @@ class Raft:
         listener: str,
         registered: Mapping[NodeId, tuple[Endpoint, ...]],
     ) -> DescribeClusterResponse:
-        """As for a client that came in by that listener; `registered`: where controllers said
-        that they are."""
+        """The response to a client of that listener; `registered`: the controllers' addresses."""
         return describe_cluster(
             request, self.quorum, self.cluster_id, self._advertised, listener, registered
         )
 
     def gauges(self, mono_ns: int) -> dict[str, Gauge]:
-        """What metrics tell of this moment."""
+        """Metrics as of this moment."""
         return quorum_gauges(self.quorum, self.log, self._replicas, self.changes, mono_ns)
 
     def on_response(
@@ -227,21 +226,21 @@ class Raft:
             case (ApiVersionsRequest(), ApiVersionsResponse()):
                 self._new_voters.on_response(key, response)
             case _:
-                return  # of a connection that we have dropped since
+                return  # response on a connection dropped since
         if fault is None:
             self._peers.made_sense(channel)
         else:
             self.on_garbled(channel, fault, now)
 
     def on_disconnected(self, channel: ChannelId, now: Now) -> None:
-        """What was asked over it may never have arrived, and will not be answered."""
+        """Outstanding requests may never have arrived, and will not be answered."""
         self._is_touched = True
         key = self._peers.at(channel)
         self._peers.lost(key, now.mono_ns)
         self._epochs.on_lost(key, now.mono_ns)
 
     def on_garbled(self, channel: ChannelId, reason: str, now: Now) -> None:
-        """What was answered makes no sense: hang up and try again later."""
+        """The response was invalid: hang up and try again later."""
         key = self._peers.at(channel)
         reason = reason[: limits.MAX_MESSAGE_CHARACTERS]
         self._outbox.trace("q.garbled", peer=key.id, reason=reason)
@@ -256,36 +255,36 @@ class Raft:
         self._fetching.learn_high_watermark()
 
     def may_write(self) -> bool:
-        """Is this the leader, and may more be written than what names the voters?"""
+        """Is this the leader, and may it write more than the records that name the voters?"""
         leader = self.quorum.role
         return isinstance(leader, Leader) and self._replicas.may_write(leader)
 
     def tell_registered(self, registered: Registered) -> None:
-        """Who replays what nodes say of themselves."""
+        """Sets the source of what nodes registered about themselves."""
         self._replicas.registered = registered
 
     def voters_without(self, kraft_version: int) -> Sequence[NodeId] | None:
-        """Voters that did not say that they support it (`VoterChanges.without`)."""
+        """Voters that did not report support for it (`VoterChanges.without`)."""
         return self.changes.without(kraft_version)
 
     def append(self, records: Sequence[KeyValue], now: Now) -> BatchHeader:
-        """Write a batch as the leader."""
+        """Append a batch as the leader."""
         assert isinstance(self.quorum.role, Leader), "only a leader appends"
         self._is_touched = True
         return self.log.append_as_leader(records, self.quorum.epoch, now)
 
     def begin_snapshot(self, id_: LogPosition) -> PieceWriter:
-        """One that is fetched is dropped for it."""
+        """Begin a snapshot; a FetchSnapshot in progress is dropped for it."""
         self._is_touched = True
         return self.snapshots.begin(id_)
 
-    # --- what is due ---
+    # --- timers ---
 
     def elapse(self, mono_ns: int) -> None:
-        """All input from before `mono_ns` was heard, so what is due by then is due.
+        """All input from before `mono_ns` was handled, so what is due by then is due.
 
-        Other steps may be late: after a slow fsync the message that calms a timer may still wait
-        behind the one that is handled, and must not find an election begun.
+        Other steps may be late: after a slow fsync the message that resets a timer may still be
+        queued behind the current one, and must not find an election begun.
         """
         self._elapsed_ns = mono_ns
 
@@ -309,12 +308,11 @@ class Raft:
 
     @property
     def is_quiet(self) -> bool:
-        """All of the quorum's is as it was before the last poll: that found nothing to do, and
-        nothing was asked of it since."""
+        """Nothing of the quorum changed since the last poll, which found nothing to do."""
         return self._was_quiet and not self._is_touched
 
     def _go_on(self, now: Now) -> None:
-        """What is due, but for what is sent."""
+        """Do what is due, except sending."""
         mono_ns = now.mono_ns
         if isinstance(leader := self.quorum.role, Leader):
             name_voters(self.log, leader, self._replicas, now)
@@ -327,7 +325,7 @@ class Raft:
             pass
 
     def _send(self, mono_ns: int) -> None:
-        """What the role owes; and what a role before it asked for is hung up on."""
+        """Send what the role requires, and drop connections with requests of an earlier role."""
         match self.quorum.role:
             case Leader():
                 self._new_voters.send(mono_ns)
@@ -344,8 +342,8 @@ class Raft:
         self._fetching.send(mono_ns)
 
     def _has_news(self, mono_ns: int) -> bool:
-        """Did anything happen to the quorum, or is anything due? A step of a client of who is on
-        top mostly has none."""
+        """Did anything happen to the quorum, or is anything due? Most steps serve clients of the
+        broker or controller and change nothing here."""
         return self._is_touched or self._left_news or mono_ns >= self._next_due_ns()
 
     def deadline_ns(self) -> int:
@@ -365,7 +363,7 @@ class Raft:
         return self._due_ns
 
     def _follow_voters(self, mono_ns: int) -> None:
-        """A step before this one, or this one, appended or cut what says who votes."""
+        """An earlier step, or this one, appended or truncated records that name voters."""
         before, self._voters = self._voters, self.quorum.voters
         if self._voters is before:
             return

@@ -1,9 +1,8 @@
-"""What a leader knows of the replicas by their Fetches: how far each is, hence what is committed,
-and whether a majority still follows.
+"""Replica progress at the leader: log ends, the high watermark, confirmed reads, check-quorum.
 
-Of observers it remembers the progress of all whom the quorum knows: registered brokers and
-controllers, the nodes of voters, and whom somebody wants to add to the voters. Anybody else may be
-made up, so there are not many of those.
+The leader remembers the progress of every observer that the quorum knows: registered brokers and
+controllers, the voters' nodes, and replicas named in AddRaftVoter. Any other id may be made up, so
+only a few of those are kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,21 +22,21 @@ from node.wire.fetch import FetchRequest
 
 
 def replicated_to_majority(ends: Sequence[Offset]) -> Offset:
-    """The offset below which a majority has everything; `ends` has one entry a voter."""
+    """The offset below which a majority has everything; `ends` has one entry per voter."""
     return sorted(ends, reverse=True)[len(ends) // 2]
 
 
 def covers_leader_change(candidate: Offset, epoch_start: Offset) -> bool:
     """Records of older epochs are committed only together with one of this epoch.
 
-    `epoch_start` is where LeaderChange lies, so the candidate must be greater (KAFKA-12619;
+    `epoch_start` is the offset of LeaderChange, so the candidate must be greater (KAFKA-12619;
     Raft, figure 8).
     """
     return candidate > epoch_start
 
 
 def never_lower(candidate: Offset, known: Offset | None) -> Offset:
-    """A lower candidate (a voter lost its log) does not take back what was promised."""
+    """A lower candidate (a voter lost its log) does not take back what was published."""
     return candidate if known is None else max(candidate, known)
 
 
@@ -49,26 +48,27 @@ def advance(known: Offset | None, ends: Sequence[Offset], epoch_start: Offset) -
     return never_lower(candidate, known)
 
 
-# Does this leader still lead? Asked once for every round of reads (Raft thesis, 6.4).
+# Does this leader still lead? Confirmed once for every round of reads (Raft thesis, 6.4).
 #
 # Only a Fetch that was sent after the read arrived proves that its sender follows us then; a Fetch
-# that was already on its way may come from a voter that has elected somebody else since. The
-# network says nothing about when a request was sent, but one that follows, on the same connection,
-# an answer of ours was sent after that answer. So every waiting read takes a ticket; an answer to a
-# voter marks its connection with the newest ticket; the voter's next valid Fetch on that connection
-# acknowledges all tickets up to the mark; and a ticket that a majority acknowledged may be served.
+# that was already on its way may come from a voter that has elected another leader since. The
+# network does not show when a request was sent, but one that follows, on the same connection, a
+# response of ours was sent after that response. So every waiting read takes a ticket; a response to
+# a voter marks its connection with the newest ticket; the voter's next valid Fetch on that
+# connection acknowledges all tickets up to the mark; and a ticket that a majority acknowledged may
+# be served.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What an answer to a voter was marked with: the newest ticket, and when the answer left."""
+    """The mark of a response to a voter: the newest ticket, and when the response left."""
 
     ticket: Ticket
     responded_ns: int
 
 
 class Voting(Protocol):
-    """`node.raft.quorum.Quorum`, as far as it is asked who votes."""
+    """The part of `node.raft.quorum.Quorum` that names the voters."""
 
     @property
     def key(self) -> ReplicaKey: ...
@@ -84,13 +84,13 @@ class ReadIndex:
         self._acknowledged: dict[ReplicaKey, Ticket] = {}
         self._marks: dict[ConnectionId, Mark] = {}
         self._followed_ns: dict[ReplicaKey, int] = {}
-        # Of which voters, and what they acknowledged; None: to be looked at again.
+        # Of which voters, and what they acknowledged; None: to be computed again.
         self._confirmed: tuple[VoterSet, Ticket] | None = None
 
     @property
     def followed_ns(self) -> Mapping[ReplicaKey, int]:
-        """When the newest answer left that a voter's valid Fetch has followed on its connection:
-        the voter sent that Fetch later, in this epoch. Told in the trace, and decides nothing."""
+        """When the newest response left that a voter's valid Fetch has followed on its connection:
+        the voter sent that Fetch later, in this epoch. Only traced; decides nothing."""
         return self._followed_ns
 
     def take_ticket(self) -> Ticket:
@@ -106,7 +106,7 @@ class ReadIndex:
         return self._confirmed[1]
 
     def awaits(self, voter: ReplicaKey) -> bool:
-        """Would an answer to this voter now help a read that waits?"""
+        """Would a response to this voter now help a read that waits?"""
         if self._newest(voter) >= self.issued or self.confirmed() >= self.issued:
             return False
         return voter in self._quorum.voters
@@ -116,7 +116,7 @@ class ReadIndex:
             self._marks[connection] = Mark(ticket=self.issued, responded_ns=mono_ns)
 
     def on_fetch(self, connection: ConnectionId, voter: ReplicaKey) -> None:
-        """`voter`: of those that vote now."""
+        """`voter`: one of the current voters."""
         mark = self._marks.get(connection)
         if mark is None:
             return
@@ -128,7 +128,7 @@ class ReadIndex:
         self._marks.pop(connection, None)
 
     def restart(self) -> None:
-        """A new epoch: nothing that was said in an older one confirms anything."""
+        """A new epoch: acknowledgements of an older one confirm nothing."""
         self._acknowledged.clear()
         self._marks.clear()
         self._followed_ns.clear()
@@ -143,18 +143,18 @@ class ReadIndex:
         return sorted(newest, reverse=True)[voters.majority - 1]
 
     def _newest(self, voter: ReplicaKey) -> Ticket:
-        """That it acknowledged."""
+        """The newest ticket that it acknowledged."""
         return self._acknowledged.get(voter, Ticket(0))
 
 
-_STRANGERS = 256  # of these the leader remembers the progress; the rest are served and forgotten
-_DISKS = 4  # of one node that is known, likewise: an operator replaces one at a time
-# Who did not fetch for so long observes no more (LeaderState.OBSERVER_SESSION_TIMEOUT_MS).
+_STRANGERS = 256  # unknown observers tracked at most; more are served and forgotten
+_DISKS = 4  # directories tracked per known node: an operator replaces one disk at a time
+# An observer is dropped after so long without a Fetch (LeaderState.OBSERVER_SESSION_TIMEOUT_MS).
 _OBSERVER_SESSION_NS = 300_000 * MS
 
 
 def observers(leader: Leader, voters: VoterSet, mono_ns: int) -> list[ReplicaKey]:
-    """Who fetches of late and does not vote."""
+    """Non-voters that fetched recently."""
     since = mono_ns - _OBSERVER_SESSION_NS
     return [
         key
@@ -167,17 +167,17 @@ class Registered(Protocol):
     """What nodes said of themselves by their own registrations."""
 
     def knows(self, node: NodeId) -> bool:
-        """As a broker or as a controller."""
+        """Is it registered, as a broker or as a controller?"""
 
     def is_broker_alone(self, node: NodeId) -> bool:
-        """A broker, and no controller. False where controllers cannot say so."""
+        """A broker, and no controller. False where controllers cannot register."""
 
     def controller_at(self, node: NodeId) -> tuple[Endpoint, ...]:
-        """Where a controller said that it is."""
+        """The addresses that a controller registered."""
 
 
 class _Nobody:
-    """Nothing was registered, or nobody here replays that."""
+    """Nothing was registered, or this node does not replay registrations."""
 
     def knows(self, node: NodeId) -> bool:  # noqa: ARG002 - as of all
         return False
@@ -190,8 +190,8 @@ class _Nobody:
 
 
 def without_directories(leader: Leader, mono_ns: int) -> list[NodeId]:
-    """Nodes that fetch of late and do not say from which disk, so know nothing of voters by their
-    disks. Who has both an id and a directory id does (KIP-856, "Fetch", Handling)."""
+    """Nodes that fetched recently without a directory id, so do not support voters with directory
+    ids. A node that has both an id and a directory id does (KIP-856, "Fetch", Handling)."""
     since = mono_ns - _OBSERVER_SESSION_NS
     fetching = [(at.last_fetch_ns, key) for key, at in leader.replicas.items()]
     newest = {key.id: key for fetched_ns, key in sorted(fetching) if fetched_ns > since}
@@ -204,13 +204,15 @@ class Replicas:
         self._log = log
         self._reads = reads
         self.registered: Registered = _Nobody()
-        self.awaited: frozenset[ReplicaKey] = frozenset()  # whom somebody wants to vote
+        self.awaited: frozenset[ReplicaKey] = (
+            frozenset()
+        )  # replicas that AddRaftVoter requests wait for
 
     def on_valid_fetch(self, connection: ConnectionId, request: FetchRequest, now: Now) -> None:
         """The replica has, durably, everything below its fetch offset, and follows us now."""
         leader, key = self._leader(), request.replica
         if key == self._quorum.key:
-            return  # nobody fetches from itself: the frame is damaged, and proves nothing
+            return  # no node fetches from itself: the frame is damaged, and proves nothing
         if key in self._quorum.voters:
             self._on_voter(connection, request, now)
             return
@@ -229,7 +231,7 @@ class Replicas:
             self.advance_high_watermark()
 
     def on_snapshot_fetch(self, replica: ReplicaKey, now: Now) -> None:
-        """It follows us, whatever it has."""
+        """The replica follows us, whatever it has."""
         if replica == self._quorum.key:
             return
         is_voter = replica in self._quorum.voters
@@ -263,9 +265,9 @@ class Replicas:
         return node in self._quorum.voters.by_id or self.registered.knows(node)
 
     def could_vote(self, leader: Leader, mono_ns: int) -> dict[ReplicaKey, tuple[Endpoint, ...]]:
-        """Observers that could be added to the voters, and where they are as far as is known
-        (KIP-856, "CouldBeVoters"): of a node that may vote in this quorum, by a disk with an id,
-        and not of one that registered as a broker and as nothing else."""
+        """Observers that could become voters, with their addresses as far as known (KIP-856,
+        "CouldBeVoters"): nodes that may vote in this quorum, with a directory id, and not
+        registered as brokers only."""
         form, registered = self._log.voters.form, self.registered
         found: dict[ReplicaKey, tuple[Endpoint, ...]] = {}
         for key in observers(leader, self._quorum.voters, mono_ns):
@@ -293,10 +295,10 @@ class Replicas:
         replicas: Mapping[ReplicaKey, Progress],
         mono_ns: int,
     ) -> Leader:
-        """A majority (with ourselves) that fetched renews the leader's licence."""
+        """Fetches of a majority (with ourselves) renew the check-quorum time-out."""
         quorum, timeouts = self._quorum, self._quorum.timeouts
         begin_ns = mono_ns + deadlines.begin_epoch_interval_ns(timeouts)
-        # Who was removed since it fetched makes no majority of those who are left.
+        # A voter removed since its Fetch does not count towards a majority of the rest.
         still = (
             leader.fetched
             if leader.fetched <= quorum.voters.rows.keys()
@@ -321,14 +323,14 @@ class Replicas:
             self._quorum.publish_high_watermark(new)
 
     def may_write(self, leader: Leader) -> bool:
-        """May this leader write more than what names the voters? Where the log holds metadata, all
-        of them had those records, before it was written."""
+        """May this leader write more than the records that name the voters? Where the log holds
+        metadata, all voters had those records before it was written."""
         if self._log.metadata_from is not None:
             return True
         return self._log.voters.lets_write(self.voter_ends(leader))
 
     def met(self, leader: Leader) -> list[ReplicaKey]:
-        """Who fetched in this epoch, the latest last."""
+        """The replicas that fetched in this epoch, the latest last."""
         replicas = leader.replicas
         return sorted(replicas, key=lambda key: replicas[key].last_fetch_ns)
 

@@ -1,7 +1,8 @@
-"""What a node is at a moment: one class a role, holding only what is true in that role.
+"""The roles of a node: one frozen class each, holding only what is true in that role.
 
-The values are frozen; `quorum.py` replaces them. `voted` is the real vote cast in `epoch`; it is
-remembered by every role that did not vote for itself. Deadlines are monotonic ns.
+`quorum.py` replaces the values. `voted` is the real vote cast in `epoch`; every role that did not
+vote for itself remembers it. Deadlines are monotonic ns. Also here: the limit of epoch jumps,
+ballots and replica progress.
 """
 
 from collections.abc import Mapping
@@ -14,10 +15,10 @@ from node.lazy_dataclass import dataclass
 from node.raft.voter_set import VoterSet
 from node.records.control import Voter
 
-# How far ahead a message may take a node: there are 2^31 epochs, and an election needs a new one.
+# How far a message may raise a node's epoch: there are 2^31, and an election needs a new one.
 #
-# Up to half of them at once, and from there a little at a time: so no message, whoever sent it,
-# comes near the last epoch, after which nobody could be elected any more. An election takes one.
+# Up to half of them at once, and from there a little at a time: so no message of any sender comes
+# near the last epoch, after which no leader could be elected any more. An election takes one.
 
 
 LAST_EPOCH = Epoch(2**31 - 1)  # epochs are int32
@@ -26,7 +27,7 @@ _FROM_THERE = 2**16
 
 
 def reachable(own: Epoch) -> Epoch:
-    """The highest epoch that a message may take a node of epoch `own` to."""
+    """The highest epoch that a message may raise a node of epoch `own` to."""
     return min(max(_AT_ONCE, Epoch(own + _FROM_THERE)), Epoch(LAST_EPOCH - 1))
 
 
@@ -35,7 +36,7 @@ def reachable(own: Epoch) -> Epoch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ballot:
-    """Who has answered, and how. One answer counts a voter."""
+    """Which voters have answered, and how. One response per voter counts."""
 
     granted: frozenset[ReplicaKey] = frozenset()
     rejected: frozenset[ReplicaKey] = frozenset()
@@ -69,7 +70,7 @@ def _count(responded: frozenset[ReplicaKey], voters: VoterSet) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What a replica's valid Fetches have told. `None`: it has not fetched in this epoch."""
+    """What a replica's valid Fetches have shown. `None`: it has not fetched in this epoch."""
 
     end: Offset | None = None  # durable there: everything below
     last_fetch_ns: int = -NEVER_NS  # monotonic
@@ -82,7 +83,7 @@ class Progress:
         """After a valid Fetch from `end`, while the leader's log ended at `leader_end`.
 
         Caught up as Kafka counts it (`ReplicaState.updateFollowerState`): now, if it has all; at
-        the time of the fetch before, if it has all that the leader had then.
+        the time of the previous Fetch, if it has all that the leader had then.
         """
         caught_up = self.last_caught_up_wall_ns
         if end >= leader_end:
@@ -99,7 +100,7 @@ class Progress:
         )
 
     def fetched_snapshot(self, now: Now) -> "Progress":
-        """After a FetchSnapshot: it follows, and what it has is what it had."""
+        """After a FetchSnapshot: it follows, and its log end is unchanged."""
         return replace(self, last_fetch_ns=now.mono_ns, last_fetch_wall_ns=now.wall_ns)
 
 
@@ -121,7 +122,7 @@ class Prospective:
     """Asks, without raising the epoch, whether a candidacy would succeed (KIP-996)."""
 
     epoch: Epoch
-    leader: NodeId = NO_NODE  # the one it lost touch with
+    leader: NodeId = NO_NODE  # the leader that it lost touch with
     leader_at: Endpoint | None = None
     voted: ReplicaKey | None = None
     ballot: Ballot = Ballot()
@@ -130,7 +131,7 @@ class Prospective:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Voted for itself in an epoch of its own making."""
+    """Voted for itself in an epoch that it began."""
 
     leader: ClassVar[NodeId] = NO_NODE
     epoch: Epoch
@@ -145,12 +146,12 @@ class Leader:
 
     epoch: Epoch
     leader: NodeId  # itself
-    epoch_start: Offset  # where this epoch's LeaderChange lies
+    epoch_start: Offset  # the offset of this epoch's LeaderChange
     high_watermark: Offset | None = None  # > epoch_start; unknown until LeaderChange is committed
     granting: tuple[ReplicaKey, ...]
-    replicas: Mapping[ReplicaKey, Progress]  # that fetched in this epoch
-    begin_due_ns: Mapping[ReplicaKey, int]  # who is not to hear BeginQuorumEpoch before when
-    # What voters said of themselves (UpdateRaftVoter), where that is not written: kraft.version 0.
+    replicas: Mapping[ReplicaKey, Progress]  # those that fetched in this epoch
+    begin_due_ns: Mapping[ReplicaKey, int]  # earliest next BeginQuorumEpoch, per voter
+    # The latest UpdateRaftVoter of each voter, where it is not written to the log: kraft.version 0.
     told: Mapping[NodeId, Voter] = field(default_factory=dict)
     fetched: frozenset[ReplicaKey] = frozenset()  # voters heard since check-quorum was renewed
     check_quorum_deadline_ns: int
@@ -199,14 +200,14 @@ class Follower:
 
     epoch: Epoch
     leader: NodeId
-    leader_at: Endpoint | None = None  # when it was learned; the voter set may know better, or not
+    leader_at: Endpoint | None = None  # as announced; the voter set may be newer, or not
     voted: ReplicaKey | None = None
     fetched: bool = False  # successfully, from this leader, in this epoch
     heard_ns: int | None = None  # when it last answered us, unless it resigned since
     fetch_deadline_ns: int
 
     def heard(self, mono_ns: int, fetch_deadline_ns: int) -> "Follower":
-        """After an answer of the leader; so often that `replace` costs too much."""
+        """After a response of the leader; so often that `replace` costs too much."""
         return Follower(
             epoch=self.epoch,
             leader=self.leader,
@@ -225,7 +226,9 @@ class Resigned:
     epoch: Epoch
     leader: NodeId  # itself
     preferred: tuple[ReplicaKey, ...] = ()
-    told: frozenset[ReplicaKey] = field(default=frozenset())  # who acknowledged EndQuorumEpoch
+    told: frozenset[ReplicaKey] = field(
+        default=frozenset()
+    )  # voters that acknowledged EndQuorumEpoch
     election_deadline_ns: int
 
 
@@ -254,8 +257,8 @@ def election_state(role: Role) -> ElectionState:
 
 
 def silent_ns(role: Role, mono_ns: int) -> int:
-    """For how long the leader that this role follows has not answered; -1 where it follows none,
-    was never answered, or was told that the leader resigns."""
+    """Time since the last response of the leader that this role follows; -1 if it follows none,
+    never got a response, or learned that the leader resigns."""
     if not isinstance(role, Follower) or role.heard_ns is None:
         return -1
     return mono_ns - role.heard_ns

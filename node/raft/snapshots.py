@@ -1,8 +1,8 @@
-"""The node's own snapshots: writing one, as it is taken or fetched, and letting go of old ones.
+"""Snapshots of the metadata log: writing one, taken or fetched; deleting old ones; FetchSnapshot.
 
-One is written at a time: who begins another drops what was written of the one before. Which are to
-go is looked at when a node starts, when one came or went, and each minute: the oldest grows too old
-also where none comes, and the log grows between two of them (`KafkaRaftLog.maybeClean`).
+One snapshot is written at a time: beginning another drops the unfinished one. Retention is checked
+when a node starts, when a snapshot came or went, and each minute: the oldest grows too old also
+where none comes, and the log grows between two of them (`KafkaRaftLog.maybeClean`).
 """
 
 from collections.abc import Sequence
@@ -33,10 +33,10 @@ from node.wire.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 def deletion_point(
     snapshots: Sequence[Snapshot], log_bytes: int, wall_ms: int, settings: SnapshotSettings
 ) -> LogPosition | None:
-    """The snapshot behind which the log is to be cut, and all older ones with it; or None.
+    """The snapshot to truncate the log's start to, with all older ones deleted; or None.
 
-    The newest one stays, and so does all that lies behind it: the oldest goes while there is more
-    than is to be kept, or while it is older (`KafkaRaftLog.cleanSnapshots`).
+    The newest one stays, and so does the log after it: the oldest goes while they exceed the
+    retention size, or while it is older than the retention time (`KafkaRaftLog.cleanSnapshots`).
     """
     total = log_bytes + sum(snapshot.size for snapshot in snapshots)
     for older, newer in pairwise(snapshots):
@@ -55,7 +55,7 @@ class PieceWriter:
 
     @property
     def is_current(self) -> bool:
-        """Has nobody begun another since?"""
+        """False once another snapshot was begun."""
         return self._owner.writing is self
 
     def write(self, data: bytes) -> None:
@@ -66,7 +66,7 @@ class PieceWriter:
         self.position += len(data)
 
     def finish(self, what: str) -> None:
-        """All is written; `what` became of it, as traced."""
+        """All is written; `what` is how it ended, as traced."""
         assert self.is_current, f"{self.id} was dropped"
         self._owner.writing = None
         self._owner.outbox.emit(FinishSnapshot(log=METADATA_LOG, snapshot=self.id))
@@ -80,7 +80,7 @@ class LocalSnapshots:
         self.writing: PieceWriter | None = None
         self._view = view
         self._known = [snapshot.id for snapshot in view.snapshots()]
-        self._due_ns = 0  # to look at what is to go, whatever came or went
+        self._due_ns = 0  # next retention check, without a snapshot coming or going
 
     def newest(self) -> Snapshot | None:
         """As the log is seen in this step."""
@@ -88,7 +88,7 @@ class LocalSnapshots:
         return snapshots[-1] if snapshots else None
 
     def start(self) -> None:
-        """Tell of those that are there."""
+        """Trace the existing snapshots."""
         for id_ in self._known:
             self.trace("found", id_)
 
@@ -97,10 +97,10 @@ class LocalSnapshots:
         return self.writing
 
     def poll(self, now: Now) -> None:
-        """Tell of those that are gone, and let go of more."""
+        """Trace those that are gone, and delete more."""
         snapshots = self._view.snapshots()
         if not (snapshots or self._known):
-            return  # as mostly
+            return  # the usual case
         ids = [snapshot.id for snapshot in snapshots]
         if ids == self._known and now.mono_ns < self._due_ns:
             return
@@ -115,7 +115,7 @@ class LocalSnapshots:
             self.outbox.emit(DeleteBeforeSnapshot(log=METADATA_LOG, snapshot=id_to_keep))
 
     def deadline_ns(self) -> int:
-        """When `poll` looks again; never while there is only the newest one, which stays."""
+        """When `poll` checks again; never while there is only the newest one, which stays."""
         return self._due_ns if len(self._known) > 1 else NEVER_NS
 
     def trace_loaded(self, id_: LogPosition) -> None:
@@ -126,12 +126,13 @@ class LocalSnapshots:
         self.outbox.trace("q.snapshot", what=what, end=id_.offset, epoch=id_.epoch, start=start)
 
 
-# FetchSnapshot (KIP-630): a follower whose leader's log begins behind what it needs fetches, piece
-# by piece, what the missing records add up to.
+# FetchSnapshot (KIP-630): a follower that needs records before its leader's log start fetches the
+# state they add up to, piece by piece.
 #
-# The leader says so in the answer to a Fetch (`fetch_leader`). While a snapshot is being fetched no
-# Fetch is sent; each piece renews the fetch time-out and the leader's check-quorum instead. Another
-# epoch, another leader or a snapshot that is gone ends it: a Fetch then tells what to fetch now.
+# The leader announces this in its Fetch response (`fetch_leader`). While a snapshot is being
+# fetched no Fetch is sent; each piece renews the fetch time-out and the leader's check-quorum
+# instead. Another epoch, another leader or a deleted snapshot ends it: the next Fetch response
+# names the snapshot to fetch then.
 
 
 class LeaderSnapshots:
@@ -198,7 +199,7 @@ def find_snapshot(log: LocalLog, id_: LogPosition) -> Snapshot | None:
 
 @dataclass(slots=True, kw_only=True)
 class _Fetching:
-    """What came of one so far, and in which role it is fetched from whom."""
+    """A snapshot being fetched: what has arrived, from which leader, in which role."""
 
     leader: ReplicaKey
     epoch: int
@@ -225,7 +226,7 @@ class FollowerSnapshots:
 
     @property
     def is_fetching(self) -> bool:
-        """In the role that we are in."""
+        """In our current role."""
         fetching, role = self._fetching, self._quorum.role
         if fetching is None:
             return False
@@ -235,7 +236,7 @@ class FollowerSnapshots:
         return self._fetching is not None
 
     def begin(self, leader: ReplicaKey, id_: LogPosition) -> str | None:
-        """The leader said to fetch that one. What is wrong with it, if it cannot be."""
+        """The leader named the snapshot to fetch. Returns why it cannot be fetched, if so."""
         committed = self._quorum.committed or Offset(0)
         if id_.offset <= committed or id_.epoch > self._quorum.epoch:
             return f"a snapshot at {id_}, where {committed} is committed here"
@@ -269,7 +270,7 @@ class FollowerSnapshots:
         response: FetchSnapshotResponse,
         mono_ns: int,
     ) -> str | None:
-        """What is wrong with the answer, if it makes no sense: the connection is to be dropped."""
+        """What is wrong with an invalid response: the connection is to be dropped."""
         refused = response.top_error != ErrorCode.NONE
         if refused or not heed(self._quorum, response, mono_ns):
             self._give_up(key, mono_ns)
@@ -286,7 +287,7 @@ class FollowerSnapshots:
         return self._take(fetching, role, response, mono_ns)
 
     def _give_up(self, key: ReplicaKey, mono_ns: int) -> None:
-        """A Fetch will tell how to go on."""
+        """The next Fetch response shows how to go on."""
         self._fetching = None
         self._peers.back_off(key, mono_ns)
 
@@ -307,7 +308,7 @@ class FollowerSnapshots:
         return None
 
     def _load(self, fetching: _Fetching) -> None:
-        """The log now begins, and ends, where the snapshot does; all of that is committed."""
+        """The log now begins, and ends, at the snapshot's end; everything below is committed."""
         writer = fetching.writer
         assert not isinstance(self._quorum.role, Leader), "a leader has what is committed"
         writer.finish("fetched")
@@ -317,7 +318,7 @@ class FollowerSnapshots:
 
 
 def _read(fetching: _Fetching, response: FetchSnapshotResponse) -> str | None:
-    """Take the next piece; what is wrong with it, if anything is."""
+    """Take the next piece; returns what is wrong with it, if anything is."""
     writer, reader = fetching.writer, fetching.reader
     end = writer.position + len(response.data)
     if (response.snapshot, response.position) != (writer.id, writer.position):
@@ -334,6 +335,6 @@ def _read(fetching: _Fetching, response: FetchSnapshotResponse) -> str | None:
         return f"a snapshot of {response.size} bytes without an end there"
     if fetching.unreplayable is None:
         found = first_unreplayable(batches)
-        # Its place in the log is not known any more, but that it lies below the snapshot's end.
+        # Its offset is not known, only that it lies below the snapshot's end.
         fetching.unreplayable = found and replace(found, offset=Offset(writer.id.offset - 1))
     return None

@@ -1,16 +1,16 @@
-"""Changes of who votes: AddRaftVoter, RemoveRaftVoter and UpdateRaftVoter, at the leader.
+"""Changes of the voters at the leader: AddRaftVoter, RemoveRaftVoter and UpdateRaftVoter.
 
-One at a time: a change is appended only once the one before it is committed, so that majorities of
-the old set and of the new one always meet; and once LeaderChange of this epoch is committed, or two
-leaders could each append one that the other does not know (KIP-856, "Adding Voters"; the bug of
-single-server changes). Until then a request waits, as KIP-856 says, up to its time-out. It is
-answered at the commit of its record by the new set. Who may be added and removed, and what is
-written of it, is up to the form of the quorum (`node.raft.voter_forms`).
+One at a time: a change is appended only once the previous one is committed, so that majorities of
+the old set and of the new one always intersect; and once LeaderChange of this epoch is committed,
+or two leaders could each append one that the other does not know (KIP-856, "Adding Voters"; the bug
+of single-server changes). Until then a request waits, as KIP-856 says, up to its time-out. It is
+answered when the new set commits its record. The form of the quorum decides which replicas may be
+added and removed, and which record is written (`node.raft.voter_forms`).
 
     waits for                                               then
     ------------------------------------------------------  --------------------------------------
     LeaderChange and the last change are committed           its errors: 126, 127, 42
-    (add) it shows that it can vote (`node.raft.voter_changes`) its errors: 42, 35
+    (add) the replica shows that it can vote (see below)     its errors: 42, 35
     (add) the replica's log ends where ours does             its record is appended, and in force
     the record is committed                                  success; a removed leader resigns
 """
@@ -60,7 +60,7 @@ from node.wire.raft_voters import (
 )
 from node.wire.vote import BeginQuorumEpochRequest, QuorumEpochResponse
 
-_deadline_ns = attrgetter("deadline_ns")  # of who waits; asked for after every step
+_deadline_ns = attrgetter("deadline_ns")  # of waiting requests; read after every step
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,15 +70,15 @@ class _Awaited:
     request: VoterChange
     epoch: Epoch  # in which it arrived
     deadline_ns: int
-    told: ApiVersionsResponse | None = field(default=None)  # by whom is to be added
+    told: ApiVersionsResponse | None = field(default=None)  # from the replica to be added
     is_itself: bool = field(default=False)  # did it acknowledge the leader, as that replica?
-    mistaken: bool = field(default=False)  # another one answers in its place
+    mistaken: bool = field(default=False)  # another replica answers at its address
     offset: Offset | None = field(default=None)  # of its record, once it is appended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unproven:
-    """One that is to be added: where it is, and whether it said there what it serves."""
+    """A replica to be added: its address, and whether it returned its API versions there."""
 
     at: Endpoint
     has_told: bool
@@ -106,7 +106,7 @@ class VoterChanges:
         self._waiting.park(connection, waiting)
 
     def on_update(self, request: UpdateVoterRequest, now: Now) -> UpdateVoterResponse:
-        """Written or kept at once, or to be sent again: nobody waits for where a voter listens."""
+        """Written or kept at once, or to be sent again: no request waits for a voter's address."""
         error = self._update(request, now)
         return UpdateVoterResponse(
             error=error,
@@ -136,7 +136,7 @@ class VoterChanges:
             return ErrorCode.INVALID_REQUEST
         if row.key.known_directory is None:
             return ErrorCode.INVALID_REQUEST
-        if not voters.may_include(request.voter):  # of a static one its disk is not known
+        if not voters.may_include(request.voter):  # a static voter's directory id is not known
             return ErrorCode.VOTER_NOT_FOUND
         if self._form.tells_leaders(version):
             return self._keep(row, leader)
@@ -149,16 +149,16 @@ class VoterChanges:
         return ErrorCode.NONE
 
     def _keep(self, row: Voter, leader: Leader) -> ErrorCode:
-        """In mind, once no leader before this one can have written of the voters (KAFKA-16538)."""
+        """Keep in memory, once no earlier leader can have written of the voters (KAFKA-16538)."""
         if not self.has_committed_epoch(leader):
             return ErrorCode.REQUEST_TIMED_OUT
         self._quorum.update(replace(leader, told={**leader.told, row.key.id: row}))
         return ErrorCode.NONE
 
     def without(self, kraft_version: int) -> list[NodeId] | None:
-        """Voters that did not tell this leader that they support it; None where they tell nothing,
-        for who votes is written, or listed. This node knows no other version than it was formatted
-        with."""
+        """Voters that did not report support for it to this leader; None where they report nothing,
+        as the voters are in the log or configured. This node supports only the version that it was
+        formatted with."""
         leader, voters = self._quorum.role, self._log.voters
         if not self._form.tells_leaders(voters.kraft_version) or not isinstance(leader, Leader):
             return None
@@ -166,8 +166,8 @@ class VoterChanges:
         return sorted(set(voters.newest.by_id) - supporting)
 
     def unproven(self) -> dict[ReplicaKey, Unproven]:
-        """Who is to be added, and did not yet show that it can vote. Only who fetches is asked
-        anything: the others are too many to know."""
+        """Replicas to be added that did not yet show that they can vote. Only those that fetch are
+        sent requests: the others are too many to track."""
         leader = self._quorum.role
         if not self._waiting.requests or not isinstance(leader, Leader):
             return {}
@@ -180,12 +180,12 @@ class VoterChanges:
         }
 
     def on_versions(self, key: ReplicaKey, at: Endpoint, told: ApiVersionsResponse) -> None:
-        """It answered there."""
+        """It returned its API versions from that address."""
         for waiting in self._of(key, at):
             waiting.told = told
 
     def on_acknowledged(self, key: ReplicaKey, at: Endpoint, *, is_itself: bool) -> None:
-        """Whoever answers there was told who leads, by the name of that replica."""
+        """The replica at that address answered the BeginQuorumEpoch sent to the one to be added."""
         for waiting in self._of(key, at):
             waiting.is_itself, waiting.mistaken = is_itself, not is_itself
 
@@ -195,13 +195,13 @@ class VoterChanges:
                 yield waiting
 
     def _address(self, request: VoterChange) -> Endpoint | None:
-        """Where who is to be added is reached; None: nobody is."""
+        """The address of the replica to be added; None if none is."""
         if not isinstance(request, AddVoterRequest):
             return None
         row = Voter(key=request.voter, endpoints=self._form.new_endpoints(request))
         return VoterSet.of_rows([row]).endpoint(request.voter.id, self._quorum.listener)
 
-    # --- what is due ---
+    # --- timers ---
 
     def poll(self, now: Now) -> None:
         if not self._waiting.requests:
@@ -222,8 +222,8 @@ class VoterChanges:
         return waiting.earliest_ns(_deadline_ns) if waiting.requests else NEVER_NS
 
     def is_removed(self, leader: Leader) -> bool:
-        """Is it committed that this leader votes no more? Until then it leads on, so that its
-        removal can be committed."""
+        """Is this leader's removal committed? Until then it leads on, so that it can be
+        committed."""
         is_known = leader.high_watermark is not None
         return is_known and not self._quorum.is_voter and not self.is_pending()
 
@@ -242,8 +242,8 @@ class VoterChanges:
         return since.epoch > 0 and not self._is_committed(since.offset)
 
     def waiting(self) -> tuple[bool, bool]:
-        """Is a voter being added, or one removed: does a request of that wait, or its record, of
-        which nobody may wait any more?"""
+        """Is a voter being added, and is one being removed: does a request of that kind wait, or
+        its uncommitted record, even if its client no longer waits?"""
         kinds = {type(waiting.request) for waiting in self._waiting.requests.values()}
         sets = self._log.voters.sets
         is_written = self.is_pending() and len(sets) > 1
@@ -252,14 +252,15 @@ class VoterChanges:
         return AddVoterRequest in kinds or bool(added), RemoveVoterRequest in kinds or bool(removed)
 
     def is_caught_up(self, leader: Leader, request: AddVoterRequest) -> bool:
-        """Does it have, durably, all that we have? Else nothing could be committed until then."""
+        """Does it have, durably, all that we have? Otherwise nothing could be committed
+        meanwhile."""
         return leader.replicas.get(request.voter, NOT_MET).end == self._log.end.offset
 
     def _is_committed(self, offset: Offset) -> bool:
         return (self._quorum.committed or Offset(0)) > offset
 
     def _go_on(self, waiting: _Awaited, now: Now) -> VoterChangeResponse | None:
-        """None: it waits on."""
+        """None: it keeps waiting."""
         leader, request = self._quorum.role, waiting.request
         if request.cluster_id not in (None, self._cluster_id):
             return _refused(ErrorCode.INCONSISTENT_CLUSTER_ID, "it is another cluster's")
@@ -292,7 +293,7 @@ class VoterChanges:
         return _response_of(self._form.refuses(request, version, self._quorum.listener))
 
     def _lacking(self, waiting: _Awaited) -> VoterChangeResponse | None:
-        """What was told in another version than was asked for is an error, and names nothing."""
+        """A response in another version than the request's is an error, and names nothing."""
         if waiting.told is None:
             return None
         if waiting.mistaken:
@@ -303,7 +304,7 @@ class VoterChanges:
         return _response_of(self._form.lacks(waiting.told, self._log.voters.kraft_version))
 
     def _change(self, waiting: _Awaited, leader: Leader, now: Now) -> VoterChangeResponse | None:
-        """Append what was asked for, if nothing is in its way any more."""
+        """Append the requested change, if nothing blocks it any more."""
         if not self.may_change(leader):
             return None
         request, voters = waiting.request, self._log.voters.newest
@@ -349,7 +350,7 @@ class VoterChanges:
 
 
 def _unsupported(leader: Leader, now: Now) -> VoterChangeResponse | None:
-    """What voters are told by has to be known to all who replicate the log, observers as well
+    """Every replica of the log, observers included, has to support the records that name voters
     (KIP-856, "Compatibility, Deprecation, and Migration Plan")."""
     nodes = without_directories(leader, now.mono_ns)
     if not nodes:
@@ -374,17 +375,17 @@ def _refused(error: ErrorCode, message: str) -> VoterChangeResponse:
     return VoterChangeResponse(error=error, message=message)
 
 
-# How a node that is to become a voter shows that it can vote.
+# How a replica that is to become a voter shows that it can vote.
 #
-# What its Fetches tell (`node.raft.replicas`) is where it fetches from, and that it has a directory
-# id: brokers do that too. So the leader asks it where the others will ask it for its vote, until it
-# answers, or until whoever wants to add it waits no more:
+# Its Fetches (`node.raft.replicas`) show only that it fetches, and that it has a directory id, as
+# brokers do too. So the leader sends requests to the address that candidates will use, until it
+# gets responses, or until the AddRaftVoter request times out:
 #
-#     ApiVersions       serves it what voters ask of one another? (KIP-853, AddVoter; KIP-856,
+#     ApiVersions       does it serve what voters send one another? (KIP-853, AddVoter; KIP-856,
 #                       "Compatibility, Deprecation, and Migration Plan") No broker does.
-#     BeginQuorumEpoch  is it the very replica, by its id and its directory id, that answers there?
-#                       Kafka asks that of nobody: with another node's address it adds a voter whose
-#                       vote nobody will ever get.
+#     BeginQuorumEpoch  is the replica at that address the right one, by its id and directory id?
+#                       Kafka does not check: with another node's address it adds a voter whose
+#                       vote no candidate will ever get.
 
 
 _WHAT_IS_SERVED = ApiVersionsRequest()
@@ -414,7 +415,7 @@ class NewVoters:
                 self._peers.send_at(key, unproven.at, request, mono_ns)
 
     def _lead(self, key: ReplicaKey) -> Sent:
-        """As it will hear it once it votes."""
+        """The same request that it will get as a voter."""
         return BeginQuorumEpochRequest(
             cluster_id=self._cluster_id,
             voter=key.id,
@@ -425,14 +426,14 @@ class NewVoters:
         )
 
     def is_asked(self, key: ReplicaKey) -> bool:
-        """Is what that one is told a question for who does not vote?"""
+        """Is this a request that a non-voter is sent as part of this check?"""
         return key in self._sent_to and key not in self._quorum.voters
 
     def on_response(self, key: ReplicaKey, response: ApiVersionsResponse) -> None:
         self._changes.on_versions(key, self._sent_to[key], response)
 
     def on_acknowledged(self, key: ReplicaKey, response: QuorumEpochResponse, mono_ns: int) -> None:
-        """Of one that does not vote: what it says of epochs and leaders is not heeded."""
+        """The response of a non-voter: its epoch and leader are ignored."""
         is_itself = ErrorCode.NONE is response.top_error is response.error
         if is_itself or response.error is ErrorCode.INVALID_VOTER_KEY:
             self._changes.on_acknowledged(key, self._sent_to[key], is_itself=is_itself)

@@ -1,7 +1,6 @@
-"""The two ways of a quorum to know its voters. `WholeSets` and `ListedNodes` are all
-that differs between them.
+"""The two forms of voter changes: `WholeSets` (KIP-853) and `ListedNodes` (KIP-856).
 
-A disk is formatted for one of them (`node.storage.format`).
+A disk is formatted for one of them (`node.storage.format`). They differ in nothing else:
 
                        KIP-853, as shipped                 KIP-856
     -----------------  ----------------------------------  -------------------------------------
@@ -13,9 +12,9 @@ A disk is formatted for one of them (`node.storage.format`).
     first written      with the first LeaderChange         once all are known, in one batch;
                                                            anything else once all have that
     in the log         Voters, the whole set               AddVoter and RemoveVoter, one voter
-    who may vote       any node, by one disk               listed nodes, each by one disk or more
+    may vote           any node, by one disk               listed nodes, each by one disk or more
     a replaced disk    is removed, then the new one added  is added, then the old one removed
-    a voter is at      what the set says of it             what the list says of its node
+    a voter's address  in the voter set                    in the configured list
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +47,7 @@ KRaftVersions = tuple[int, int]  # the lowest and the highest that a voter suppo
 
 
 class ForeignVoters(ValueError):
-    """What a log says of the voters is not for this node: why, and what to do."""
+    """The log names voters in a way this node cannot use: why, and what to do."""
 
     def __init__(self, what: str, next_step: str) -> None:
         super().__init__(f"{what}\n  try: {next_step}")
@@ -58,57 +57,57 @@ class ForeignVoters(ValueError):
 
 class VoterForm(Protocol):
     def told(self, keys: Iterable[ReplicaKey]) -> tuple[ReplicaKey, ...]:
-        """How a LeaderChange tells of these, in order."""
+        """How a LeaderChange names these, in order."""
 
     def named(self, before: VoterSet | None, records: Iterable[ControlRecord]) -> VoterSet | None:
-        """Who votes by the records of a batch, or of a snapshot; `before`: by those before, if any.
-        None: they say nothing of it. Raises ForeignVoters."""
+        """The voters after the records of a batch, or of a snapshot; `before`: the voters before
+        them, if any. None: the records do not name voters. Raises ForeignVoters."""
 
     def records_of(self, voters: VoterSet, kraft_version: int) -> tuple[ControlRecord, ...]:
-        """What names all of these."""
+        """The records that name all of these."""
 
     def first_records(
         self, voters: VoterSet, kraft_version: int, met: Iterable[ReplicaKey]
     ) -> tuple[ControlRecord, ...]:
-        """What the first leader writes of its voters, where no record names them; `met`: who
-        fetched from it, the latest last. None, while there is nothing that it could write."""
+        """The records by which the first leader names its voters, where no record does; `met`: the
+        replicas that fetched from it, the latest last. None while it cannot write any."""
 
     def lets_write(self, named_at: Offset | None, voter_ends: Sequence[Offset]) -> bool:
-        """May a leader whose log holds nothing but control records write more than those that name
-        its voters? Given where the last of them stands, and the durable log ends of the voters."""
+        """May a leader whose log holds only control records write more than those that name its
+        voters? `named_at` is the offset of the last of them, `voter_ends` the durable log ends of
+        the voters."""
 
     def refuses(self, change: VoterChange, kraft_version: int, listener: str) -> Refused | None:
-        """What nobody could ever be granted, whoever votes."""
+        """The refusal of a change that no voter set could grant."""
 
     def forbids(self, change: VoterChange, voters: VoterSet) -> Refused | None:
-        """What cannot be while these vote."""
+        """The refusal of a change that is not possible with these voters."""
 
     def candidate_at(self, node: NodeId) -> tuple[Endpoint, ...] | None:
-        """Where a node is that could vote: empty where only that node says it. None: it cannot, by
-        whatever disk."""
+        """The address of a node that could become a voter: empty where only that node knows it.
+        None: it cannot become one, with any disk."""
 
     def new_endpoints(self, request: AddVoterRequest) -> tuple[Endpoint, ...]:
-        """Where who is to be added is reached."""
+        """The addresses of the replica to be added."""
 
     def lacks(self, told: ApiVersionsResponse, kraft_version: int) -> Refused | None:
-        """What keeps one from being a voter that serves and supports this."""
+        """Why a replica with these APIs and kraft.versions cannot be a voter."""
 
     def change_record(
         self, change: VoterChange, voters: VoterSet, supported: KRaftVersions
     ) -> ControlRecord:
-        """What is written of it; `supported`: by whom is added."""
+        """The record of the change; `supported`: kraft.versions of the added replica."""
 
     def tells_leaders(self, kraft_version: int) -> bool:
-        """Does every voter tell each leader of itself, who keeps it in mind and writes nothing?"""
+        """Does every voter send each leader its address, which the leader keeps in memory only?"""
 
     def update_record(
         self, row: Voter, voters: VoterSet, kraft_version: int
     ) -> ControlRecord | None:
-        """What is written where a voter says that it listens elsewhere now. None: the configuration
-        says where it does."""
+        """The record for a voter's new address. None: the configuration has addresses."""
 
 
-# What voters ask of one another, and from which version on they tell each other by directories.
+# The APIs that voters send one another, each with the first version that has directory ids.
 _ASKED_OF_VOTERS: Sequence[tuple[Api, int]] = (
     (VOTE, 1),
     (BEGIN_QUORUM_EPOCH, 1),
@@ -119,14 +118,14 @@ _ASKED_OF_VOTERS: Sequence[tuple[Api, int]] = (
 
 
 def why_no_voter(told: ApiVersionsResponse) -> str | None:
-    """What the others would ask in vain of who serves this; a broker lacks most of it."""
+    """The voter APIs that are missing here; a broker lacks most of them."""
     return next(
         (f"{it}: it is no controller, or an old one" for it in lacked(told, _ASKED_OF_VOTERS)), None
     )
 
 
 def lacked(told: ApiVersionsResponse, needed: Iterable[tuple[Api, int]]) -> Iterator[str]:
-    """What is not served of these, each in that version or a newer one."""
+    """Those of `needed` that are not served, each in that version or a newer one."""
     newest = {api.api_key: api.max_version for api in told.apis}
     for api, version in needed:
         if newest.get(api.key, -1) < version:
@@ -134,16 +133,16 @@ def lacked(told: ApiVersionsResponse, needed: Iterable[tuple[Api, int]]) -> Iter
 
 
 def why_unreachable(endpoints: Sequence[Endpoint], listener: str) -> str | None:
-    """What keeps the other voters from reaching one that listens there; None: nothing known."""
+    """Why the other voters cannot reach a replica with these endpoints; None: no known reason."""
     if all(at.name != listener for at in endpoints):
         return f"it has no address on listener {listener}"
     return why_not_taken(endpoints)
 
 
-# KIP-856: the configuration lists the nodes that may vote (`node.raft.voter_forms`).
+# KIP-856: the configuration lists the nodes that may vote.
 
 
-# From which version on voters are described by their directories, or changed at all (KIP-856).
+# The first versions that describe voters by directory ids, or change them at all (KIP-856).
 _OF_CHANGES: Sequence[tuple[Api, int]] = (
     (DESCRIBE_QUORUM, 2),
     (ADD_RAFT_VOTER, 0),
@@ -153,7 +152,7 @@ _OF_CHANGES: Sequence[tuple[Api, int]] = (
 
 @dataclass(frozen=True, slots=True)
 class ListedNodes:
-    """`listed` is what controller.quorum.voters says, and says of every node."""
+    """`listed` is controller.quorum.voters, the same on every node."""
 
     listed: Mapping[NodeId, tuple[Endpoint, ...]]
 
@@ -161,12 +160,12 @@ class ListedNodes:
         return tuple(sorted(keys))
 
     def first_set(self, me: ReplicaKey) -> VoterSet:
-        """Before the log names any: all that are listed, by id alone but for ourselves.
+        """Before the log names voters: all listed nodes, by id alone except for ourselves.
 
         Its majority is all of them. A majority of wiped disks would otherwise elect a leader that
-        knows nothing of what is committed; with all of them one that does know is among those that
-        are asked, and refuses, for its log is newer. Nothing is lost by that: until all have the
-        records that name them, nothing may be written.
+        lacks committed records; with all of them, a voter that has those records is among them and
+        refuses its vote, for its log is newer. Nothing is lost by that: nothing may be written
+        until all have the records that name them.
         """
         keys = [me if node == me.id else ReplicaKey(node) for node in self.listed]
         return VoterSet.of_rows(map(self._row, keys), majority=len(keys))
@@ -278,7 +277,7 @@ class ListedNodes:
         return Voter(key=key, endpoints=self.listed[key.id])
 
 
-# KIP-853, as shipped: the log holds the whole set of voters (`node.raft.voter_forms`).
+# KIP-853, as shipped: the log holds the whole set of voters.
 
 
 @dataclass(frozen=True, slots=True)

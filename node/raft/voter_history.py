@@ -1,9 +1,9 @@
-"""Who votes, and from which offset of the log on: the log owns it, and nobody keeps a copy.
+"""The voter sets by log offset: the log owns them, and no other copy is kept.
 
 A set is in force from its record on, committed or not, and no more once the record is truncated
-(KIP-853, KIP-856 "Internal listener"). So it follows every append and every truncation; at start
-it is read from the control batches of the log, and what lies before those from a snapshot or from
-what the disk was formatted with, or the configuration lists (`node.raft.voter_forms`).
+(KIP-853, KIP-856 "Internal listener"). So it follows every append and every truncation. At start it
+is read from the control batches of the log; the set before them comes from a snapshot, from what
+the disk was formatted with, or from the configuration (`node.raft.voter_forms`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,9 +28,9 @@ _NAMING = Voters | AddVoter | RemoveVoter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotersSince:
-    """A set, and the offset of the record from which on it is in force; `epoch` is the record's.
+    """A voter set, in force from the record at `offset` on; `epoch` is the record's.
 
-    Where several records of a batch name it, it is the last of them: no log ends between the two.
+    If several records of a batch name the set, it is the last one: no log ends between them.
     """
 
     offset: Offset
@@ -49,25 +49,25 @@ class VoterHistory:
     sets: tuple[VotersSince, ...]  # at least one, offsets rise
     versions: tuple[tuple[Offset, int], ...]  # kraft.version likewise
     form: VoterForm
-    is_logged: bool = False  # does a snapshot, and so the log before it, hold the first set?
-    fault: ForeignVoters | None = None  # why this node cannot go by the log
+    is_logged: bool = False  # is the first set from a snapshot, and so from the log before it?
+    fault: ForeignVoters | None = None  # why this node cannot use the log
 
     @classmethod
     def formatted(
         cls, voters: Iterable[tuple[ReplicaKey, tuple[Endpoint, ...]]], kraft_version: int
     ) -> "VoterHistory":
-        """Of an empty log (KIP-853). Raises ValueError when a voter stands there twice."""
+        """Of an empty log (KIP-853). Raises ValueError for a voter listed twice."""
         return _beginning(VoterSet.of(voters), kraft_version, WholeSets())
 
     @classmethod
     def listed(cls, nodes: Mapping[NodeId, tuple[Endpoint, ...]], me: ReplicaKey) -> "VoterHistory":
-        """Of an empty log (KIP-856), where controller.quorum.voters says so."""
+        """Of an empty log (KIP-856), from controller.quorum.voters."""
         form = ListedNodes(nodes)
         return _beginning(form.first_set(me), STATIC, form)
 
     @property
     def newest(self) -> VoterSet:
-        """What a node does now goes by this one."""
+        """The set that is in force now."""
         return self.sets[-1].voters
 
     @property
@@ -80,19 +80,19 @@ class VoterHistory:
 
     @property
     def is_named(self) -> bool:
-        """Does a record of the log, or of the snapshot before it, say who votes? Else the first
-        leader writes it, for those who could not know it otherwise."""
+        """Does a record of the log, or of the snapshot before it, name the voters? Otherwise the
+        first leader writes them, for nodes that cannot know them otherwise."""
         return len(self.sets) > 1 or self.is_logged
 
     def is_removing(self, key: ReplicaKey) -> bool:
-        """Is it by the newest record of the voters that this one votes no more? While that is not
-        committed, it may yet be cut off, here or in another log."""
+        """Does the newest voter record remove this replica? While it is not committed, it may yet
+        be truncated, here or in another log."""
         named = self.sets if self.is_logged else self.sets[1:]
         return len(named) > 1 and key in named[-2].voters and key not in named[-1].voters
 
     def first_records(self, met: Iterable[ReplicaKey]) -> tuple[ControlRecord, ...]:
-        """What a leader has to write of its voters before it goes on, if there is anything;
-        `met`: who fetched from it, the latest last."""
+        """The voter records that a leader has to write before it goes on, if any; `met`: the
+        replicas that fetched from it, the latest last."""
         if self.is_named:
             return ()
         return self.form.first_records(self.newest, self.kraft_version, met)
@@ -102,7 +102,7 @@ class VoterHistory:
         return self.form.lets_write(self.newest_since if self.is_named else None, voter_ends)
 
     def at(self, offset: Offset) -> VoterSet:
-        """The one in force for a record at `offset`."""
+        """The set in force for a record at `offset`."""
         known = (since.voters for since in reversed(self.sets) if since.offset <= offset)
         return next(known, self.sets[0].voters)
 
@@ -112,7 +112,7 @@ class VoterHistory:
         return self._with(records, batch.header.leader_epoch)
 
     def truncated(self, end: Offset) -> "VoterHistory":
-        """Without the records at `end` and above, which are no more in the log."""
+        """Without the records at `end` and above, which are no longer in the log."""
         first, *later = self.sets
         version, *versions = self.versions
         return replace(
@@ -124,7 +124,7 @@ class VoterHistory:
     def _with(
         self, records: Iterable[tuple[Offset, ControlRecord]], epoch: Epoch
     ) -> "VoterHistory":
-        if self.is_logged:  # the snapshot knows what came later
+        if self.is_logged:  # the snapshot includes later changes
             records = [each for each in records if each[0] > self.sets[0].offset]
         history = self
         for offset, record in records:
@@ -145,14 +145,14 @@ class VoterHistory:
     # --- snapshots (KIP-630) ---
 
     def records_at(self, end: Offset) -> tuple[ControlRecord, ...]:
-        """What a snapshot of everything below `end` says of the voters, after its header."""
+        """The voter records of a snapshot of everything below `end`, after its header."""
         version = next(v for since, v in reversed(self.versions) if since < max(end, 1))
         return self.form.records_of(self.at(Offset(max(end - 1, 0))), version)
 
     def after_snapshot(self, records: Iterable[ControlRecord], end: Offset) -> "VoterHistory":
-        """Of a log that begins at `end`, behind a snapshot that says `records` of the voters.
+        """The history of a log that begins at `end`, after a snapshot with these voter records.
 
-        What it does not say is as the disk was formatted, or is configured.
+        What the snapshot does not name is as formatted or configured.
         """
         first = VoterHistory(self.sets[:1], self.versions[:1], self.form)
         last = Offset(max(end - 1, 0))

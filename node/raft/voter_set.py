@@ -1,4 +1,4 @@
-"""The voters of one moment, keyed by node id and directory id (KIP-856, KIP-853)."""
+"""The voters at one moment, keyed by node id and directory id (KIP-856, KIP-853)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,17 +8,17 @@ from node.records.control import Voter
 
 
 def majority_of(size: int) -> int:
-    """How many of `size` voters are a majority: half of them, and one."""
+    """How many of `size` voters are a majority: more than half of them."""
     return size // 2 + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoterSet:
-    """Who votes, and where each voter is reached. Iterates in the order of keys.
+    """The voters, and the endpoints of each. Iterates in the order of keys.
 
     It is empty on a disk that was formatted without voters, until the log names some. Two
-    directories of one node id may be voters at once (KIP-856): they are reached at one address.
-    Before the log names any, a voter may be known by its id alone; it has the zero directory id.
+    directories of one node id may be voters at once (KIP-856): they have one address. Before the
+    log names any, a voter may be known by its id alone; it then has the zero directory id.
     """
 
     rows: Mapping[ReplicaKey, Voter]
@@ -27,14 +27,13 @@ class VoterSet:
 
     @classmethod
     def of(cls, voters: Iterable[tuple[ReplicaKey, tuple[Endpoint, ...]]]) -> "VoterSet":
-        """Voters of whom no more is known than where they listen. Raises ValueError when one
-        stands there twice."""
+        """Voters known only by their endpoints. Raises ValueError for a voter listed twice."""
         return cls.of_rows(Voter(key=key, endpoints=endpoints) for key, endpoints in voters)
 
     @classmethod
     def of_rows(cls, rows: Iterable[Voter], majority: int | None = None) -> "VoterSet":
-        """`majority`, where it is to be more than half of them and one. Raises ValueError when a
-        voter stands there twice."""
+        """`majority`: given if more than half and one. Raises ValueError for a voter listed
+        twice."""
         ordered = sorted(rows, key=lambda row: row.key)
         by_key = {one_key(row.key): row for row in ordered}
         if len(by_key) != len(ordered):
@@ -51,24 +50,23 @@ class VoterSet:
         return key in self.rows
 
     def own(self, key: ReplicaKey) -> ReplicaKey:
-        """An equal key as this set has it, if it has one. Under that very object is found at once,
-        without a comparison, what is kept of a voter."""
+        """This set's own object for an equal key: a look-up of that object needs no comparison."""
         known = self.by_id.get(key.id, key)
         return known if known == key else key
 
     def may_include(self, key: ReplicaKey) -> bool:
-        """Is it a voter, also as one of which nobody knows the directory yet?"""
+        """Is it a voter, or one whose directory id is not known yet?"""
         return key in self.rows or ReplicaKey(key.id) in self.rows
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def others(self, me: ReplicaKey) -> list[ReplicaKey]:
-        """The voters on other nodes: what had our id on an earlier disk cannot be reached."""
+        """The voters on other nodes: a voter with our id on an earlier disk cannot be reached."""
         return [key for key in self.rows if key.id != me.id]
 
     def endpoints_of(self, key: ReplicaKey) -> tuple[Endpoint, ...]:
-        """None of who is no voter."""
+        """Empty for a non-voter."""
         row = self.rows.get(key)
         return () if row is None else row.endpoints
 
@@ -80,7 +78,7 @@ class VoterSet:
         return next(named, known[0] if known else None)
 
     def plus(self, voter: Voter) -> "VoterSet":
-        """With this one as well, or with what is said of it now."""
+        """With this voter added, or its row replaced."""
         return VoterSet.of_rows([*self.minus(voter.key).rows.values(), voter])
 
     def minus(self, key: ReplicaKey) -> "VoterSet":

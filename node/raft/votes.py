@@ -23,7 +23,7 @@ from node.wire.vote import VoteRequest, VoteResponse
 
 
 def grants_pre_vote(role: Role, *, up_to_date: bool) -> bool:
-    """Would this role vote for such a candidate? A follower that hears its leader would not."""
+    """Would this role grant the pre-vote? A follower that hears its leader would not."""
     match role:
         case Unattached() | Prospective() | Candidate() | Resigned():
             return up_to_date
@@ -34,17 +34,17 @@ def grants_pre_vote(role: Role, *, up_to_date: bool) -> bool:
 
 
 def grants_vote(role: Role, candidate: ReplicaKey, *, up_to_date: bool) -> bool:
-    """One real vote an epoch, to a log at least as new as ours, and only while no leader is known.
+    """One real vote per epoch, to a log at least as new as ours, and only while no leader is known.
 
-    Asked again by whom it voted for, a node says yes again, and looks at the logs again: who asks
-    may have lost what it had when it asked first (Kafka says yes whatever the log). It need not
-    remember how new that log was, for its own is enough. Whatever is committed was vouched for, as
-    durable, by a majority that was then in an older epoch. A voter among them still holds it: in
-    this epoch its log lost at most what it had not flushed, or what a leader of this epoch, who
-    holds all that is committed, told it to cut. So no log that lacks something committed gets a
-    majority, in whichever of its lives a candidate collects it.
+    A repeated request of the candidate it voted for is granted again, after the logs are compared
+    again: the candidate may have lost records since its first request (Kafka grants it whatever the
+    log). The voter need not remember how new that log was, for its own is enough. Every committed
+    record was vouched for, as durable, by a majority that was then in an older epoch. A voter among
+    them still holds it: in this epoch its log lost at most what it had not flushed, or what a
+    leader of this epoch, which holds everything committed, made it truncate. So no log that lacks a
+    committed record gets a majority, in whichever of its lives a candidate collects it.
 
-    The same id with another directory is somebody else.
+    The same id with another directory is another replica.
     """
     match role:
         case Unattached() | Prospective():
@@ -69,7 +69,7 @@ class Votes:
         self._outbox = outbox
         self._cluster_id = cluster_id
 
-    # --- the one who is asked ---
+    # --- the voter ---
 
     def on_request(self, request: VoteRequest, now: Now) -> VoteResponse:
         refused = top_refusal(
@@ -137,7 +137,7 @@ class Votes:
             leader_endpoint=quorum.leader_at(),
         )
 
-    # --- the one who asks ---
+    # --- the candidate ---
 
     def on_response(
         self, key: ReplicaKey, request: VoteRequest, response: VoteResponse, now: Now
@@ -161,32 +161,32 @@ class Votes:
                 ballot = role.ballot.with_vote(key, granted=response.granted)
                 quorum.update(replace(role, ballot=ballot))
             case _:
-                pass  # the answer to a question of an earlier role
+                pass  # response to a request of an earlier role
 
     def _knows_no_pre_vote(self, request: VoteRequest, response: VoteResponse) -> bool:
-        """A voter from before KIP-996 cannot tell whether it would vote for us, so we stand for
-        election as one did then."""
+        """A voter from before KIP-996 cannot answer pre-votes, so we stand directly, as nodes did
+        then."""
         role = self._quorum.role
         is_waiting = isinstance(role, Prospective) and request.epoch == role.epoch
         is_unknown = response.top_error == ErrorCode.UNSUPPORTED_VERSION
         return request.pre_vote and is_waiting and is_unknown
 
     def send(self, mono_ns: int) -> None:
-        """Ask every voter that has not answered yet."""
+        """Send Vote to every voter that has not answered yet."""
         role = self._quorum.role
         if not isinstance(role, Prospective | Candidate) or not self.may_send():
             return
         for key in role.ballot.unanswered(self._quorum.voters):
             if key.id == self._quorum.key.id:
-                continue  # an earlier disk of ours, which nobody has any more
+                continue  # an earlier disk of ours, which no longer exists
             request = self._request_to(key, role)
             if self._peers.may_send(key, request):
                 self._peers.send(key, request, mono_ns)
 
     def may_send(self) -> bool:
-        """Only once all is durable that the log's end tells of. A candidate that boasted of more,
-        and lost it with the power, would come back as candidate of the same epoch without it. It
-        waits rather than ask with less: mostly it is the newest record that decides."""
+        """Only once everything up to the log's end is durable. A candidate that advertised
+        unflushed records and lost them would come back as candidate of the same epoch without them.
+        It waits rather than advertise less: mostly the newest record decides."""
         return self._log.is_flushed
 
     def _request_to(self, key: ReplicaKey, role: Prospective | Candidate) -> VoteRequest:

@@ -1,9 +1,9 @@
 """Record batches, magic 2: the unit that is appended, replicated, checksummed and lost.
 
-A batch is 61 bytes of header and then its records. Its base offset and leader epoch lie outside
-the CRC, so that a leader can set them without computing it anew; everything after the CRC is
-inside. Batches are kept as the bytes they came as, and records are decoded only when asked for:
-what is stored and sent on is what was received, to the bit (kio's own reader drops milliseconds).
+A batch is 61 bytes of header and then its records. Its base offset and leader epoch lie outside the
+CRC, so that a leader can set them without computing it anew; everything after the CRC is covered.
+Batches are kept as received, and records are decoded only on demand: the bytes stored and forwarded
+are identical to those received (kio's own reader drops milliseconds).
 """
 
 import struct
@@ -19,16 +19,16 @@ from node.lazy_dataclass import dataclass
 from node.limits import MAX_RECORDS_PER_BATCH
 from node.records.compression import DamagedCompression, can_open, opened
 
-# What the writer of a record did wrong.
+# The error for a record that its writer encoded wrongly.
 
 
 class MalformedRecord(ValueError):
-    """A record's key or value is not what its type says. Its batch's CRC held: a writer's fault."""
+    """A record's key or value is not valid for its type. Its batch's CRC held: a writer's fault."""
 
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE = 61
-_PREFIX = struct.Struct(">qiibI")  # base offset .. crc, what the CRC does not cover
+_PREFIX = struct.Struct(">qiibI")  # base offset .. crc, not covered by the CRC
 _COVERED = struct.Struct(">hiqqqhii")  # attributes .. record count
 _LENGTH_END = 12  # batchLength counts the bytes after itself
 _CRC_END = 21
@@ -36,30 +36,30 @@ MAGIC = 2
 _CONTROL = 0x20
 _CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08
-NO_TIME = -1  # of a batch or a record that says none
-# Of a batch of the metadata log; no codec, no transaction, no delete horizon.
+NO_TIME = -1  # a batch or record without a timestamp
+# Valid attributes in the metadata log; no codec, no transaction, no delete horizon.
 ATTRIBUTES = _CONTROL | _LOG_APPEND_TIME
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 
-# What was found in some bytes is kept, of the newest so many and of none that are larger: a node
-# looks at a batch when it takes it, as it notes and writes it, and once it is committed.
+# Results of checks are cached, for the newest so many batches up to this size: a node looks at a
+# batch when it receives it, as it traces and writes it, and once it is committed.
 _REMEMBERED, _REMEMBERED_BYTES = 1024, 1024
 KeyValue = tuple[bytes | None, bytes | None]
-# What a record without key and headers has beside its value, at most: its length, its offset delta
-# and the value's length of five bytes each, and four bytes for the rest.
+# Upper bound of a record's size without its value, if it has no key and no headers: its length, its
+# offset delta and the value's length of five bytes each, and four bytes for the rest.
 RECORD_OVERHEAD = 19
-# How a record goes on after its length, by its place in the batch, where it has neither key nor
-# time of its own: attributes and timestamp delta 0, its offset delta, no key.
+# The bytes after a record's length, by its index in the batch, if it has neither key nor own
+# timestamp: attributes and timestamp delta 0, its offset delta, no key.
 _OPENINGS = tuple(
     b"\x00\x00" + encode_signed(delta) + b"\x01" for delta in range(MAX_RECORDS_PER_BATCH)
 )
 
 
 class DamagedBatch(ValueError):
-    """The bytes at `position` are not a whole, sound batch.
+    """The bytes at `position` are not a complete, valid batch.
 
-    `torn` says that they end before the batch does, as after an interrupted write; otherwise the
-    bytes that are there contradict themselves.
+    `torn`: they end before the batch does, as after an interrupted write; otherwise they contradict
+    themselves.
     """
 
     def __init__(self, position: int, reason: str, *, torn: bool = False) -> None:
@@ -70,14 +70,13 @@ class DamagedBatch(ValueError):
 
 
 class MiscountedBatch(DamagedBatch):
-    """It says another number of records than its offsets do."""
+    """Its record count differs from its offsets."""
 
 
 class BatchHeader(NamedTuple):
     """The fixed part of a batch, field for field.
 
-    A NamedTuple and no dataclass: opening a log makes one of every batch, and this is four times
-    faster.
+    A NamedTuple: opening a log creates one per batch, four times faster than a dataclass.
     """
 
     base_offset: Offset
@@ -113,7 +112,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec(self) -> str:
-        """How the records are compressed, by name; `none` for all that this node writes."""
+        """The name of the compression codec; this node only writes `none`."""
         number = self.attributes & _CODEC_MASK
         return CODECS.get(number, f"codec {number}")
 
@@ -131,7 +130,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A whole batch that passed `check_batch`, with its bytes."""
+    """A complete batch that passed `check_batch`, with its bytes."""
 
     header: BatchHeader
     data: bytes
@@ -139,16 +138,16 @@ class Batch:
     def records(self) -> Iterator[Record]:
         """Decode the records one by one.
 
-        Raises DamagedBatch where they do not fit the header (a writer's mistake: the CRC held),
-        and where they are compressed, which no writer of a metadata log does.
+        Raises DamagedBatch if they do not fit the header (a writer's mistake: the CRC held), or if
+        they are compressed, which no writer of a metadata log does.
         """
         if self.header.codec != "none":
             raise DamagedBatch(HEADER_SIZE, f"records are compressed with {self.header.codec}")
         return _records(self.header, self.data, HEADER_SIZE)
 
     def opened_records(self, most_bytes: int) -> Iterator[Record]:
-        """As `records`, and those of a codec that can be opened; of these, what is in the first
-        `most_bytes` that they open to. Raises DamagedBatch also where there is more."""
+        """As `records`, but also decompresses known codecs; of compressed records, those in the
+        first `most_bytes` of decompressed data. Raises DamagedBatch also if there is more."""
         header = self.header
         if not can_open(header.codec):
             return self.records()
@@ -159,8 +158,8 @@ class Batch:
         return _records(header, data, 0)
 
     def records_in_order(self) -> Iterator[Record]:
-        """One at every offset, as in a metadata log. Raises DamagedBatch as `records`, and where
-        another offset follows."""
+        """One record at every offset, as in a metadata log. Raises DamagedBatch as `records`, and
+        on an offset out of order."""
         for offset, record in enumerate(self.records(), self.header.base_offset):
             if record.offset != offset:
                 reason = f"a record with offset {record.offset} in the place of {offset}"
@@ -168,7 +167,7 @@ class Batch:
             yield record
 
     def values(self) -> tuple[bytes | None, ...]:
-        """Of `records_in_order`."""
+        """The values of `records_in_order`."""
         header, values = self.header, None
         if not header.attributes & _CODEC_MASK:
             is_small = len(self.data) <= _REMEMBERED_BYTES
@@ -197,7 +196,7 @@ def encode_batch(
     timestamp_ms: int,
     control: bool = False,
 ) -> bytes:
-    """A batch of `records` (key, value), all of one moment, as a leader of a metadata log writes.
+    """A batch of `records` (key, value), all of one time, as a leader of a metadata log writes.
 
     Uncompressed, no producer. Control and data records never share a batch.
     """
@@ -213,14 +212,14 @@ def encode_batch(
 
 
 def read_header(data: bytes, position: int = 0) -> BatchHeader:
-    """The header of the batch at `position`; neither the CRC nor the presence of the rest is asked.
+    """The header of the batch at `position`; checks neither the CRC nor that the rest is present.
 
-    Raises DamagedBatch where no header can stand.
+    Raises DamagedBatch if there is no valid header.
     """
     if len(data) - position < HEADER_SIZE:
         left = len(data) - position
         raise DamagedBatch(position, f"{left} bytes left, a header has {HEADER_SIZE}", torn=True)
-    # What `_make` does, without a call of Python's: a node reads every batch several times.
+    # Same as `_make`, without a Python call: a node reads every batch several times.
     header = tuple.__new__(BatchHeader, HEADER.unpack_from(data, position))
     base, length, _, magic, _, _, last_delta, _, _, _, _, _, count = header
     if magic != MAGIC:
@@ -235,9 +234,9 @@ def read_header(data: bytes, position: int = 0) -> BatchHeader:
 
 
 def check_batch(data: bytes, position: int = 0) -> BatchHeader:
-    """The header of the batch at `position`, after the whole batch was found there and sound.
+    """The header of the batch at `position`, after checking that the whole batch is valid.
 
-    Raises DamagedBatch that says where and why, and whether the batch is torn or corrupt.
+    Raises DamagedBatch, which says where and why, and whether the batch is torn or corrupt.
     """
     header = read_header(data, position)
     end = position + _LENGTH_END + header.length
@@ -251,7 +250,7 @@ def check_batch(data: bytes, position: int = 0) -> BatchHeader:
 
 
 def at_append_time(header: BatchHeader, data: bytes, time_ms: int) -> tuple[BatchHeader, bytes]:
-    """The same whole batch, whose records are all of the time at which they are appended
+    """The same batch with all records at the time of their append
     (message.timestamp.type=LogAppendTime; `DefaultRecordBatch.setMaxTimestamp`)."""
     timed = header._replace(
         attributes=header.attributes | _LOG_APPEND_TIME, max_timestamp_ms=time_ms
@@ -264,8 +263,8 @@ def at_append_time(header: BatchHeader, data: bytes, time_ms: int) -> tuple[Batc
 def split_batches(data: bytes) -> Iterator[Batch]:
     """The batches of `data` in order, each checked.
 
-    Raises DamagedBatch at the first that is torn or corrupt, after all before it were yielded:
-    a receiver keeps those (Fetch may cut its last batch anywhere).
+    Raises DamagedBatch at the first that is torn or corrupt, after yielding all before it: a
+    receiver keeps those (Fetch may cut its last batch anywhere).
     """
     if len(data) > _REMEMBERED_BYTES:
         return _split(data)
@@ -298,11 +297,11 @@ def _encode_record(delta: int, key: bytes | None, value: bytes | None) -> bytes:
 
 
 def _plain_values(data: bytes, count: int) -> tuple[bytes | None, ...] | None:
-    """None where a record is not as controllers write them: no key, no time of its own, no headers,
-    its offset that of its place.
+    """None if a record is not as controllers write them: no key, no own timestamp, no headers, its
+    offset that of its index.
 
-    Calls nothing for a record, and takes an eighth of the time of `_read_record`: a node that
-    starts does this to every record of its log, twice.
+    Makes no call per record, and takes an eighth of the time of `_read_record`: a starting node
+    does this to every record of its log, twice.
     """
     values: list[bytes | None] = []
     position = HEADER_SIZE
@@ -319,7 +318,7 @@ def _plain_values(data: bytes, count: int) -> tuple[bytes | None, ...] | None:
             if size >= 0x80:
                 size, start = read_unsigned(data, at)
             last = start + (size >> 1)
-            # Odd ones are negative; at the end is the count of headers.
+            # Odd ones are negative; the last byte is the count of headers.
             if (length | size) & 1 or last + 1 != end or data[last]:
                 return None
             values.append(data[start:last])
@@ -333,7 +332,7 @@ _remembered_values = lru_cache(_REMEMBERED)(_plain_values)
 
 
 def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:
-    """Raises IndexError past the end of `data`, DamagedBatch where lengths disagree."""
+    """Raises IndexError past the end of `data`, DamagedBatch if lengths disagree."""
     start = position
     length, position = read_signed(data, position)
     end = position + length
@@ -357,7 +356,7 @@ def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Recor
         raise DamagedBatch(start, f"a record of {length} bytes ends at byte {position}, not {end}")
     late = bool(header.attributes & _LOG_APPEND_TIME)
     timestamp = header.max_timestamp_ms
-    if not late:  # a sum that is too large begins anew, as in Java
+    if not late:  # sums wrap around, as in Java
         timestamp = _int64(header.base_timestamp_ms + timestamp_delta)
     record = Record(
         offset=Offset(header.base_offset + offset_delta),

@@ -1,27 +1,27 @@
-"""Records that are compressed within their batch: opened as far as somebody needs them.
+"""Decompresses the records of a batch, only as far as needed.
 
-Kafka's codecs: gzip; snappy, in the frames of Java's library or without; lz4, in its frames; zstd,
-by a library of its own, which is imported with the first batch that needs it.
+Kafka's codecs: gzip; snappy, with or without the framing of Java's library; lz4, in its frames;
+zstd, by a library of its own, which is imported with the first batch that needs it.
 
-Whoever made it may have made little of much (a thousand to one in gzip), so nothing is opened
-much beyond what was asked for. Snappy and lz4 take some tenth of a microsecond a byte.
+A client may send a compression bomb (a thousand to one in gzip), so little is decompressed beyond
+the requested bytes. Snappy and lz4 take some tenth of a microsecond a byte.
 """
 
 import zlib
 
-_GZIP = 31  # zlib's word for a header of gzip's
+_GZIP = 31  # selects gzip headers in zlib
 _XERIAL = b"\x82SNAPPY\x00"
-_XERIAL_BYTES = 16  # with two versions
+_XERIAL_BYTES = 16  # header of the framing, with its two versions
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _CONTENT_SIZE, _BLOCK_CHECKSUMS, _DICTIONARY, _VERSIONS, _VERSION_1 = 0x08, 0x10, 0x01, 0xC0, 0x40
-_STORED = 1 << 31  # of a block's length: it is not compressed
+_STORED = 1 << 31  # flag in a block's length: it is not compressed
 _LEAST_MATCH = 4  # bytes, of lz4
-_LONG = 15  # of four bits: more bytes follow
-_ZSTD_PIECE = 64  # bytes, of which each four may open to 128 KiB
+_LONG = 15  # largest value of four bits: more bytes follow
+_ZSTD_PIECE = 64  # bytes, of which each four may expand to 128 KiB
 
 
 class DamagedCompression(ValueError):
-    """It is not what the codec makes."""
+    """The bytes are not valid for the codec."""
 
 
 def can_open(codec: str) -> bool:
@@ -29,8 +29,8 @@ def can_open(codec: str) -> bool:
 
 
 def opened(codec: str, data: bytes, most: int) -> bytes:
-    """The first `most` bytes of what one of `CODECS` compressed, or all of it. Raises
-    DamagedCompression."""
+    """The first `most` decompressed bytes of `data`, or all of them; `codec` is one of `CODECS`.
+    Raises DamagedCompression."""
     try:
         return _OPENERS[codec](data, most)[:most]
     except (zlib.error, IndexError) as error:
@@ -122,7 +122,7 @@ def _lz4(data: bytes, most: int) -> bytes:
 
 
 def _lz4_block(data: bytes, at: int, end: int, out: bytearray, most: int) -> None:
-    """It may copy from blocks before it."""
+    """It may copy from earlier blocks."""
     while at < end and len(out) < most:
         token = data[at]
         length, at = _lz4_length(data, at + 1, token >> 4)
@@ -148,7 +148,7 @@ def _lz4_length(data: bytes, at: int, length: int) -> tuple[int, int]:
 
 
 def _copy(out: bytearray, base: int, offset: int, length: int) -> None:
-    """What stands `offset` bytes back, and on from there; it may overlap with what it makes."""
+    """Copies from `offset` bytes back; the source may overlap the bytes being written."""
     start = len(out) - offset
     if offset == 0 or start < base:
         raise DamagedCompression("it copies from before its beginning")
@@ -159,7 +159,7 @@ def _copy(out: bytearray, base: int, offset: int, length: int) -> None:
 
 
 def _zstd(data: bytes, most: int) -> bytes:
-    """One frame, as producers write it, or several. A window is what Java's library takes."""
+    """One frame, as producers write it, or several. The window limit is that of Java's library."""
     import zstandard
 
     out, rest = bytearray(), data

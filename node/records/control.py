@@ -1,10 +1,10 @@
-"""Control records of the metadata log: what the quorum says to itself.
+"""Control records of the metadata log: the quorum's own records.
 
-The key of a control record names its type, the value is a message of version 0. LEADER_CHANGE
-opens every epoch; its version 1 tells of directories as well (KIP-856, "LeaderChangeMessage").
-SNAPSHOT_HEADER and SNAPSHOT_FOOTER enclose a snapshot; what follows the header tells who may vote,
-as records of the log do: KRAFT_VERSION and KRAFT_VOTERS, the whole set (KIP-853), or ADD_VOTER, and
-in the log REMOVE_VOTER, one voter each (KIP-856).
+The key of a control record names its type, the value is a message of version 0. LEADER_CHANGE opens
+every epoch; its version 1 has directory ids as well (KIP-856, "LeaderChangeMessage").
+SNAPSHOT_HEADER and SNAPSHOT_FOOTER enclose a snapshot; the records after the header name the
+voters, as in the log: KRAFT_VERSION and KRAFT_VOTERS, the whole set (KIP-853), or ADD_VOTER, and in
+the log REMOVE_VOTER, one voter each (KIP-856).
 """
 
 import struct
@@ -27,15 +27,15 @@ from node.records.schemas import AddVoterRecord, RemoveVoterRecord
 _KEY = struct.Struct(">hh")  # version (0), type
 LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(2, 7)
 ADD_VOTER, REMOVE_VOTER = 7, 8
-_DIRECTORIES_TOLD = b"\0\1"  # the first bytes of a LeaderChange
+_DIRECTORIES_TOLD = b"\0\1"  # first bytes of a LeaderChange of version 1
 LeaderChangeMessage = leader_change_0.LeaderChangeMessage | leader_change_1.LeaderChangeMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderChange:
-    """The first record of an epoch: who leads, who may vote, who granted (KIP-595).
+    """The first record of an epoch: leader, voters, and those that granted their vote (KIP-595).
 
-    Written in version 1 where directories are told of. Apache Kafka reads version 0, whichever it
+    Written in version 1 if it has directory ids. Apache Kafka reads it as version 0, whichever it
     is given.
     """
 
@@ -65,7 +65,7 @@ class KRaftVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voter:
-    """A voter, where it can be reached, and which kraft.versions it supports."""
+    """A voter, its endpoints, and the kraft.versions that it supports."""
 
     key: ReplicaKey
     endpoints: tuple[Endpoint, ...]
@@ -82,14 +82,14 @@ class Voters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddVoter:
-    """This one votes as well, from this record on; the first of a log name all who do (KIP-856)."""
+    """Adds a voter, from this record on; the first of a log name all voters (KIP-856)."""
 
     key: ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveVoter:
-    """This one votes no more, from this record on (KIP-856)."""
+    """Removes a voter, from this record on (KIP-856)."""
 
     key: ReplicaKey
 
@@ -130,7 +130,7 @@ def encode_control(record: ControlRecord) -> KeyValue:
 def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord:
     """The control record of `key` and `value`.
 
-    Raises MalformedRecord on types it does not know: a KRaft reader must not skip what may change
+    Raises MalformedRecord on unknown types: a KRaft reader must not skip records that may change
     the voter set.
     """
     if key is None or len(key) != _KEY.size or value is None:

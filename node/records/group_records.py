@@ -1,8 +1,7 @@
-"""The records of `__consumer_offsets`, in Kafka's own formats: how far groups have come, and who
-was in them when they last changed.
+"""The records of `__consumer_offsets`, in Kafka's formats: committed offsets and group metadata.
 
-Key and value each begin with the version of what follows. A key of another version is that of
-another kind of record. No value, and the key means nothing any more.
+Key and value each begin with the version of what follows. Keys of other versions belong to other
+kinds of records. A null value is a tombstone for the key.
 """
 
 from dataclasses import field
@@ -15,7 +14,7 @@ from node.lazy_dataclass import dataclass
 from node.records.batch import MalformedRecord
 
 _VERSION_BYTES = 2
-_EXPIRING = 1  # of an OffsetCommitValue: a time follows, which nobody goes by any more
+_EXPIRING = 1  # OffsetCommitValue version with an expiry time, which is no longer used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +47,8 @@ class _InflexibleOffsetCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitValue:
-    """`leader_epoch` -1, `topic_id` 0: not said. A key has no more of a topic than its name, which
-    another one may have by now; so Kafka 4.3 writes this version, too
+    """`leader_epoch` -1, `topic_id` 0: unknown. A key has only the topic's name, which may belong
+    to another topic by now; so Kafka 4.3 writes this version, too
     (`GroupCoordinatorRecordHelpers.offsetCommitValueVersion`)."""
 
     __version__: ClassVar[int] = 4
@@ -94,7 +93,7 @@ class GroupMetadataValue:
 GroupKey = OffsetCommitKey | GroupMetadataKey
 GroupValue = OffsetCommitValue | GroupMetadataValue
 _KEYS: dict[int, type[GroupKey]] = {
-    0: OffsetCommitKey,  # as 1
+    0: OffsetCommitKey,  # same as 1
     **{kind.__version__: kind for kind in get_args(GroupKey)},
 }
 _VALUES: dict[type[GroupKey], type[GroupValue]] = {
@@ -117,8 +116,7 @@ def decode_key(key: bytes | None) -> GroupKey | None:
 
 
 def decode_value(key: GroupKey, value: bytes | None) -> GroupValue | None:
-    """None: the key means nothing any more. Raises MalformedRecord, also on a version that this
-    node does not know."""
+    """None for a tombstone. Raises MalformedRecord, also on an unknown version."""
     if value is None:
         return None
     kind, version = _VALUES[type(key)], _version(value)

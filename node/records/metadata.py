@@ -1,8 +1,9 @@
-"""The frame around a metadata record: frame version, type, version, then the record itself.
+"""Metadata records: frames, versions by metadata.version, fast reading, and validation of batches.
 
-Metadata records are what the controller's state is made of. Each is the value of a record in a
-data batch of `__cluster_metadata`; the key is null. Other controllers, Apache Kafka's among them,
-write records that this node does not know: it keeps their bytes, but cannot replay them.
+The controller's state is made of metadata records. Each is the value of a record in a data batch of
+`__cluster_metadata`, with a null key: frame version, type, version, then the record itself. Other
+controllers, Apache Kafka's among them, write records that this node does not know: it keeps their
+bytes, but cannot replay them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +41,7 @@ from node.records.schemas import (
     ZkMigrationStateRecord,
 )
 
-# What the levels of metadata.version allow to be written (Kafka's `MetadataVersion`).
+# Records and versions that each level of metadata.version allows (Kafka's `MetadataVersion`).
 
 
 METADATA_VERSION = "metadata.version"  # the feature
@@ -50,10 +51,10 @@ DIRECTORIES = 17  # 3.7-IV2: of replicas and brokers
 ELR = 23  # 4.0-IV1: eligible leader replicas
 CORDONED_DIRECTORIES = 30  # 4.3-IV0
 ELR_VERSION = "eligible.leader.replicas.version"  # another feature, from ELR on
-# Those that changed what is written: to go below one of them would lose what it knows.
+# Levels that changed what is written: a downgrade below one of them would lose data.
 CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30)
 
-# From which level on each version of a record is written, newest first.
+# The first level of each version of a record, newest first.
 _WRITTEN: dict[type[Any], tuple[tuple[int, int], ...]] = {
     RegisterBrokerRecord: ((CORDONED_DIRECTORIES, 4), (DIRECTORIES, 3), (8, 2), (7, 1)),
     BrokerRegistrationChangeRecord: ((CORDONED_DIRECTORIES, 3), (DIRECTORIES, 2), (7, 1)),
@@ -63,14 +64,14 @@ _WRITTEN: dict[type[Any], tuple[tuple[int, int], ...]] = {
 
 
 def written_version(kind: type[Any], level: int) -> int:
-    """In which version a record is written where metadata.version has that level."""
+    """The version in which a record is written at that level of metadata.version."""
     for since, version in _WRITTEN.get(kind, ()):
         if level >= since:
             return version
     return 0
 
 
-# The strings of a record, also those of what is in it.
+# The strings of a record, nested ones included.
 
 
 _MOST_BYTES = 4  # of a character in UTF-8
@@ -88,7 +89,7 @@ def strings(record: Any) -> Iterator[str]:
 
 
 def is_too_long(text: str) -> bool:
-    """Has it more bytes than every version can carry?"""
+    """Is it longer than every version can carry?"""
     is_near = len(text) * _MOST_BYTES > limits.MAX_STRING_BYTES
     return is_near and len(text.encode()) > limits.MAX_STRING_BYTES
 
@@ -125,16 +126,16 @@ MetadataRecord = (
     | ZkMigrationStateRecord
 )
 KINDS: tuple[type[MetadataRecord], ...] = get_args(MetadataRecord)
-_REMEMBERED, _REMEMBERED_BYTES = 512, 512  # values that are kept as records, and the largest
+_REMEMBERED, _REMEMBERED_BYTES = 512, 512  # number and maximum size of cached values
 _FRAME_VERSION = 1
-_FRAME_BYTES = 3  # of what is known: one each
+_FRAME_BYTES = 3  # of a known record: one byte per number
 _KINDS_BY_FRAME: dict[bytes, type[MetadataRecord]] = {
     bytes((_FRAME_VERSION, kind.__record_type__, version)): kind
     for kind in KINDS
     for version in range(kind.__version__ + 1)
 }
 _Read = Callable[[bytes, int], MetadataRecord]
-_READERS: dict[bytes, _Read] = {}  # by frame; each is made when it is first used
+_READERS: dict[bytes, _Read] = {}  # by frame; compiled on first use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +161,9 @@ def _reader_of(frame: bytes) -> _Read | None:
 
 
 def encode_metadata(record: MetadataRecord, level: int = NEWEST) -> bytes:
-    """The value of the record that holds `record`, where metadata.version has that level.
+    """The encoded value of `record`, at that level of metadata.version.
 
-    Raises UnencodableMessage where it says what that level does not know.
+    Raises UnencodableMessage if it has data that the level does not support.
     """
     version = written_version(type(record), level)
     frame = bytes((_FRAME_VERSION, record.__record_type__, version))
@@ -172,8 +173,8 @@ def encode_metadata(record: MetadataRecord, level: int = NEWEST) -> bytes:
 def decode_metadata(value: bytes | None) -> MetadataRecord | UnknownRecord:
     """The inverse of `encode_metadata`.
 
-    Raises MalformedRecord where no controller could read it: without a frame of version 1, or with
-    other bytes than a record of its type and version has.
+    Raises MalformedRecord if no controller could read it: without a frame of version 1, or with
+    bytes that are invalid for its type and version.
     """
     if value is not None and len(value) <= _REMEMBERED_BYTES:
         return _remembered(value)
@@ -191,7 +192,7 @@ def _decode(value: bytes | None) -> MetadataRecord | UnknownRecord:
     return unknown
 
 
-# A follower looks at a record when it takes it, and once it is committed.
+# A follower decodes a record when it receives it, and once it is committed.
 _remembered = lru_cache(_REMEMBERED)(_decode)
 
 
@@ -202,9 +203,9 @@ def all_known(values: Sequence[bytes | None]) -> bool:
 
 
 def unknown_record(value: bytes | None) -> UnknownRecord | None:
-    """What this node cannot replay; None for what it can, if its bytes are sound.
+    """Describes a record that this node cannot replay; None for a known one that is valid.
 
-    Raises MalformedRecord where there is no frame of version 1.
+    Raises MalformedRecord without a frame of version 1.
     """
     if value is None:
         raise MalformedRecord("a metadata record without a value")
@@ -252,26 +253,26 @@ __all__ = [
 ]
 
 
-# ConfigRecords of a snapshot, read by the thousand: what they say, without a record for each.
+# ConfigRecords of a snapshot, read in bulk, without creating record objects.
 #
-# A node that starts waits for as many as there are keys of all its resources (KIP-630).
+# A starting node has to load one for every key of all its resources (KIP-630).
 
 
-# Frame version, type and version, a byte each (`node.records.metadata`).
+# Frame version, type and version, a byte each.
 _FRAME = bytes((1, ConfigRecord.__record_type__, ConfigRecord.__version__))
-_TYPE = len(_FRAME)  # where that of the resource stands, and behind it its name
+_TYPE = len(_FRAME)  # offset of the resource type; its name follows
 _NAME = _TYPE + 1
 _NO_TAGS = b"\0"
 
-PlainEntry = tuple[int, str, str, str]  # type and name of a resource, key, value
+PlainEntry = tuple[int, str, str, str]  # resource type and name, key, value
 
 
 def plain_entries(values: Sequence[bytes | None], start: int) -> Iterator[PlainEntry]:
-    """Of the values from `start` on, up to the first that is not a ConfigRecord of short ASCII
-    strings. That one is for `decode_metadata`, which takes three times as long, and knows what is
-    wrong with it if anything is.
+    """Entries of the values from `start` on, up to the first that is not a ConfigRecord of short
+    ASCII strings. That one is left to `decode_metadata`, which takes three times as long and
+    reports errors.
 
-    In ASCII a character is a byte, and so is each length, which is one more than it says.
+    In ASCII a character is a byte, and so is each length, which is encoded as one more.
     """
     for at in range(start, len(values)):
         value = values[at]
@@ -292,15 +293,15 @@ def plain_entries(values: Sequence[bytes | None], start: int) -> Iterator[PlainE
         yield kind, name, key, text[key_end + 1 : end]
 
 
-# What must be so in a batch of the metadata log before a node takes it from another.
+# Checks of a metadata log batch that comes from another node.
 #
-# What is in a log is replayed by every node that has it, and by every later leader. A record that
-# nobody can decode would end them all, so it is refused before it is written. One that only this
-# node does not know is kept (`node.raft.local_log`).
+# Every node that has a log, and every later leader, replays it. A record that no node can decode
+# would stop them all, so it is refused before it is written. A record that only this node does not
+# know is kept (`node.raft.local_log`).
 
 
 def check_contents(batch: Batch) -> None:
-    """Every record is there, at its offset, and is sound as far as this node knows its type.
+    """Every record is present, at its offset, and valid as far as this node knows its type.
 
     Raises DamagedBatch or MalformedRecord.
     """
@@ -319,8 +320,8 @@ def check_contents(batch: Batch) -> None:
 
 
 def _check_control(record: ControlRecord) -> None:
-    """Nobody could be elected by no voters, one without an address cannot be asked, and one without
-    a directory id is nobody (KIP-856)."""
+    """An empty voter set could elect no leader, a voter without an address cannot be reached, and
+    one without a directory id does not identify a replica (KIP-856)."""
     match record:
         case Voters(voters=rows):
             keys = [voter.key for voter in rows]

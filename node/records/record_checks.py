@@ -1,10 +1,10 @@
-"""Are the records of a batch records, and as many as it says? As a leader asks before it appends
-what a client sent (`LogValidator`): the checksum holds for what its writer made by mistake, too.
+"""Checks that a client's batch holds valid records, and as many as it declares.
 
-A leader has little time for it: the first records are looked into, and of all others it is asked
-how long they are, and so whether they are as many; of a compressed batch that is done with what its
-first bytes open to. Beyond that consumers find what is wrong with it.
-That offsets follow each other nobody asks, as in Kafka.
+A leader runs them before the append, as `LogValidator` does: the CRC also holds for the client's
+own mistakes. A leader has little time for it: the first records are checked in full, the others
+only by their lengths and so their number; of a compressed batch, only as far as its first bytes
+decompress. Consumers find other faults. As in Kafka, it is not checked that offsets are
+consecutive.
 """
 
 from node.codec.varint import read_signed
@@ -17,11 +17,11 @@ _LONG = 0x80  # a varint of more than one byte
 
 
 class MistakenRecords(DamagedBatch):
-    """Whoever made the batch put something else into it than its header says."""
+    """The batch contains something other than its header declares."""
 
 
 def check_contents(header: BatchHeader, data: bytes) -> None:
-    """Of a whole batch. Raises MistakenRecords."""
+    """Checks a whole batch. Raises MistakenRecords."""
     if header.codec == "none":
         _check(data, HEADER_SIZE, header.record_count, is_whole=True)
         return
@@ -36,7 +36,7 @@ def check_contents(header: BatchHeader, data: bytes) -> None:
 
 
 def _check(data: bytes, at: int, count: int, *, is_whole: bool) -> None:
-    """Otherwise as far as the bytes go."""
+    """Unless `is_whole`, checks as far as the bytes go."""
     try:
         for _ in range(min(count, _LOOKED_INTO)):
             at = _end_of_record(data, at)
@@ -50,7 +50,7 @@ def _check(data: bytes, at: int, count: int, *, is_whole: bool) -> None:
 
 
 def _skipped(data: bytes, at: int, count: int) -> int:
-    """Where so many records end, as their lengths say. Raises IndexError beyond the end of the
+    """The end of that many records, by their lengths. Raises IndexError beyond the end of the
     bytes, else MistakenRecords."""
     for _ in range(count):
         length = data[at]
@@ -68,7 +68,7 @@ def _skipped(data: bytes, at: int, count: int) -> int:
 
 
 def _end_of_record(data: bytes, at: int) -> int:
-    """Where the record that begins here says that it ends, and does. Raises IndexError beyond the
+    """The end of the record at `at`, by its length and by its fields. Raises IndexError beyond the
     end of the bytes, else MistakenRecords."""
     start, length = at, data[at]
     at += 1
@@ -82,10 +82,10 @@ def _end_of_record(data: bytes, at: int) -> int:
     if end > len(data):
         raise IndexError(end)
     at += 1  # attributes
-    while data[at] >= _LONG:  # its time
+    while data[at] >= _LONG:  # timestamp delta
         at += 1
     at += 1
-    while data[at] >= _LONG:  # its offset
+    while data[at] >= _LONG:  # offset delta
         at += 1
     at += 1
     for _ in range(2):  # key and value

@@ -1,8 +1,9 @@
-"""The metadata records of a quorum without brokers, as dataclasses with the marks of `node.codec`.
+"""Metadata records as dataclasses with the marks of `node.codec`.
 
 kio has no metadata records. Field names, order, types, nullability and tags are Kafka's
-(`metadata/src/main/resources/common/metadata/*.json`), held equal by a test. All are flexible.
-Those here exist in version 0 only; others are in `broker_schemas` and `topic_schemas`.
+(`metadata/src/main/resources/common/metadata/*.json`), held equal by a test. All are flexible. The
+first section has those of a quorum without brokers, in version 0 only; sections for topics, brokers
+and voters follow.
 """
 
 from dataclasses import field
@@ -11,7 +12,7 @@ from uuid import UUID
 
 from node.lazy_dataclass import dataclass
 
-# The names that Kafka 4.4 gives to the types of metadata records, for those who read of one.
+# The names that Kafka 4.4 gives to the types of metadata records, for messages.
 #
 # Types 6, 13 and 16 are retired. A type that is missing here is newer.
 
@@ -77,7 +78,7 @@ class FeatureLevelRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoOpRecord:
-    """Nothing. The active controller writes one every metadata.max.idle.interval.ms."""
+    """Has no effect. The active controller writes one every metadata.max.idle.interval.ms."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -86,8 +87,8 @@ class NoOpRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZkMigrationStateRecord:
-    """How far a migration from ZooKeeper is, in a log that was begun on Kafka 3.x; since 4.0 it
-    means nothing to anybody (`MetadataDelta.replay`)."""
+    """State of a migration from ZooKeeper, in a log that was begun on Kafka 3.x; without effect
+    since 4.0 (`MetadataDelta.replay`)."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -97,7 +98,7 @@ class ZkMigrationStateRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginTransactionRecord:
-    """What follows, up to End or Abort, takes effect together (KIP-868)."""
+    """The following records, up to End or Abort, take effect together (KIP-868)."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -107,7 +108,7 @@ class BeginTransactionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndTransactionRecord:
-    """The open metadata transaction holds."""
+    """Commits the open metadata transaction."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -116,7 +117,7 @@ class EndTransactionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbortTransactionRecord:
-    """The open metadata transaction never happened; written by a leader that finds one open."""
+    """Discards the open metadata transaction; written by a leader that finds one open."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -126,7 +127,7 @@ class AbortTransactionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerEndpoint:
-    """Where a controller can be reached, by listener name."""
+    """An endpoint of a controller, by listener name."""
 
     __flexible__: ClassVar[bool] = True
     name: str = field(metadata={"kafka_type": "string"})
@@ -147,7 +148,7 @@ class ControllerFeature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterControllerRecord:
-    """A controller process told the active one of itself (KIP-919)."""
+    """A controller process registered with the active one (KIP-919)."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -164,12 +165,12 @@ class RegisterControllerRecord:
 
 NO_LEADER = -1
 NO_LEADER_CHANGE = -2  # of a PartitionChangeRecord
-_LAST_KNOWN_LEADER = 100  # its tag: those that KIP-966 names for it Kafka has taken for others
+_LAST_KNOWN_LEADER = 100  # its tag: Kafka uses the tags named in KIP-966 for other fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicRecord:
-    """There is such a topic; its configuration and its partitions follow."""
+    """Creates a topic; its configuration and its partitions follow."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -180,10 +181,10 @@ class TopicRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecord:
-    """A partition, whole. `leader` -1: none. `leader_recovery_state` 1: its leader was elected
-    uncleanly and is still recovering (KIP-704). `directories` has one for each replica.
-    `last_known_leader` -1: none has to be kept; nobody sets it while there is no unclean recovery,
-    for which `last_known_elr` is to be the whole set (KIP-966)."""
+    """The full state of a partition. `leader` -1: none. `leader_recovery_state` 1: its leader was
+    elected uncleanly and is still recovering (KIP-704). `directories` has one for each replica.
+    `last_known_leader` -1: none has to be kept; it stays unset until there is unclean recovery, for
+    which `last_known_elr` is to be the whole set (KIP-966)."""
 
     __version__: ClassVar[int] = 2
     __flexible__: ClassVar[bool] = True
@@ -212,9 +213,9 @@ class PartitionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionChangeRecord:
-    """What changed of a partition; what is absent is as before.
+    """A change of a partition; absent fields are unchanged.
 
-    Each adds one to the partition epoch. If it has a leader, and be it the same, it adds one to the
+    Each adds one to the partition epoch. If it has a leader, even the same one, it adds one to the
     leader epoch. An empty ISR (`()`) is legal only with ELR (KIP-966).
     """
 
@@ -252,7 +253,7 @@ class PartitionChangeRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveTopicRecord:
-    """A topic is gone, with its partitions and its configuration."""
+    """Deletes a topic, with its partitions and its configuration."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -262,8 +263,7 @@ class RemoveTopicRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearElrRecord:
-    """The ELR and LastKnownElr of a topic's partitions are empty now; of every topic's, where it
-    has no name."""
+    """Empties the ELR and LastKnownElr of a topic's partitions; without a name, of all topics'."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -273,13 +273,13 @@ class ClearElrRecord:
 
 # The metadata records of brokers, as dataclasses with the marks of `node.codec`.
 #
-# A field that is younger than its record's version 0 says since which version it is there; in an
-# older one it reads as its default.
+# A field added after its record's version 0 is marked with its first version; in an older one it
+# reads as its default.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerEndpoint:
-    """Where a broker can be reached, by listener name."""
+    """An endpoint of a broker, by listener name."""
 
     __flexible__: ClassVar[bool] = True
     name: str = field(metadata={"kafka_type": "string"})
@@ -300,7 +300,7 @@ class BrokerFeature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterBrokerRecord:
-    """A broker process made itself known. It takes the place of what was known of that broker."""
+    """A broker process registered. Replaces the broker's previous registration."""
 
     __version__: ClassVar[int] = 4
     __flexible__: ClassVar[bool] = True
@@ -324,7 +324,7 @@ class RegisterBrokerRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnregisterBrokerRecord:
-    """Nothing is known of a broker any more."""
+    """Removes a broker's registration."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True
@@ -357,9 +357,9 @@ class UnfenceBrokerRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistrationChangeRecord:
-    """What changed of a registration. `fenced`: 1 it is fenced now, -1 it is not any more, 0 as
-    before. `in_controlled_shutdown`: 1 it entered that (KIP-841), which only a registration ends.
-    No `log_dirs`: they are as before."""
+    """A change of a registration. `fenced`: 1 now fenced, -1 now unfenced, 0 unchanged.
+    `in_controlled_shutdown`: 1 entered (KIP-841); only a new registration ends it. No `log_dirs`:
+    unchanged."""
 
     __version__: ClassVar[int] = 3
     __flexible__: ClassVar[bool] = True
@@ -380,7 +380,7 @@ class BrokerRegistrationChangeRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerIdsRecord:
-    """A broker was given a block of producer ids; the next one begins at `next_producer_id`."""
+    """A broker was allocated a block of producer ids; the next one begins at `next_producer_id`."""
 
     __version__: ClassVar[int] = 0
     __flexible__: ClassVar[bool] = True

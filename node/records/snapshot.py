@@ -1,8 +1,8 @@
 """Snapshots (KIP-630): batches between a SnapshotHeader and a SnapshotFooter, in place of a log.
 
-A snapshot holds what the records of a log up to an offset add up to. Its own offsets begin at 0 and
-are no offsets of the log; its batches carry the epoch of the last record that it stands for. A file
-without its footer is not complete.
+A snapshot holds the state that the records of a log up to an offset add up to. Its own offsets
+begin at 0 and are not offsets of the log; its batches carry the epoch of the last record that it
+covers. A file without its footer is not complete.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ from node.records.control import (
 
 
 class SnapshotEncoder:
-    """The bytes of a snapshot from its first to its last, a batch at a time."""
+    """Encodes a snapshot, batch by batch."""
 
     def __init__(self, epoch: Epoch, timestamp_ms: int) -> None:
         self._epoch = epoch
-        self._timestamp_ms = timestamp_ms  # of the last record that the snapshot stands for
+        self._timestamp_ms = timestamp_ms  # of the last record that the snapshot covers
         self._next = Offset(0)
 
     def opening(self, controls: Sequence[ControlRecord]) -> bytes:
-        """Its header, and what else is the quorum's own business."""
+        """The header, and the quorum's control records."""
         header = SnapshotHeader(last_contained_timestamp_ms=self._timestamp_ms)
         return self._batch([encode_control(each) for each in (header, *controls)], control=True)
 
@@ -60,16 +60,16 @@ class SnapshotEncoder:
 
 
 class SnapshotReader:
-    """Takes the bytes of a snapshot in pieces cut anywhere, and gives its batches of metadata.
+    """Takes the bytes of a snapshot in pieces cut anywhere, and returns its batches of metadata.
 
-    Every batch is checked, and where it stands. `controls` are those between header and footer.
+    Every batch is checked, and its position. `controls` are those between header and footer.
     """
 
     def __init__(self, epoch: Epoch) -> None:
-        self.timestamp_ms = -1  # of the last record that the snapshot stands for; -1: not yet read
+        self.timestamp_ms = -1  # of the last record that the snapshot covers; -1: not yet read
         self.controls: list[ControlRecord] = []
         self._epoch = epoch
-        self._rest = b""  # the beginning of a batch
+        self._rest = b""  # an incomplete batch
         self._position = 0  # of `_rest`
         self._next = 0  # offset
         self._has_footer = False
@@ -80,7 +80,7 @@ class SnapshotReader:
         return self._has_footer and not self._rest
 
     def feed(self, data: bytes) -> list[Batch]:
-        """The batches of metadata that are whole now. Raises DamagedBatch or MalformedRecord."""
+        """The metadata batches completed by `data`. Raises DamagedBatch or MalformedRecord."""
         data = self._rest + data
         found = []
         at = 0
@@ -100,7 +100,7 @@ class SnapshotReader:
         return found
 
     def _check(self, data: bytes, at: int) -> BatchHeader | None:
-        """None: it is not whole yet."""
+        """None: it is not complete yet."""
         position = self._position + at
         if self._has_footer:
             raise DamagedBatch(position, "bytes after the snapshot's footer")
@@ -138,6 +138,6 @@ class SnapshotReader:
 
 
 def _claims_too_much(data: bytes, at: int) -> bool:
-    """Does a batch say that it is larger than any that is written?"""
+    """Does a batch declare a size larger than any that is written?"""
     length = data[at + 8 : at + 12]
     return len(length) == 4 and int.from_bytes(length, "big") > limits.MAX_BATCH_BYTES

@@ -1,9 +1,10 @@
-"""The controller's state. It changes by `replay` alone, on every node alike.
+"""The controller's state. Only `replay` changes it, on every node alike.
 
-A module a concern: `configurations` and `features`, `brokers` (registrations), `topics` (and each
-`partition`), put together by `image`. A broker that is fenced and a partition's ISR are nowhere
-else. An image is also the records that make it (`records`), which is what a snapshot holds, and has
-a `digest`, so that two nodes, or a log and a snapshot, can be compared.
+Modules: `configurations`; `brokers` (registrations and finalized features); `topics` (with their
+partitions); `digest`; `image` puts them together. The fenced state of a broker and the ISR of a
+partition are stored nowhere else. An image can be turned into the records that make it (`records`),
+the content of a snapshot, and has a `digest`, by which two nodes, or a log and a snapshot, are
+compared.
 """
 
 from node.controller.image.image import Image, endpoints_of, is_of_brokers

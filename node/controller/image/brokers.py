@@ -1,4 +1,4 @@
-"""Who is registered: brokers, and how far each may take part (KIP-631, KIP-841)."""
+"""The registered brokers and their state (KIP-631, KIP-841), and the finalized features."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,10 +15,10 @@ from node.records.metadata import (
     UnregisterBrokerRecord,
 )
 
-# The levels of features that are finalized.
+# The levels of finalized features.
 
 
-_FEATURE = -1  # where a resource has its type
+_FEATURE = -1  # in place of a resource type
 
 
 class Features:
@@ -32,7 +32,7 @@ class Features:
         return copy
 
     def records(self) -> Iterator[FeatureLevelRecord]:
-        """metadata.version first: what follows is read by it."""
+        """metadata.version first: it decides how the rest is read."""
         for name, level in sorted(self._levels.items(), key=lambda row: row[0] != METADATA_VERSION):
             yield FeatureLevelRecord(name=name, feature_level=level)
 
@@ -41,7 +41,7 @@ class Features:
         return self._levels.get(name, 0)
 
     def levels(self) -> dict[str, int]:
-        """Of all that were finalized."""
+        """The levels of all finalized features."""
         return dict(self._levels)
 
     def replay(self, record: FeatureLevelRecord) -> None:
@@ -70,7 +70,7 @@ Change = (
 
 
 class Brokers:
-    """A registration is the record that made it, with what changed since."""
+    """Each broker as its registration record, updated by later changes."""
 
     def __init__(self, digest: Counter) -> None:
         self._digest = digest
@@ -86,7 +86,7 @@ class Brokers:
 
     @property
     def is_empty(self) -> bool:
-        """Is nobody registered?"""
+        """Is no broker registered?"""
         return not self._registered
 
     def find(self, broker: int) -> RegisterBrokerRecord | None:
@@ -97,7 +97,7 @@ class Brokers:
         return [self._registered[broker] for broker in sorted(self._registered)]
 
     def is_active(self, broker: int) -> bool:
-        """Registered, not fenced, and not about to shut down: it may lead, and be in an ISR."""
+        """Registered, unfenced, and not in controlled shutdown: it may lead, and be in an ISR."""
         found = self._registered.get(broker)
         return found is not None and not found.fenced and not found.in_controlled_shutdown
 

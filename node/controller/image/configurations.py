@@ -1,4 +1,4 @@
-"""What was configured, by resource."""
+"""Configurations by resource."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -7,8 +7,7 @@ from sys import intern
 from node.controller.image.digest import Counter, EntryChange
 from node.records.metadata import ConfigRecord, PlainEntry
 
-# What a topic's configuration is called where it is set for a broker, or for all of them
-# (`ServerTopicConfigSynonyms`).
+# The broker-level name of a topic's configuration key (`ServerTopicConfigSynonyms`).
 
 
 _WITH_LOG = (
@@ -40,24 +39,24 @@ _SYNONYMS = {
 
 
 def broker_key(key: str) -> str:
-    """The first one that Kafka looks for; the same where it has no other name."""
+    """The first synonym that Kafka looks for; the key itself if it has none."""
     return _SYNONYMS.get(key, key)
 
 
-TOPIC, BROKER = 2, 4  # types of resources; the broker named "" is every one
+TOPIC, BROKER = 2, 4  # resource types; the broker named "" stands for all
 CLUSTER = (BROKER, "")
 Resource = tuple[int, str]  # type, name
 
-_UNSET: dict[str, str] = {}  # of a resource, nothing is
-_NONE: dict[str, dict[str, str]] = {}  # of a type, no resource
+_UNSET: dict[str, str] = {}  # a resource without configuration
+_NONE: dict[str, dict[str, str]] = {}  # a type without resources
 
 
 class Configs:
     def __init__(self, digest: Counter) -> None:
         self._digest = digest
         self._count: Callable[[int, str, str, str | None, str | None], None] = digest.count
-        # By type and name. The inmost are replaced, never changed: resources, and copies of the
-        # image, share them.
+        # By type and name. The innermost dicts are replaced, never changed: resources, and copies
+        # of the image, share them.
         self._entries: defaultdict[int, dict[str, dict[str, str]]] = defaultdict(dict)
 
     def copy(self, digest: Counter) -> "Configs":
@@ -75,12 +74,12 @@ class Configs:
                     )
 
     def of(self, resource: Resource) -> dict[str, str]:
-        """What was set, by key; empty when nothing was. Not to be changed by the caller."""
+        """The configuration by key; empty if there is none. The caller must not change it."""
         kind, name = resource
         return self._entries.get(kind, _NONE).get(name, _UNSET)
 
     def resources(self, kind: int) -> list[str]:
-        """The names of those of a type for which anything is set."""
+        """The names of this type's resources that have a configuration."""
         return list(self._entries.get(kind, _NONE))
 
     def replay(self, record: ConfigRecord) -> None:
@@ -97,20 +96,21 @@ class Configs:
             resources[of] = {key: before[key] for key in before if key != name}
 
     def remove(self, resource: Resource) -> None:
-        """There is no such resource any more."""
+        """The resource was deleted."""
         kind, of = resource
         for name, value in self._entries[kind].pop(of, _UNSET).items():
             self._count(kind, of, name, value, None)
 
-    # --- a snapshot ---
+    # --- loading a snapshot ---
 
     def begin_loading(self) -> None:
-        """What is set from now on is counted when all of it is there."""
+        """Entries set from now on are added to the digest when all are loaded."""
         self._count = _not_yet
 
     def load(self, entries: Iterable[PlainEntry]) -> int:
-        """How many were set: the same as to replay a record of each, in a third of the time.
-        Resources for which the same is set share it: most have a few values in common."""
+        """Set these entries; returns how many. The same as replaying a record for each, in a third
+        of the time. Resources with equal configurations share one dict: most have a few values in
+        common."""
         by_type, loaded = self._entries, 0
         alike: dict[tuple[str, str], dict[str, str]] = {}
         for kind, of, key, value in entries:
@@ -127,7 +127,7 @@ class Configs:
         return loaded
 
     def end_loading(self) -> Iterator[EntryChange]:
-        """What is there now, whatever is changed before it is asked for."""
+        """The entries loaded, unaffected by later changes."""
         self._count = self._digest.count
         loaded = {kind: dict(resources) for kind, resources in self._entries.items()}
         return (
@@ -139,4 +139,4 @@ class Configs:
 
 
 def _not_yet(_kind: int, _of: str, _name: str, _before: str | None, _after: str | None) -> None:
-    """Not counted."""
+    """Does not count."""

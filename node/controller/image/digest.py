@@ -1,4 +1,4 @@
-"""A sum over all entries of an image: the same for equal images, however they came about."""
+"""A digest over all entries of an image: equal for equal images, however they came about."""
 
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
@@ -7,15 +7,15 @@ from itertools import chain, islice
 from struct import Struct
 from typing import Any, Protocol
 
-# A text, or what has one (`str`): that is asked for only when it is hashed.
+# A string, or an object with a `str`, which is computed only when it is hashed.
 EntryValue = Hashable
-# Of what an entry is one, by two words, its name, its value before and after; None is its absence.
+# The kind of the entry (two values), its name, its value before and after; None means absent.
 EntryChange = tuple[int, str, str, EntryValue | None, EntryValue | None]
 _DIGESTS = 1 << 62
 _WORDS = 5  # of a change
 _AT_ONCE = 1_000
 _SHORT, _KEPT = 200, 1_000  # characters, entries: some hundred kilobytes at most
-# Copied for each entry: to make one takes as long as to use it.
+# Copied for each entry: creating one takes as long as using it.
 _new_hash = blake2b(digest_size=8).copy
 _number = Struct(">Q").unpack  # takes a third of the time of `int.from_bytes`
 
@@ -28,7 +28,7 @@ class Counter(Protocol):
 
 
 class Uncounted:
-    """A `Counter` of a copy: nobody compares it, so nothing of it is hashed."""
+    """A `Counter` of a copy, which is never compared, so nothing is hashed."""
 
     def count(
         self, kind: int, of: str, name: str, before: EntryValue | None, after: EntryValue | None
@@ -37,13 +37,13 @@ class Uncounted:
 
 
 class Postponed:
-    """The digest of what a snapshot holds. A node that starts from one does not wait for it:
-    entries are hashed some at a time, or all when somebody asks."""
+    """The digest of a loaded snapshot. The start of a node does not wait for it: entries are hashed
+    a few at a time, or all at once when the digest is read."""
 
     def __init__(self) -> None:
         self._sum = self._hashed = 0
-        # Of each change what `count` is given, one after the other: a hundred thousand tuples would
-        # keep the garbage collector busy.
+        # The arguments of `count` for each change, flattened: a hundred thousand tuples would keep
+        # the garbage collector busy.
         self._words: list[Any] = []
         self._changes = self._counted()
 
@@ -53,11 +53,11 @@ class Postponed:
         self._words += (kind, of, name, before, after)
 
     def add(self, changes: Iterator[EntryChange]) -> None:
-        """They are counted as well."""
+        """Count these changes too."""
         self._changes = chain(changes, self._changes)
 
     def hash_some(self, limit: int) -> bool:
-        """Are all hashed now?"""
+        """Returns whether all are hashed now."""
         before = self._hashed
         for change in islice(self._changes, limit):
             self._sum += _added(*change)
@@ -78,12 +78,12 @@ class Postponed:
 
 
 class Digest:
-    """A `Counter`. It is seldom asked for, and the same entries change all the time: a short one is
-    hashed as it was and as it is when somebody asks, or when many wait for that."""
+    """A `Counter`. It is seldom read, and the same entries change all the time: the old and new
+    value of a short entry are hashed only when the digest is read, or when many are pending."""
 
     def __init__(self) -> None:
         self._sum = 0
-        # By where they are: what stood there when all was hashed, and what does now.
+        # By position: the value when all was last hashed, and the value now.
         self._changed: dict[tuple[int, str, str], tuple[EntryValue | None, EntryValue | None]] = {}
         self._loaded = Postponed()
         self._is_loading = False
@@ -112,17 +112,17 @@ class Digest:
         self._changed.clear()
 
     def begin_loading(self) -> None:
-        """What is counted from now on is hashed later."""
+        """Changes counted from now on are hashed later."""
         self._is_loading = True
 
     def end_loading(self) -> Postponed:
-        """Of what was counted meanwhile."""
+        """The digest of what was counted since `begin_loading`."""
         self._is_loading = False
         return self._loaded
 
 
 def _length(value: EntryValue | None) -> int:
-    """Of what is no text, as if it were short."""
+    """A value that is not a string counts as short."""
     return len(value) if isinstance(value, str) else 0
 
 
@@ -138,8 +138,8 @@ def _text(value: EntryValue) -> str:
 
 
 def _entry(kind: int, of: str, name: str, value: str) -> int:
-    """Equal entries give the same; only zero bytes in names could make others look alike. What is
-    short is mostly replaced soon, and is then taken off the sum."""
+    """Equal entries give the same; only zero bytes in names could make others look alike. A short
+    value is mostly replaced soon, and its old hash is then subtracted."""
     is_short = len(of) + len(name) + len(value) <= _SHORT
     return _known_hash(kind, of, name, value) if is_short else _hash(kind, of, name, value)
 

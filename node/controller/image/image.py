@@ -1,4 +1,4 @@
-"""The whole: every concern, one digest, and one way in."""
+"""The whole image: all parts, one digest, one `replay`."""
 
 from collections.abc import Iterator
 from typing import assert_never
@@ -35,7 +35,7 @@ from node.records.metadata import (
 )
 
 _CONTROLLER, _PRODUCER_IDS = -2, -6
-_NOBODY = -1  # of a block of producer ids: whom it went to is forgotten
+_NOBODY = -1  # of a block of producer ids: its receiver is not remembered
 
 
 class Image:
@@ -45,14 +45,16 @@ class Image:
         self.features = Features(digest)
         self.brokers = Brokers(digest)
         self.topics = Topics(digest)
-        self.controllers: dict[int, RegisterControllerRecord] = {}  # the newest, by node id
-        self.next_producer_id: int | None = None  # None: no block was ever given away
-        # How often something was replayed that concerns partitions without being a change of one:
-        # brokers that come and go, and settings.
+        self.controllers: dict[
+            int, RegisterControllerRecord
+        ] = {}  # the newest registration, by node id
+        self.next_producer_id: int | None = None  # None: no block was ever allocated
+        # Counts replayed records that affect partitions without being partition changes: broker
+        # changes and configuration.
         self.surroundings = 0
 
     def copy(self) -> "Image":
-        """To decide from. It has no digest: only what is committed is compared."""
+        """A copy to decide from. It has no digest: only committed images are compared."""
         image, digest = Image(), Uncounted()
         image._digest = digest
         image.configs = self.configs.copy(digest)
@@ -73,12 +75,12 @@ class Image:
         return self._digest
 
     def begin_loading(self) -> None:
-        """What is replayed from now on is that of a snapshot."""
+        """Records replayed from now on are those of a snapshot."""
         self._counted.begin_loading()
         self.configs.begin_loading()
 
     def end_loading(self) -> Postponed:
-        """The digest of what was replayed meanwhile."""
+        """The digest of what was replayed since `begin_loading`."""
         loaded = self._counted.end_loading()
         loaded.add(self.configs.end_loading())
         return loaded
@@ -95,7 +97,7 @@ class Image:
                 broker_id=_NOBODY, broker_epoch=-1, next_producer_id=self.next_producer_id
             )
 
-    # --- what several concerns say together ---
+    # --- derived values ---
 
     @property
     def metadata_version(self) -> int:
@@ -104,15 +106,15 @@ class Image:
 
     @property
     def has_elr(self) -> bool:
-        """Are there eligible leader replicas (KIP-966)?"""
+        """Are eligible leader replicas enabled (KIP-966)?"""
         return self.features.level(ELR_VERSION) > 0
 
     def config(self, resource: Resource) -> dict[str, str]:
-        """What was set of it itself."""
+        """The configuration of the resource itself."""
         return self.configs.of(resource)
 
     def topic_config(self, topic: str, key: str) -> str | None:
-        """What holds for a topic: its own, or the cluster's; None where neither was set."""
+        """A topic's own value, or the cluster's; None where neither was set."""
         own = self.configs.of((TOPIC, topic)).get(key)
         return self.configs.of(CLUSTER).get(broker_key(key)) if own is None else own
 
@@ -123,13 +125,13 @@ class Image:
         return self.features.levels()
 
     def controller_endpoints(self) -> dict[NodeId, tuple[Endpoint, ...]]:
-        """Where those that registered said that they are."""
+        """The registered endpoints of each controller."""
         return {NodeId(node): endpoints_of(record) for node, record in self.controllers.items()}
 
     # --- replay ---
 
     def replay(self, record: MetadataRecord | UnknownRecord) -> None:
-        """What is not known is left out: nobody decides from such an image
+        """Unknown records are skipped: a node with such an image never decides
         (`node.raft.local_log`)."""
         self.surroundings += isinstance(record, _AROUND_PARTITIONS)
         match record:
@@ -165,7 +167,7 @@ class Image:
                 self._digest.count(_CONTROLLER, "", str(node), before, repr(record))
                 self.controllers[node] = record
             case BeginTransactionRecord() | EndTransactionRecord() | AbortTransactionRecord():
-                # Ours lie within one batch, which is atomic by itself: none is ever left open.
+                # Our transactions lie within one batch, which is atomic: none is left open.
                 pass
             case NoOpRecord() | ZkMigrationStateRecord() | UnknownRecord():
                 pass
@@ -198,12 +200,12 @@ _OF_BROKERS = (
 
 
 def endpoints_of(record: RegisterControllerRecord) -> tuple[Endpoint, ...]:
-    """Where that controller said that it is."""
+    """The endpoints that the controller registered."""
     return tuple(Endpoint(name=at.name, host=at.host, port=at.port) for at in record.end_points)
 
 
 def is_of_brokers(record: MetadataRecord | UnknownRecord) -> bool:
-    """Is it about brokers, or about what is on them?"""
+    """Does it change brokers, or replicas on them?"""
     return isinstance(record, _OF_BROKERS)
 
 

@@ -19,7 +19,7 @@ from node.records.metadata import (
 )
 from node.records.schemas import NO_LEADER, NO_LEADER_CHANGE
 
-# A partition as the controller knows it, and what a record makes of it.
+# A partition as the controller knows it, and the effect of records on it.
 
 
 PartitionKey = tuple[UUID, int]  # topic id, index
@@ -32,7 +32,7 @@ _NO_CHANGE = -1
 class Partition:
     """`isr` and `elr` are disjoint and of `replicas`; the leader is in the ISR, or there is none.
 
-    `last_known_elr` holds the last leader alone, while there is none and no recovery manager.
+    `last_known_elr` holds only the last leader, while there is none and no recovery manager.
     `directories` has one for each replica; zeros where metadata.version does not know them.
     """
 
@@ -49,7 +49,7 @@ class Partition:
     recovery: int = RECOVERED
 
     def __str__(self) -> str:
-        """All of it, as the digest hashes it at every change: `repr` takes five times as long."""
+        """All fields, for the digest, at every change: `repr` takes five times as long."""
         return (
             f"{self.replicas}{self.isr}{self.leader} {self.leader_epoch} {self.partition_epoch}"
             f"{self.removing}{self.adding}{[each.int for each in self.directories]}"
@@ -68,7 +68,7 @@ class Partition:
         return self.directories[self.replicas.index(broker)]
 
     def moved(self, replicas: tuple[int, ...], first: Callable[[int], UUID]) -> "Partition":
-        """With other replicas; `first` has the directory of a new one."""
+        """With other replicas; `first` returns the directory of a new one."""
         kept = dict(zip(self.replicas, self.directories, strict=True))
         directories = tuple(
             kept[broker] if broker in kept else first(broker) for broker in replicas
@@ -76,7 +76,7 @@ class Partition:
         return replace(self, replicas=replicas, directories=directories)
 
     def record(self, key: PartitionKey, level: int) -> PartitionRecord:
-        """Of which `read` makes it again; in older levels of metadata.version, what they know."""
+        """The inverse of `read`; older levels of metadata.version omit fields."""
         topic, index = key
         return PartitionRecord(
             partition_id=index,
@@ -122,7 +122,7 @@ class Partition:
 
 
 def read(record: PartitionRecord) -> Partition:
-    """Older records say nothing of directories, nor of an ELR."""
+    """Older records have no directories and no ELR."""
     return Partition(
         replicas=record.replicas,
         isr=record.isr,
@@ -148,7 +148,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}", re.ASCII)
 
 
 def is_legal(name: str) -> bool:
-    """May a topic have it?"""
+    """Is it a valid topic name?"""
     return name not in (".", "..") and _LEGAL.fullmatch(name) is not None
 
 
@@ -166,9 +166,9 @@ class Topics:
         self._digest = digest
         self._by_id: dict[UUID, Topic] = {}
         self._ids: dict[str, UUID] = {}
-        self._plain: dict[str, str] = {}  # a name as metrics have it, and the topic's own
+        self._plain: dict[str, str] = {}  # topic name by its name in metrics
         self._partitions: dict[PartitionKey, Partition] = {}
-        self._changed: dict[PartitionKey, None] | None = None  # None: nobody asks for that
+        self._changed: dict[PartitionKey, None] | None = None  # None: no caller reads it
 
     def copy(self, digest: Counter) -> "Topics":
         copy = Topics(digest)
@@ -184,7 +184,7 @@ class Topics:
                 key = (topic.id, index)
                 yield self._partitions[key].record(key, level)
 
-    # --- what is asked ---
+    # --- queries ---
 
     def find(self, topic: UUID) -> Topic | None:
         return self._by_id.get(topic)
@@ -194,7 +194,7 @@ class Topics:
         return None if found is None else self._by_id[found]
 
     def rival(self, name: str) -> str | None:
-        """The topic that metrics could not tell from one of that name: there "." is "_"."""
+        """The topic that collides with that name in metrics, where "." becomes "_"."""
         return self._plain.get(_plain(name))
 
     def ids(self) -> dict[str, UUID]:
@@ -213,14 +213,14 @@ class Topics:
         return len(self._partitions)
 
     def partitions(self) -> Iterator[tuple[PartitionKey, Partition]]:
-        """Of all topics, in one order on every node that replayed the same."""
+        """Of all topics, in the same order on every node that replayed the same."""
         for topic in self._by_id.values():
             for index in range(topic.partitions):
                 yield (topic.id, index), self._partitions[topic.id, index]
 
     def take_changed(self) -> list[PartitionKey] | None:
-        """Those that were made, changed or removed since this was asked last, by the one who asks;
-        None the first time: it knows of none."""
+        """Partitions created, changed or removed since the previous call by the same caller; None
+        the first time: the caller then knows none."""
         changed, self._changed = self._changed, {}
         return None if changed is None else list(changed)
 
@@ -245,7 +245,7 @@ class Topics:
         self._put(key, self._partitions[key].changed(record))
 
     def replay_clear_elr(self, record: ClearElrRecord) -> None:
-        """A change of the partition as any other, where there is one."""
+        """A partition change like any other, if the partition has any."""
         only = self._ids[record.topic_name] if record.topic_name else None
         for key, found in list(self.partitions()):
             if (found.elr or found.last_known_elr) and only in (None, key[0]):
