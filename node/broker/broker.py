@@ -1,6 +1,6 @@
 """The broker on top of the quorum: it registers, keeps replicas, and serves clients and followers.
 
-One method a request; each answers by its return value, or later through the outbox.
+Each request has one method, which answers by its return value, or later through the outbox.
 """
 
 from collections.abc import Mapping
@@ -53,12 +53,11 @@ from node.wire.topic_metadata import (
     MetadataRequest,
 )
 
-# When high watermarks and recovery points are saved: now and then, and at the end, if any has
-# changed.
+# High watermarks and recovery points are saved at intervals, and at the end, if any has changed.
 #
-# A broker that begins again knows by its high watermarks what was committed. Else, while the ISR is
-# below min.insync.replicas and no high watermark may move, it would show consumers nothing at all.
-# By its recovery points it knows, after an end that was in no good order, what it need not read.
+# High watermarks tell a restarted broker what was committed. Without them, while the ISR is below
+# min.insync.replicas and no high watermark may move, it would show consumers nothing at all.
+# Recovery points tell it, after an unclean shutdown, which part of a log need not be read.
 
 
 _INTERVAL_NS = 5000 * MS  # replica.high.watermark.checkpoint.interval.ms
@@ -109,7 +108,7 @@ class Broker:
         self._own = config.own
         self._cluster_id = cluster_id
         self._outbox = outbox
-        self._listener = role.advertised[0].name  # by which brokers reach each other
+        self._listener = role.advertised[0].name  # the listener by which brokers reach each other
         self._listeners = config.opened_later
         self._is_open = False
         self._paths = dict(zip(logs.directories, config.log_dirs, strict=True))
@@ -155,11 +154,11 @@ class Broker:
         self._forwarding = Forwarding(
             config.limits.request_max_bytes, role.controller_socket_ms, parking, outbox
         )
-        # When it has anything to do beside serving records. None: it may be now, as something else
-        # than records came in since.
+        # When there is next anything to do beside serving records. None: possibly now, as something
+        # other than records has arrived since.
         self._chores_ns: int | None = None
-        self._heard: tuple[Offset, Endpoint | None] | None = None  # of the metadata log, as of then
-        self._followed = -1  # the offset up to which replicas were told of the image
+        self._heard: tuple[Offset, Endpoint | None] | None = None  # the metadata log's, as of then
+        self._followed = -1  # the offset up to which replicas know the image
         self._live: Mapping[NodeId, Endpoint] = {}  # the brokers that are not fenced
         self._live_at = -1  # as of that offset
 
@@ -207,9 +206,10 @@ class Broker:
                 return self._producer_ids.take(connection, request, now.mono_ns)
 
     def refusal_reason(self, listener: str) -> str:  # noqa: ARG002 - they are all alike
-        """Until it has replayed its registration it serves nobody (`BrokerServer` opens no listener
-        before): who is answered by it sees it at work, and not what is left of its last life in
-        the metadata log, by which it is not fenced and in sync."""
+        """Until it has replayed its registration, the broker serves no client (`BrokerServer` opens
+        no listener before): a client that gets an answer sees this life, and not what the metadata
+        log still says of the last one, by which the broker is unfenced and in sync.
+        """
         if self._shutdown.is_let_go:
             return "it shuts down"
         return "" if self.lifecycle.is_caught_up else "it starts, and is not registered yet"
@@ -224,7 +224,7 @@ class Broker:
 
     def poll(self, now: Now) -> None:
         self.replicas.trace_reindexed()
-        self.replicas.trace()  # by what it knew of the image until now
+        self.replicas.trace()  # by the image that it knew until now
         controller = self.follower.leader_at()
         self.follower.poll(now)
         applied, mono_ns = self.follower.applied, now.mono_ns
@@ -254,7 +254,7 @@ class Broker:
             self._chores_ns = None
 
     def _has_chores(self, heard: tuple[Offset, Endpoint | None], mono_ns: int) -> bool:
-        """In most steps it only serves records."""
+        """False in most steps: they only serve records."""
         has_news = heard != self._heard
         self._heard = heard
         return has_news or self._chores_ns is None or mono_ns >= self._chores_ns
@@ -287,15 +287,18 @@ class Broker:
         return self._live
 
     def _may_follow(self) -> bool:
-        """What the log tells of the time before it registered is of another life. Whoever leads
-        by that, in an epoch in which its last life did, cuts followers down to what the power left
-        of its log: so replicas are told once it has replayed its registration, by which it leads
-        nothing (`BrokerServer` publishes no metadata before). Nor are they if it is to end before
-        that."""
+        """False before the broker has replayed its own registration, or if it is to shut down
+        before that.
+
+        What the log says of the time before the registration belongs to an earlier life. A broker
+        that led by it, in an epoch that its last life led, would truncate followers to what the
+        power cut left of its log. Once the registration is replayed, it leads nothing
+        (`BrokerServer` publishes no metadata before).
+        """
         return not self._shutdown.is_let_go and self.lifecycle.is_caught_up
 
     def may_join(self, broker: int, epoch: int) -> bool:
-        """Is it active, in that broker epoch (-1: in any), as far as this broker has heard?"""
+        """Is it active, in that broker epoch (-1: in any), as far as this broker knows?"""
         brokers = self.follower.image.brokers
         found = brokers.find(broker)
         is_known = found is not None and epoch in (-1, found.broker_epoch)
@@ -309,8 +312,9 @@ class Broker:
             self._produced.go_on(now)
 
     def deadline_ns(self) -> int:
-        """At once, where something moved and those who wait for it did not look yet: of what was
-        appended in this step they read in the next."""
+        """At once if something moved that waiting requests have not looked at yet: what was
+        appended in this step, they read in the next.
+        """
         if self.replicas.moved:
             return 0
         if self._chores_ns is None:
@@ -367,7 +371,7 @@ class Broker:
         else:
             self._fetchers.on_lost(channel, mono_ns)
 
-    # --- what is told of it ---
+    # --- its state ---
 
     @property
     def applied(self) -> Offset:

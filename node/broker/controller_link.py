@@ -1,12 +1,12 @@
-"""What a broker asks of the active controller, over one connection of its own.
+"""A broker's requests to the active controller, over one connection of its own.
 
-Each question ends in one call of `answered`: with the answer, or with None where none will come, as
-the connection broke or the controller was silent for too long. Who asked then asks again, or not.
-That there was no answer is told when it begins and when it is over: a controller that hangs up on
-what it is asked for does so each time, and its broker is fenced meanwhile.
+Each request ends in one call of `answered`: with the response, or with None if none will come,
+because the connection broke or the controller was silent for too long. The caller decides whether
+to ask again. Missing answers are reported when they begin and when they end: a controller that
+closes the connection on a request does so each time, and meanwhile its broker is fenced.
 
-AlterPartition is sent in a version that the controller serves: over each connection ApiVersions is
-asked before the first (KIP-841, "Compatibility").
+AlterPartition is sent in a version that the controller serves: on each connection ApiVersions is
+sent before the first (KIP-841, "Compatibility").
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ from node.wire.alter_partition import ALTER_PARTITION, AlterPartitionRequest
 from node.wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from node.wire.apis import BY_REQUEST, ControllerRequest, Response
 
-CONTROLLER_CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0, and -1 is a controller's
+CONTROLLER_CHANNEL = ChannelId(-2)  # the quorum numbers its own from 0; -1 is a controller's
 _PAUSE_NS = 50 * MS  # before the next connection
 
 OnResponse = Callable[[Response | None, int], None]  # with the time
@@ -42,19 +42,19 @@ class ControllerLink:
         self._out: dict[int, _Sent] = {}  # by correlation id
         self._next_correlation_id = 0
         self._paused_until_ns = 0
-        # The newest versions that are served over the connection, by API; None: not told yet.
+        # The newest version of each API that the connection serves; None: not known yet.
         self._newest: Mapping[int, int] | None = None
-        self._is_asked = False  # which they are
-        self._unanswered: set[str] = set()  # APIs of which that was told, until one is answered
+        self._is_asked = False  # ApiVersions was sent
+        self._unanswered: set[str] = set()  # APIs reported as unanswered, until one is answered
 
     def send(self, request: ControllerRequest, on_response: OnResponse) -> None:
-        """As soon as there is an active controller."""
+        """Sent as soon as there is an active controller."""
         self._waiting.append(_Sent(request=request, on_response=on_response))
 
     def poll(self, at: Endpoint | None, mono_ns: int) -> None:
         if at is not self._at and at != self._at:
-            # Also where no answer is waited for: over a connection that is left open, what is asked
-            # next would go to who led before.
+            # Also if no answer is pending: a connection left open would carry the next request to
+            # the former leader.
             if self._at is not None:
                 self._hang_up(mono_ns)
             self._at = at
@@ -92,12 +92,12 @@ class ControllerLink:
         return min(self._patience_ns(), paused_ns) if self._out else paused_ns
 
     def _patience_ns(self) -> int:
-        """Until when the first of those who are out may be without an answer."""
+        """When the oldest pending request times out."""
         return min(sent.until_ns for sent in self._out.values())
 
     def on_response(self, correlation_id: int, response: Response, mono_ns: int) -> None:
         sent = self._out.pop(correlation_id, None)
-        if sent is not None:  # else of a connection that was dropped since
+        if sent is not None:  # otherwise of a connection that was dropped since
             self._tell_answered(_name(sent))
             sent.on_response(response, mono_ns)
 
@@ -121,14 +121,14 @@ class ControllerLink:
             self._give_up(mono_ns)
 
     def _tell(self, trouble: str) -> None:
-        """What keeps the active controller from answering what is out."""
+        """Report what keeps the active controller from answering pending requests."""
         asked = {_name(each) for each in self._out.values()}
         if not asked <= self._unanswered:
             self._unanswered |= asked
             self._trace(trouble)
 
     def _tell_answered(self, name: str) -> None:
-        """One of that API."""
+        """Report that the API is answered again."""
         if name in self._unanswered:
             self._unanswered.remove(name)
             if not self._unanswered:

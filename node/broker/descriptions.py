@@ -1,4 +1,7 @@
-"""DescribeLogDirs: how large the replicas' logs are, by the directory that each is in."""
+"""What a broker says about partitions, brokers and log directories.
+
+This section is DescribeLogDirs: the size of each replica's log, by directory.
+"""
 
 from collections.abc import Iterable, Mapping, Set
 from uuid import UUID
@@ -37,7 +40,7 @@ from node.wire.topic_metadata import (
 def describe_log_dirs(
     replicas: ReplicaManager, paths: Mapping[UUID, str], request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse:
-    """Every directory, also without a replica that was asked about (`ReplicaManager`)."""
+    """Every directory is listed, also one without any requested replica (`ReplicaManager`)."""
     logs: dict[UUID, list[DescribedLog]] = {directory: [] for directory in paths}
     for held in _sought_logs(replicas, request):
         logs[held.directory].append(_described_directory(replicas, held))
@@ -67,8 +70,8 @@ def _described_directory(replicas: ReplicaManager, held: HostedPartition) -> Des
     )
 
 
-# DescribeTopicPartitions: how partitions stand as this broker's image has it, with those replicas
-# that may lead though they left the ISR, a page at a time (KIP-966; Kafka's
+# DescribeTopicPartitions: partitions as in this broker's image, a page at a time, with the replicas
+# that may lead although they left the ISR (KIP-966; Kafka's
 # `DescribeTopicPartitionsRequestHandler`).
 
 
@@ -78,7 +81,7 @@ _MOST_PARTITIONS = 2000  # max.request.partition.size.limit
 def describe_partitions(
     image: Image, request: DescribeTopicPartitionsRequest, live: Set[NodeId]
 ) -> DescribeTopicPartitionsResponse:
-    """One page, in the order of topics' names; `live` are the brokers that can be reached."""
+    """One page, in the order of topic names; `live` are the brokers that can be reached."""
     cursor = request.cursor
     if cursor is not None and (cursor.index < 0 or _is_elsewhere(cursor, request)):
         return DescribeTopicPartitionsResponse(
@@ -94,7 +97,7 @@ def describe_partitions(
 
 
 def _is_elsewhere(cursor: Cursor, request: DescribeTopicPartitionsRequest) -> bool:
-    """Who names topics goes on with one of them."""
+    """A request that names topics continues at one of those."""
     return bool(request.topics) and cursor.topic not in request.topics
 
 
@@ -157,11 +160,11 @@ def _described_partition(
     )
 
 
-# Metadata and DescribeCluster: who is up, and who leads what, as this broker's image has it.
+# Metadata and DescribeCluster: the live brokers and the leaders, as in this broker's image.
 
 
 def live_brokers(image: Image, listener: str) -> dict[NodeId, Endpoint]:
-    """Those that are not fenced, where they can be reached by that listener."""
+    """The unfenced brokers, with their endpoints on that listener."""
     return {
         NodeId(broker.broker_id): Endpoint(name=at.name, host=at.host, port=at.port)
         for broker in image.brokers.all()
@@ -174,7 +177,7 @@ def live_brokers(image: Image, listener: str) -> dict[NodeId, Endpoint]:
 def describe_cluster(
     image: Image, request: DescribeClusterRequest, cluster_id: str, me: NodeId, listener: str
 ) -> DescribeClusterResponse:
-    """The brokers; controllers tell of themselves (KIP-919)."""
+    """The brokers; for controllers, clients ask a controller (KIP-919)."""
     if request.endpoint_type not in (None, BROKERS):
         is_known = request.endpoint_type == CONTROLLERS
         mismatched, unsupported = (
@@ -206,7 +209,7 @@ def describe_cluster(
 def describe(
     image: Image, request: MetadataRequest, cluster_id: str, me: NodeId, listener: str
 ) -> MetadataResponse:
-    """Each topic once, however often it was asked for."""
+    """Each topic once, however often the request names it."""
     if request.is_too_early:
         return _too_early(request)
     brokers = live_brokers(image, listener)
@@ -223,7 +226,7 @@ def describe(
 
 
 def _too_early(request: MetadataRequest) -> MetadataResponse:
-    """As `MetadataRequest.getErrorResponse` does: nothing is told but the refusal."""
+    """As in `MetadataRequest.getErrorResponse`, only the error is returned."""
     refused = tuple(
         DescribedTopic(error=ErrorCode.INVALID_REQUEST, name=each.name or "", id=each.id)
         for each in request.topics or ()
@@ -232,7 +235,7 @@ def _too_early(request: MetadataRequest) -> MetadataResponse:
 
 
 def _any_controller(live: Mapping[NodeId, Endpoint], me: NodeId) -> NodeId:
-    """Any broker that is up: each hands on what only a controller does."""
+    """Any live broker: each forwards what only a controller does."""
     return me if me in live else next(iter(live), NO_NODE)
 
 

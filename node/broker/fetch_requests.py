@@ -1,10 +1,10 @@
-"""Fetch, for consumers and for followers: a leader's records, and what followers tell by asking.
+"""Fetch, for consumers and for followers: a leader's records, and what it learns from the requests.
 
-A follower that asks from an offset has all below; so a Fetch moves the high watermark, and the ISR
-(KIP-966, KIP-903). It gets all of the log; consumers get what is below the high watermark. One that
-finds too little waits: for records, and a follower also for a newer high watermark, and to hear
-that the log begins later. Of all that it asks for, only what has moved is looked at meanwhile, and
-in a session (`fetch_sessions`) also when it asks.
+A follower that fetches from an offset has all records below it; so a Fetch moves the high
+watermark, and the ISR (KIP-966, KIP-903). A follower gets all of the log, a consumer what is below
+the high watermark. A request that finds too little waits: for records, and, if a follower's, also
+for a newer high watermark or log start. While it waits, only those of its partitions are looked at
+that have moved; in a session (`fetch_sessions`) also when it arrives.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -50,28 +50,28 @@ from node.wire.partition_fetch import (
     PartitionsFetchResponse,
 )
 
-# Who leads is told to those who took another one for it (KIP-951).
+# The leader is returned to clients that took another broker for it (KIP-951).
 _TELLING_WHO_LEADS = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
-_until_ns = attrgetter("until_ns")  # of who waits; asked for after every step
+_until_ns = attrgetter("until_ns")  # the deadline of a waiting Fetch; read after every step
 
 
 @dataclass(slots=True, kw_only=True)
 class _Asked:
-    """A Fetch that is not answered yet; `session`: the one that it goes on with, and its epoch."""
+    """A pending Fetch; `session`: the session that it continues, and its epoch."""
 
     request: PartitionsFetchRequest
     session: FetchSession | None
     session_epoch: int
-    clock: FetchClock  # of the session, or of this Fetch alone
+    clock: FetchClock  # the session's, or this Fetch's alone
     until_ns: int
-    # Without a session, if it waits: what it asks for, by logs that are here.
+    # Without a session, if it waits: what it asks for, by the logs that are here.
     wanted: dict[LogId, list[FetchedPartition]] = field(default_factory=dict)
-    sizes: dict[TopicPartition, int] = field(default_factory=dict)  # of what was found to be read
+    sizes: dict[TopicPartition, int] = field(default_factory=dict)  # readable bytes that were found
 
     def partitions(self) -> Sequence[FetchedPartition]:
-        """What may have something new."""
+        """Those that may have something new."""
         session = self.session
         if session is None:
             return self.request.partitions
@@ -80,7 +80,7 @@ class _Asked:
 
 @dataclass(slots=True, kw_only=True)
 class _Found:
-    """Of one partition: what is told of it, and the records that are to be read: `size` bytes."""
+    """The result for one partition: what is returned, and the records to read: `size` bytes."""
 
     requested: FetchedPartition
     held: HostedPartition | None
@@ -95,7 +95,7 @@ class _Found:
 
     @property
     def is_odd(self) -> bool:
-        """There is nothing to wait for."""
+        """The Fetch is not to wait for this."""
         return self.refusal is not None or self.diverging is not None
 
     @property
@@ -107,7 +107,7 @@ class FetchRequests:
     def __init__(
         self, replicas: ReplicaManager, changes: IsrChanges, parking: Parking, rng: Random
     ) -> None:
-        """`rng`: of the numbers of sessions."""
+        """`rng` draws the session ids."""
         self._replicas = replicas
         self._changes = changes
         self._waiting = Waiting[_Asked](parking)
@@ -116,7 +116,7 @@ class FetchRequests:
     def fetch(
         self, connection: ConnectionId, request: PartitionsFetchRequest, mono_ns: int
     ) -> PartitionsFetchResponse | None:
-        """None: answered later."""
+        """The response; None: answered later."""
         session: FetchSession | None = None
         if request.is_whole:
             self.sessions.close(request.session)
@@ -145,7 +145,7 @@ class FetchRequests:
         return None
 
     def is_awaited(self, logs: Mapping[LogId, HostedPartition]) -> bool:
-        """Does anybody wait for news of one of them?"""
+        """Is any Fetch waiting for news of one of them?"""
         waiting = self._waiting.requests.values()
         in_session = {each.session.id for each in waiting if each.session is not None}
         if in_session:
@@ -156,7 +156,7 @@ class FetchRequests:
         return not all(each.wanted.keys().isdisjoint(logs) for each in waiting)
 
     def poll(self, moved: Mapping[LogId, HostedPartition], mono_ns: int) -> None:
-        """Answer who waits for what is there now, or waited long enough."""
+        """Answer each waiting Fetch that can be answered now, or that has waited long enough."""
         in_sessions = self._moved_in_sessions(moved) if len(self.sessions) else {}
         for connection, asked in self._waiting.all():
             news: Sequence[FetchedPartition]
@@ -173,7 +173,7 @@ class FetchRequests:
     def _moved_in_sessions(
         self, moved: Mapping[LogId, HostedPartition]
     ) -> Mapping[int, Sequence[FetchedPartition]]:
-        """What of it each session asks for, which has to look at that when it is asked next."""
+        """Mark the change in each session with the partition, to be looked at in its next Fetch."""
         found: dict[int, list[FetchedPartition]] = {}
         for held in moved.values():
             for place in held.places:
@@ -194,15 +194,16 @@ class FetchRequests:
     def _look(
         self, asked: _Asked, partitions: Iterable[FetchedPartition], *, is_new: bool = False
     ) -> list[_Found]:
-        """What there is, without reading it: whoever waits for more has others look again.
-        `is_new`: it is looked at for the first time."""
+        """Look at what there is, without reading it: a waiting Fetch may have to look again.
+        `is_new`: the first look.
+        """
         request = asked.request
         left = min(max(request.max_bytes, 0), limits.MAX_PARTITIONS_FETCH_BYTES)
         found: list[_Found] = []
         has_none = True
         for each in partitions:
             one = self._look_at(request, each, asked.clock if is_new else None)
-            # The first batch is returned whatever the limits are, so that a consumer goes on
+            # The first batch is returned whatever the limits are, so that a consumer progresses
             # (KIP-74).
             if one.log is not None and (left or has_none):
                 self._measure(one, left)
@@ -241,7 +242,7 @@ class FetchRequests:
         )
 
     def _measure(self, found: _Found, left: int) -> None:
-        """How much of it is to be read, with so many bytes left."""
+        """How much of the partition to read, with so many bytes left."""
         assert found.log is not None
         assert found.held is not None
         found.max_bytes = max(0, min(left, found.requested.max_bytes))
@@ -262,8 +263,9 @@ class FetchRequests:
         diverging: LogPosition | None,
         clock: FetchClock,
     ) -> None:
-        """What a follower has, where its log does not diverge. Others may wait for it: it asks for
-        all that it follows, and has more of one of them."""
+        """Count the follower's progress, where its log does not diverge. Other requests may wait
+        for it: each Fetch names all that the follower follows, and it has more of one partition.
+        """
         replica = held.replica
         watermark = replica.high_watermark
         has_moved = replica.told_start(request.replica, Offset(requested.log_start))
@@ -280,7 +282,7 @@ class FetchRequests:
     def _refusal(
         self, request: PartitionsFetchRequest, requested: FetchedPartition, held: HostedPartition
     ) -> ErrorCode:
-        """A follower, too, gives consumers what it knows to be committed (KIP-392)."""
+        """Followers serve consumers as well, up to the high watermark that they know (KIP-392)."""
         replica, is_consumer = held.replica, request.replica == CONSUMER
         may_follow = is_consumer and request.may_be_from_follower
         error = replica.refusal(requested.epoch, may_follow=may_follow)
@@ -291,7 +293,7 @@ class FetchRequests:
             if request.replica not in replica.leading.followers:
                 return ErrorCode.NOT_LEADER_OR_FOLLOWER
         elif requested.last_epoch > replica.leader_epoch:
-            return ErrorCode.OFFSET_OUT_OF_RANGE  # nothing is known of where that epoch ends
+            return ErrorCode.OFFSET_OUT_OF_RANGE  # where that epoch ends is not known
         is_in = replica.start <= requested.offset <= replica.end
         is_fine = (
             is_in or replica.divergence(requested.last_epoch, Offset(requested.offset)) is not None
@@ -299,7 +301,7 @@ class FetchRequests:
         return ErrorCode.NONE if is_fine else ErrorCode.OFFSET_OUT_OF_RANGE
 
     def _is_enough(self, asked: _Asked, found: Collection[_Found]) -> bool:
-        """To be told now, with what was found of other partitions before?"""
+        """Is it to be answered now, given what was found for the partitions before?"""
         request = asked.request
         if not found:
             return request.min_bytes == 0
@@ -347,10 +349,10 @@ class FetchRequests:
     def _tell_news(
         self, asked: _Asked, session: FetchSession, found: Iterable[_Found]
     ) -> PartitionsFetchResponse:
-        """Of those partitions that have some (`FetchSession.PartitionIterator`)."""
+        """The partitions with news (`FetchSession.PartitionIterator`)."""
         if session.epoch != asked.session_epoch or self.sessions.find(session.id) is not session:
             return PartitionsFetchResponse(error=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        # Of those that are told of now the others come first the next time.
+        # The partitions returned now come last next time.
         news = [each for each in sorted(found, key=_has_records) if _note(session, each)]
         return PartitionsFetchResponse(session=session.id, partitions=_read_all(news))
 
@@ -364,14 +366,14 @@ def _has_records(found: _Found) -> bool:
 
 
 def _note(session: FetchSession, found: _Found) -> bool:
-    """What is told of a partition in a session from now on; is that news?"""
+    """Note what the session now knows of a partition; return whether that is news."""
     place = place_of(found.requested.partition)
     entry = session.entries[place]
     is_news = found.is_odd or found.size > 0 or entry.told != found.told
     entry.told = None if found.is_odd else found.told
     session.open.pop(place, None)
     if found.is_odd or found.requested.offset < found.limit:
-        session.open[place] = None  # there is more, or it is not well
+        session.open[place] = None  # there is more, or it had an error
     return is_news
 
 
@@ -390,7 +392,7 @@ def _refused(requested: FetchedPartition, held: HostedPartition, error: ErrorCod
 
 
 def _follower(request: PartitionsFetchRequest, found: _Found) -> RemoteReplica:
-    """Who asks, as the leader of a partition that it is not refused knows it."""
+    """The requesting follower, as known to the leader, of a partition that is not refused."""
     assert found.held is not None
     assert found.held.replica.leading is not None
     return found.held.replica.leading.followers[request.replica]

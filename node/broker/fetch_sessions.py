@@ -1,14 +1,14 @@
-"""Fetch sessions: what each of those who fetch has asked for and was told (KIP-227).
+"""Fetch sessions: what each fetching client or follower has asked for and was sent (KIP-227).
 
-Who opens a session names all partitions once, and from then on only those that it asks for in
-another way; it is told of those only that have something new. So a Fetch costs what has changed,
-and not what there is: a session knows which of its partitions may have something new, because
-whatever changes a replica says so (`ReplicaManager.note`).
+The Fetch that opens a session names all partitions, later ones only those with another position or
+other limits; a response has only partitions with news. So a Fetch costs what has changed, and not
+what there is: a session knows which of its partitions may have news, because every change of a
+replica is noted (`ReplicaManager.note`).
 
-There are as many sessions as Kafka has, and of those that are not in use the new one takes a place:
-that of one that was not used for two minutes, else that of a smaller one. Followers come before
-consumers (`FetchSessionCache`). What all of them hold together is bounded as well, which Kafka does
-not do. Who gets no session asks for everything each time.
+There are as many sessions as Kafka has; a new one takes the place of a session that was not used
+for two minutes, or else of a smaller one. Followers come before consumers (`FetchSessionCache`).
+Their total number of partitions is bounded as well, unlike in Kafka. A client without a session
+names all partitions each time.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,9 +26,9 @@ from node.wire.partition_fetch import (
     PartitionsFetchRequest,
 )
 
-# Of a partition, as requests name it: the id of its topic as a number, or its name; and its index.
+# A partition as requests name it: the topic's id as a number, or its name; and the index.
 Place = tuple[int | str, int]
-ToldOffsets = tuple[Offset, Offset]  # a leader's high watermark, and where its log begins
+ToldOffsets = tuple[Offset, Offset]  # a leader's high watermark and log start
 
 _UNUSED_NS = 120_000 * MS  # MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS
 _LAST_EPOCH = 2**31 - 1
@@ -40,15 +40,16 @@ def place_of(at: TopicPartition) -> Place:
 
 @dataclass(slots=True, kw_only=True)
 class FetchClock:
-    """When somebody fetched last. A follower's Fetch counts for all partitions of its session,
-    also for those that it does not name: of these it has all that there is."""
+    """When the last Fetch came. A follower's Fetch counts for all partitions of its session, also
+    for those that it does not name: of these it has all records.
+    """
 
     fetched_ns: int
 
 
 @dataclass(slots=True, kw_only=True)
 class SessionEntry:
-    """Of one partition: how it is asked for, and what was told of it (None: to be told again)."""
+    """One partition: how it is asked for, and what was last sent (None: to be sent again)."""
 
     asked: FetchedPartition
     told: ToldOffsets | None = None
@@ -56,7 +57,7 @@ class SessionEntry:
 
 @dataclass(slots=True, kw_only=True)
 class FetchSession:
-    """`epoch` is the one that the next Fetch has to have."""
+    """`epoch`: the one that the next Fetch must have."""
 
     id: int
     by_id: bool
@@ -66,11 +67,11 @@ class FetchSession:
     clock: FetchClock
     epoch: int = 1
     entries: dict[Place, SessionEntry] = field(default_factory=dict)
-    # Those that may have something new; what was told of first comes last (KIP-227: so that one
-    # with many records does not keep others waiting).
+    # Partitions that may have news. One that was sent goes to the end, so that a partition with
+    # many records does not starve the others (KIP-227).
     open: dict[Place, None] = field(default_factory=dict)
-    # Of a follower: what has moved since it asked last. Whether it may join an ISR by now is looked
-    # at when it asks next, whatever it was told meanwhile.
+    # Of a follower: what has moved since its last Fetch. Whether it may join an ISR by now is
+    # looked at in its next Fetch, whatever it was sent meanwhile.
     uncounted: dict[Place, None] = field(default_factory=dict)
 
     @property
@@ -83,16 +84,16 @@ class FetchSession:
 
 
 class FetchSessions:
-    """`forgotten` is told of each partition that a follower does not ask for any more."""
+    """`forgotten` is called with each partition that a follower no longer asks for."""
 
     def __init__(
         self, rng: Random, forgotten: Callable[[NodeId, TopicPartition, FetchClock], None]
     ) -> None:
         self._rng = rng
         self._forgotten = forgotten
-        self._sessions: dict[int, FetchSession] = {}  # longest unused first
-        self._of: dict[Place, dict[int, FetchSession]] = {}  # those that ask for a partition
-        self._held = 0  # entries, in all
+        self._sessions: dict[int, FetchSession] = {}  # least recently used first
+        self._of: dict[Place, dict[int, FetchSession]] = {}  # the sessions with a partition
+        self._held = 0  # entries, of all sessions
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -101,7 +102,7 @@ class FetchSessions:
         return self._sessions.get(id_)
 
     def moved(self, place: Place) -> Iterable[FetchSession]:
-        """There may be something new of a partition. Those who have to look at it."""
+        """A partition may have news. Returns the sessions that have to look at it."""
         found = self._of.get(place)
         if found is None:
             return ()
@@ -117,8 +118,9 @@ class FetchSessions:
     # --- requests ---
 
     def open(self, request: PartitionsFetchRequest, clock: FetchClock) -> FetchSession | None:
-        """For a request that names all and wants a session; None: it gets none. `clock`: when that
-        was sent."""
+        """Open one for a request that names all partitions and wants a session; None: it gets none.
+        `clock`: when the request was sent.
+        """
         mono_ns = clock.fetched_ns
         size = len(request.partitions)
         is_sane = 0 < size <= limits.MAX_FETCH_SESSION_PARTITIONS
@@ -135,11 +137,11 @@ class FetchSessions:
         self._sessions[session.id] = session
         self._ask(session, request.partitions)
         if session.is_followers:
-            session.uncounted.update(dict.fromkeys(session.entries))  # it may have waited
+            session.uncounted.update(dict.fromkeys(session.entries))  # the Fetch may have waited
         return session
 
     def refusal(self, request: PartitionsFetchRequest) -> ErrorCode:
-        """Why who goes on with a session may not, if so (`FetchManager.newContext`)."""
+        """Why the request may not continue its session, if so (`FetchManager.newContext`)."""
         session = self._sessions.get(request.session)
         if session is None or session.replica != request.replica:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -150,8 +152,9 @@ class FetchSessions:
         return ErrorCode.NONE
 
     def go_on(self, request: PartitionsFetchRequest, mono_ns: int) -> FetchSession | None:
-        """With a session that is not refused, which asks as the request says from now on. None: it
-        asks for nothing any more, or for more than there is room for, and is over."""
+        """Continue a session that is not refused, with the request's changes. None: the session is
+        closed, as it has no partition left, or more than there is room for.
+        """
         session = self._sessions.pop(request.session)
         self._sessions[session.id] = session
         if session.broker_epoch != request.broker_epoch:
@@ -176,7 +179,7 @@ class FetchSessions:
                 self._forget(session, place)
 
     def close_earlier_lives(self, replica: NodeId, broker_epoch: int) -> None:
-        """Of a follower that has begun anew: nobody will ever go on with those."""
+        """Close the sessions of a follower's earlier lives: they will never be continued."""
         gone = [
             each.id
             for each in self._sessions.values()
@@ -198,8 +201,8 @@ class FetchSessions:
             else:
                 before, entry.asked = entry.asked, asked
                 if asked.epoch != before.epoch or asked.offset < before.offset:
-                    # Who follows in another epoch, or has cut its log, did not heed what it was
-                    # told meanwhile.
+                    # A follower in another leader epoch, or that truncated its log, ignored what it
+                    # was sent meanwhile.
                     entry.told = None
             session.open[place] = None
 
@@ -226,7 +229,7 @@ class FetchSessions:
                 return id_
 
     def _has_room(self, is_followers: bool, size: int, mono_ns: int) -> bool:
-        """For one more, if need be in the place of others."""
+        """Is there room for one more, if need be in place of others?"""
         while (
             len(self._sessions) >= limits.MAX_FETCH_SESSIONS
             or self._held + size > limits.MAX_FETCH_SESSION_PARTITIONS
@@ -238,9 +241,10 @@ class FetchSessions:
         return True
 
     def _dispensable(self, worth: tuple[bool, int], mono_ns: int) -> FetchSession | None:
-        """One that was not used for long, else the one that is worth least, and not more than the
-        new one (`FetchSessionCacheShard.tryEvict`): while it is young only followers take the place
-        of a consumer, and nobody that of a follower."""
+        """A session that was not used for long, or else the least valuable one, if it is worth no
+        more than the new one (`FetchSessionCacheShard.tryEvict`): a young session of a consumer
+        only yields to a follower's, and a young one of a follower's to none.
+        """
         first = next(iter(self._sessions.values()), None)
         if first is None or mono_ns - first.clock.fetched_ns > _UNUSED_NS:
             return first
@@ -254,7 +258,7 @@ class FetchSessions:
                 yield session
 
     def _make_room(self, session: FetchSession) -> bool:
-        """For what a session asks for by now. Consumers go before a follower does."""
+        """Make room for what a session asks for by now. Consumers' sessions go first."""
         while self._held > limits.MAX_FETCH_SESSION_PARTITIONS:
             others = (each for each in self._sessions.values() if not each.is_followers)
             found = next(others, None) if session.is_followers else None

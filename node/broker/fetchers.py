@@ -1,15 +1,15 @@
 """How a broker follows the leaders of its replicas: one Fetch at a time from each other broker.
 
-What came back counts only for a replica that still follows in the epoch in which it asked, from the
-end that it asked from (KAFKA-18991). A leader that says where the logs part is believed first: the
-own log is cut, before anything is said of high watermarks (KAFKA-14704). A log begins where its
-leader's does, and one that ends before that is dropped (KIP-107). A partition that a leader refuses
-is left alone for a while, and the others go on (`AbstractFetcherThread.delayPartitions`).
+A response counts only for a replica that still follows in the epoch in which it asked, from the log
+end that it asked from (KAFKA-18991). A leader's diverging epoch comes first: the follower truncates
+its log before it looks at high watermarks (KAFKA-14704). A log begins where its leader's does, and
+one that ends before that is dropped (KIP-107). A partition that a leader refuses is left alone for
+a while, and the others go on (`AbstractFetcherThread.delayPartitions`).
 
-A Fetch goes on with a session of its leader's (KIP-227, `FetchSessionHandler`): it names what has
+A Fetch continues a session at its leader (KIP-227, `FetchSessionHandler`): it names what has
 changed since the last one, and no more at once than any leader takes; the next one names the rest.
-Whatever breaks a session, the next Fetch begins another one. What keeps a leader from being
-followed is told when it begins and when it is over, and tried again for as long as it takes.
+After any error of a session, the next Fetch begins another one. What keeps the broker from
+following a leader is reported when it begins and when it is over; it retries for as long as needed.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ from node.wire.partition_fetch import (
 
 _FIRST_CHANNEL = -1000  # minus the broker's id: the quorum numbers its own from 0
 _LAST_EPOCH = 2**31 - 1
-# What a leader says of a session that it does not go on with.
+# Errors by which a leader refuses to continue a session.
 _OF_SESSIONS = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
@@ -48,23 +48,23 @@ _OF_SESSIONS = (
 
 @dataclass(slots=True, kw_only=True)
 class _Fetcher:
-    """From one broker."""
+    """The Fetches from one broker."""
 
     at: Endpoint | None = None
     correlation_id: int = 0
     followed: dict[Key, HostedPartition] = field(default_factory=dict)
     session: int = NO_SESSION
     epoch: int = FIRST_SESSION_EPOCH  # of the session, in the next Fetch
-    # How the leader was asked for each, in the session or in the last Fetch without one.
+    # How each was last asked for, in the session or in the last Fetch without one.
     asked: dict[Key, FetchedPartition] = field(default_factory=dict)
-    # Those that it may have to be asked for in another way, or not any more.
+    # Partitions that may have to be asked for differently, or not any more.
     changed: dict[Key, None] = field(default_factory=dict)
-    # What was refused, the longest ago first: in which epoch, and until when it is not asked for
-    # again in that one.
+    # Refused partitions, the longest ago first: the epoch, and until when they are not asked for
+    # again in it.
     refused: dict[Key, tuple[int, int]] = field(default_factory=dict)
     is_out: bool = False
-    due_ns: int = 0  # of the next one at the earliest, or of giving up what is out
-    trouble: str = ""  # that was told of
+    due_ns: int = 0  # the earliest time of the next Fetch, or the timeout of a pending one
+    trouble: str = ""  # as last reported
 
     def next_ns(self) -> int:
         """When there is something to do about it."""
@@ -77,7 +77,7 @@ class _Fetcher:
         return until_ns <= mono_ns or epoch != held.replica.leader_epoch
 
     def ask_again(self, mono_ns: int) -> None:
-        """For what was left alone for long enough."""
+        """Ask again for partitions that were left alone for long enough."""
         for key, (_, until_ns) in [*self.refused.items()]:
             if until_ns > mono_ns:
                 return
@@ -90,13 +90,13 @@ class _Fetcher:
         self.changed[held.key] = None
 
     def begin_anew(self) -> None:
-        """With another session. That which there was is closed by its number, if it still is."""
+        """Begin another session; the old one is closed by its id, if it still exists."""
         self.epoch = FIRST_SESSION_EPOCH
         self.asked = {}
         self.changed = dict.fromkeys(self.followed)
 
     def go_on(self, session: int) -> None:
-        """As the leader has answered."""
+        """Continue as the leader has answered."""
         has_session = session != NO_SESSION
         self.session = session
         if has_session and self.epoch == FIRST_SESSION_EPOCH:
@@ -122,14 +122,14 @@ class Fetchers:
         self._role = role
         self._outbox = outbox
         self._fetchers: dict[NodeId, _Fetcher] = {}
-        self._leaders: dict[Key, NodeId] = {}  # of those that are followed
+        self._leaders: dict[Key, NodeId] = {}  # of the partitions that are followed
 
     @staticmethod
     def serves(channel: ChannelId) -> bool:
         return channel <= _FIRST_CHANNEL
 
     def poll(self, brokers: Mapping[NodeId, Endpoint], mono_ns: int) -> None:
-        """Ask every leader that is followed and not asked; `brokers` are those that are up."""
+        """Send a Fetch to every leader without a pending one; `brokers` are those that are up."""
         for key, held in self._replicas.take_unasked().items():
             self._follow(key, held)
         for leader, fetcher in self._fetchers.items():
@@ -186,7 +186,7 @@ class Fetchers:
         fetcher.begin_anew()
 
     def _tell(self, leader: NodeId, fetcher: _Fetcher, trouble: str) -> None:
-        """What keeps it from following that leader; "": nothing does."""
+        """Report what keeps the broker from following that leader; "": nothing does."""
         if trouble != fetcher.trouble:
             fetcher.trouble = trouble
             self._outbox.trace(
@@ -198,7 +198,7 @@ class Fetchers:
         return self._role.fetch_backoff_ms * MS
 
     def _follow(self, key: Key, held: HostedPartition) -> None:
-        """A replica may have another leader, or other contents, or be gone."""
+        """Note that a replica may have another leader, or other contents, or be gone."""
         replica = held.replica
         is_led = replica.leading is not None or replica.leader in (self._me, NO_NODE)
         leader = NO_NODE if is_led or self._replicas.by_key(key) is not held else replica.leader
@@ -256,7 +256,7 @@ class Fetchers:
     def _name(
         self, fetcher: _Fetcher, mono_ns: int
     ) -> tuple[tuple[FetchedPartition, ...], tuple[TopicPartition, ...]]:
-        """Those that it is to be asked for in another way, and those that it is not any more."""
+        """The partitions to ask for differently, and those to forget."""
         named: list[FetchedPartition] = []
         forgotten: list[TopicPartition] = []
         asked, changed = fetcher.asked, fetcher.changed
@@ -294,7 +294,7 @@ class Fetchers:
     def _take(
         self, fetcher: _Fetcher, held: HostedPartition, told: FetchedRecords, mono_ns: int
     ) -> bool:
-        """False: it is better to wait before it is asked again."""
+        """False: wait before this partition is asked for again."""
         replica = held.replica
         if replica.leading is not None:
             return True
@@ -302,7 +302,7 @@ class Fetchers:
         if asked is None or (asked.epoch, asked.offset) != (replica.leader_epoch, replica.end):
             return True
         log_start = Offset(max(told.log_start, 0))
-        is_empty = replica.start == replica.end  # nor is an epoch known by which logs part
+        is_empty = replica.start == replica.end  # nor is any epoch known by which logs diverge
         if told.error is ErrorCode.OFFSET_OUT_OF_RANGE and (is_empty or log_start > replica.end):
             self._replicas.restart(held, log_start)
             return True
@@ -321,7 +321,7 @@ class Fetchers:
         return is_sound
 
     def _append(self, held: HostedPartition, records: bytes, mono_ns: int) -> bool:
-        """Whole batches that continue the log; False where others came."""
+        """Append whole batches that continue the log; False if others came."""
         self._begin_with(held, records)
         replica, batches, end = held.replica, [], held.replica.end
         epoch = replica.position().epoch
@@ -334,15 +334,16 @@ class Fetchers:
                 batches.append(batch)
                 end, epoch = header.next_offset, header.leader_epoch
         except DamagedBatch:
-            pass  # cut by the leader's limit, or on its way: it is asked for again
+            pass  # truncated by the leader's limit, or changed on its way: it is asked for again
         if batches:
             data = b"".join(batch.data for batch in batches)
             self._replicas.append(held, data, [batch.header for batch in batches], mono_ns)
         return bool(batches)
 
     def _begin_with(self, held: HostedPartition, records: bytes) -> None:
-        """An empty log begins where the leader's may, within a batch: it gets the whole batch
-        (`Partition.appendRecordsToFollowerOrFutureReplica`)."""
+        """An empty log may begin within one of its leader's batches: it gets the whole batch
+        (`Partition.appendRecordsToFollowerOrFutureReplica`).
+        """
         replica = held.replica
         if replica.start == replica.end and len(records) >= HEADER_SIZE:
             header = read_header(records)

@@ -1,9 +1,9 @@
-"""What only the active controller can do, handed on to it for clients (KIP-590, Envelope; Kafka's
-`ForwardingManager`).
+"""Forwarding, of requests that only the active controller handles, and automatic topic creation.
 
-What came is sent as it came, and what comes back is the answer. Where no controller is known, the
-connection breaks, or the one that was asked is not the active one, it is sent again, for as long as
-Kafka does: as there, what is then done twice is told of as the second one finds it.
+This section forwards clients' requests (KIP-590, Envelope; Kafka's `ForwardingManager`). A request
+is sent on as it came, and the response returned as it came. If no controller is known, the
+connection breaks, or the node asked is not the active controller, the request is sent again, for as
+long as Kafka does: as there, a request that is executed twice gets the second answer.
 
 A few connections carry it, each a request at a time: one that waits long at the controller
 (AddRaftVoter) does not hold up heartbeats, nor all others; and no number of clients takes more of
@@ -42,7 +42,7 @@ class _Forwarded:
 
 @dataclass(slots=True, kw_only=True)
 class _Out:
-    """For a connection, which may be gone by now."""
+    """A request on a connection, which may be gone by now."""
 
     connection: ConnectionId
     correlation_id: int
@@ -53,15 +53,15 @@ class Forwarding:
     def __init__(
         self, request_max_bytes: int, response_ms: int, parking: Parking, outbox: Outbox
     ) -> None:
-        """`answer_ms`: so long the controller may be silent before it is asked again."""
-        # Controllers take less than brokers do, unless they are told.
+        """`answer_ms`: how long the controller may be silent before the request is sent again."""
+        # Controllers take smaller requests than brokers do, unless configured otherwise.
         taken = min(request_max_bytes, ConnectionLimits().request_max_bytes)
         self._max_bytes = taken - _ENVELOPE_BYTES
         self._response_ns = response_ms * MS
         self._outbox = outbox
         self._waiting = Waiting[_Forwarded](parking)
         self._out: dict[ChannelId, _Out] = {}
-        self._used: dict[ChannelId, None] = {}  # a connection may be open
+        self._used: dict[ChannelId, None] = {}  # channels that may have an open connection
         self._at: Endpoint | None = None  # the active controller, as far as is known
         self._next_correlation_id = 0
 
@@ -70,7 +70,7 @@ class Forwarding:
         return channel in _CHANNELS
 
     def take(self, connection: ConnectionId, handed: HandedOn, mono_ns: int) -> Response | None:
-        """None: answered when the controller has."""
+        """The response; None: answered when the controller has answered."""
         if len(handed.frame) > self._max_bytes:
             what = f"More than {self._max_bytes} bytes cannot be handed on to the controller."
             return refused(handed.request, ErrorCode.MESSAGE_TOO_LARGE, what)
@@ -81,7 +81,7 @@ class Forwarding:
         """Send what is due to the active controller, and give up what has waited for too long."""
         if at is not self._at and at != self._at:
             self._at = at
-            # Also where no answer is waited for: what is handed on next would go to who led before.
+            # Also if no answer is pending: the next request would go to the former leader.
             for channel in list(self._used):
                 self._hang_up(channel, mono_ns)
         if not self._waiting.requests and not self._out:
@@ -119,12 +119,12 @@ class Forwarding:
         del self._out[channel]
         each = self._waiting.find(out.connection)
         if each is None:
-            return  # who asked has hung up
+            return  # the client has disconnected
         assert isinstance(response, EnvelopeResponse)
         if response.error is ErrorCode.NOT_CONTROLLER:
             self._retry(each, mono_ns)
         elif response.error is ErrorCode.UNSUPPORTED_VERSION:
-            # Who connects again asks which versions there are (as Kafka's brokers do).
+            # A client that connects again asks for the API versions (as Kafka's brokers do).
             self._waiting.hang_up(out.connection, "the controller does not know this version")
         elif response.error is ErrorCode.NONE and response.frame is not None:
             self._waiting.send_frame(out.connection, response.frame)
@@ -148,7 +148,7 @@ class Forwarding:
         self.on_lost(channel, mono_ns)
 
     def _send(self, connection: ConnectionId, each: _Forwarded, at: Endpoint, mono_ns: int) -> None:
-        """Where a connection is free; else it is sent when one is."""
+        """Send it if a connection is free; otherwise when one is."""
         channel = next((each for each in _CHANNELS if each not in self._out), None)
         if channel is None:
             return
@@ -167,19 +167,21 @@ class Forwarding:
         )
 
 
-# Topics that somebody asks about and that there are not: they are made, where that is allowed
+# Creation of topics that a client asks about and that do not exist, where that is allowed
 # (auto.create.topics.enable, KIP-361; `DefaultAutoTopicCreationManager`).
 #
-# Whoever asks is told UNKNOWN_TOPIC_OR_PARTITION meanwhile, and asks again. What becomes of the
-# request nobody is told: who asks again has it made once more.
+# The client gets UNKNOWN_TOPIC_OR_PARTITION meanwhile, and asks again. The result of the creation
+# is not reported to it: a client that asks again causes another attempt.
 
 
-# That were asked for and are not made yet: no more of them are asked for. Kafka has no limit.
+# Creations that are pending: beyond these no more are requested. Kafka has no limit.
 _MAX_ON_THEIR_WAY = 1_000
 
 
 class TopicAutocreation:
-    """`make_offsets_topic`: that one is made as coordinators need it, not as others are."""
+    """`make_offsets_topic`: the offsets topic is made as coordinators need it, not as others
+    are.
+    """
 
     def __init__(
         self,
@@ -196,7 +198,7 @@ class TopicAutocreation:
         self._on_their_way: set[str] = set()
 
     def make_missing(self, request: MetadataRequest, told: MetadataResponse) -> None:
-        """Those that were asked about by name, and are not there."""
+        """Create those that a client named and that do not exist."""
         if not self._is_allowed or not request.may_create:
             return
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

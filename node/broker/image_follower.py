@@ -13,23 +13,25 @@ from node.records.metadata import decode_metadata
 
 
 class MetadataFollower(Protocol):
-    """What a broker has of the metadata log: what is committed, replayed, and who leads there."""
+    """What a broker has of the metadata log: the replayed committed records, and the active
+    controller.
+    """
 
     @property
     def image(self) -> Image: ...
 
     @property
     def applied(self) -> Offset:
-        """All below is replayed."""
+        """The offset below which all is replayed."""
 
     def leader_at(self) -> Endpoint | None:
         """Where the active controller is, as far as is known."""
 
     def load(self) -> None:
-        """Before `Raft.start`."""
+        """Called before `Raft.start`."""
 
     def start(self, now: Now) -> None:
-        """After `Raft.start`."""
+        """Called after `Raft.start`."""
 
     def poll(self, now: Now) -> None: ...
 
@@ -37,7 +39,7 @@ class MetadataFollower(Protocol):
 
 
 class ImageFollower:
-    """That of a broker alone; a `Listener` of the quorum, which never leads."""
+    """The follower of a broker-only node: a `Listener` of the quorum that never leads."""
 
     def __init__(self, raft: RaftClient, settings: SnapshotSettings, outbox: Outbox) -> None:
         self._raft = raft
@@ -67,7 +69,7 @@ class ImageFollower:
     def deadline_ns(self) -> int:
         return min(self._raft.deadline_ns(), self._snapshots.deadline_ns())
 
-    # --- what the quorum tells ---
+    # --- calls by the quorum ---
 
     def on_committed(self, last: Offset, values: Iterable[bytes | None] | None) -> None:
         assert values is not None, "a broker appends nothing to the metadata log"

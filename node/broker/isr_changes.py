@@ -1,4 +1,4 @@
-"""What leaders propose of their ISRs, on its way to the controller (AlterPartition, KIP-497)."""
+"""ISR proposals of leaders, on their way to the controller (AlterPartition, KIP-497)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ class IsrChanges:
         self._replicas = replicas
         self._lifecycle = lifecycle
         self._link = link
-        self._look_ns = lag_ms * MS // 2  # how often replicas are looked for that do not catch up
+        self._look_ns = lag_ms * MS // 2  # interval of the check for lagging replicas
         self._next_look_ns = 0
         self._again: list[tuple[int, HostedPartition, Proposal]] = []  # when, and what
         self._unsent: list[tuple[HostedPartition, Proposal]] = []  # of this step
@@ -61,12 +61,11 @@ class IsrChanges:
                 self.propose(held, proposal)
 
     def propose(self, held: HostedPartition, proposal: Proposal) -> None:
-        """With all others of this step."""
+        """Sent together with all others of this step."""
         self._unsent.append((held, proposal))
 
     def send(self) -> None:
-        """What was proposed in this step, in requests of as many elements as any controller
-        takes."""
+        """Send this step's proposals, in requests of as many elements as any controller takes."""
         unsent, self._unsent = self._unsent, []
         part: list[tuple[HostedPartition, Proposal]] = []
         elements = 0
@@ -123,7 +122,7 @@ class IsrChanges:
         response: Response | None,
         mono_ns: int,
     ) -> None:
-        """What nobody answered is asked again: it may have taken effect, or not."""
+        """A proposal without an answer is sent again: it may have taken effect, or not."""
         results = {}
         if isinstance(response, AlterPartitionResponse) and response.error is ErrorCode.NONE:
             results = {(each.topic, each.index): each for each in response.results}

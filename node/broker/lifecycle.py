@@ -1,8 +1,10 @@
-"""A broker's life as the controller sees it (KIP-631, KIP-841, KIP-966; `BrokerLifecycleManager`).
+"""A broker's lifecycle: registration, heartbeats, clean shutdown, and directory assignments.
 
-It registers, with the epoch of its last life where that ended in good order, and is fenced. Then it
-sends heartbeats: asking to stay fenced until it has replayed its own registration, then to be
-unfenced, and at its end to be let go, which it is once it leads nothing.
+This section is the life that the controller sees (KIP-631, KIP-841, KIP-966;
+`BrokerLifecycleManager`). The broker registers, with the epoch of its last life if that shut down
+cleanly, and is fenced. Then it sends heartbeats: it wants to stay fenced until it has replayed its
+own registration, then to be unfenced, and at its end to shut down, which is granted once it leads
+nothing.
 """
 
 from collections import deque
@@ -76,13 +78,13 @@ class Lifecycle:
         )
         self._interval_ns = role.heartbeat_ms * MS
         self._link = link
-        self._due_ns = 0  # of the next request; NEVER_NS while one is out
-        self.epoch = NO_BROKER_EPOCH  # that the controller gave this life
+        self._due_ns = 0  # of the next request; NEVER_NS while one is pending
+        self.epoch = NO_BROKER_EPOCH  # given to this life by the controller
         self.state = LifeState.STARTING
-        self.is_fenced = True  # as the controller answered last
+        self.is_fenced = True  # by the controller's last answer
         self.is_caught_up = False  # has it replayed its own registration?
         self.heard_ns = 0  # when the controller last answered a heartbeat
-        self.is_unregistered = False  # somebody did that (UnregisterBroker) while it was up
+        self.is_unregistered = False  # by an operator (UnregisterBroker), while it was up
 
     def poll(self, applied: Offset, mono_ns: int) -> None:
         """Send what is due. `applied`: all below is replayed."""
@@ -98,9 +100,9 @@ class Lifecycle:
         return self._due_ns
 
     def begin_shutdown(self) -> None:
-        """Ask to be let go, with the next heartbeat, now."""
+        """Request the controlled shutdown, with a heartbeat now."""
         if self.epoch == NO_BROKER_EPOCH:
-            self.state = LifeState.SHUTTING_DOWN  # nobody counts on it
+            self.state = LifeState.SHUTTING_DOWN  # its replicas are not counted on
         elif self.state < LifeState.PENDING_CONTROLLED_SHUTDOWN:
             self.state = LifeState.PENDING_CONTROLLED_SHUTDOWN
             if self._due_ns != NEVER_NS:
@@ -125,11 +127,11 @@ class Lifecycle:
         self._due_ns = mono_ns + _RETRY_NS
         if not isinstance(response, BrokerHeartbeatResponse):
             return
-        # As in Kafka it asks on, and neither ends nor registers again: who unregisters a broker
-        # does not want it back.
+        # As in Kafka it goes on asking, and neither ends nor registers again: an operator who
+        # unregisters a broker does not want it back.
         self.is_unregistered = response.error is ErrorCode.BROKER_ID_NOT_REGISTERED
         if self.is_unregistered and self.state is LifeState.PENDING_CONTROLLED_SHUTDOWN:
-            self._let_go()  # nobody counts on it
+            self._let_go()  # its replicas are not counted on
         if response.error is ErrorCode.NONE:
             self.heard_ns = mono_ns
             self.is_fenced = response.is_fenced
@@ -154,8 +156,8 @@ class Lifecycle:
         self._due_ns = NEVER_NS
 
 
-# What a broker tells of its own life (`node.server.output`): how far it is, and what it is taken
-# for.
+# What a broker reports of its own life (`node.server.output`): its state, as the controller sees
+# it.
 
 
 _VOUCHING = "vouching"
@@ -170,7 +172,7 @@ class LifeTraces:
         self._told: tuple[LifeState | str, int, bool] | None = None
 
     def poll(self) -> None:
-        """Tell what has changed."""
+        """Report what has changed."""
         self._tell(self._lifecycle.state)
         is_gone = self._lifecycle.is_unregistered
         if is_gone and not self._was_unregistered:
@@ -178,7 +180,7 @@ class LifeTraces:
         self._was_unregistered = is_gone
 
     def vouch(self) -> None:
-        """The file that vouches for this life's logs is about to be written."""
+        """Called when the file that vouches for this life's logs is about to be written."""
         self._tell(_VOUCHING)
 
     def _tell(self, state: LifeState | str) -> None:
@@ -196,18 +198,18 @@ class LifeTraces:
         )
 
 
-# A broker tells the controller in which log directory each of its replicas is, wherever the image
+# Directory assignments: a broker reports in which log directory each replica is, wherever the image
 # has another (AssignReplicasToDirs; KIP-858, `ReplicaManager.maybeUpdateTopicAssignment`).
 #
-# So it is after a choice of its own (the controller chooses for a broker with one directory), after
-# files were moved while it was off, or where a directory is gone. Nobody waits for it, as in Kafka:
-# a replica whose directory is not known may lead, and be in the ISR. One that is assigned to a
-# directory that its broker has not got may not lead until this is said.
+# That is so after the broker chose a directory (for a broker with one, the controller chooses),
+# after files were moved while it was off, or if a directory is gone. Nothing waits for it, as in
+# Kafka: a replica in an unknown directory may lead, and be in the ISR. One that is assigned to
+# a directory that its broker does not have may not lead before this report.
 
 
 # Replicas in one request: each is a directory, a topic and a partition, of as many as are read.
 _MOST = MAX_ELEMENTS // 4
-_AGAIN_NS = 500 * MS  # until what was answered must have come by the log, or is asked again
+_AGAIN_NS = 500 * MS  # until an answered one must be in the log, or is sent again
 
 
 class DirectoryReports:
@@ -219,10 +221,10 @@ class DirectoryReports:
         self._lifecycle = lifecycle
         self._link = link
         self._must_look = False
-        self._due_ns = 0  # NEVER_NS while a request is out
+        self._due_ns = 0  # NEVER_NS while a request is pending
 
     def follow(self, image: Image) -> None:
-        """Replicas were told of it; before that level nobody speaks of directories."""
+        """The replicas know this image; before that level of it directories are not reported."""
         self._must_look = image.metadata_version >= DIRECTORIES
 
     def poll(self, mono_ns: int) -> None:
@@ -248,26 +250,29 @@ class DirectoryReports:
         )
 
     def _on_response(self, response: Response | None, mono_ns: int) -> None:  # noqa: ARG002
-        """Whatever the response is: what is still another in the image then is told once more."""
+        """Whatever the response is, directories that still differ in the image are reported
+        again.
+        """
         self._due_ns = mono_ns + _AGAIN_NS
         self._must_look = True
 
 
-# A broker's end in good order: it is let go, its logs are flushed, and a file says so (KIP-966,
+# The clean shutdown: the controller grants it, the logs are flushed, and a file says so (KIP-966,
 # `BrokerServer.shutdown`).
 
 
-# How long a broker that is to stop waits to be let go, once the controller is silent. Its logs are
+# How long a broker that shuts down waits for the grant once the controller is silent. Its logs are
 # whole all the same.
 _LET_GO_NS = 3000 * MS
-# And while it answers: as Kafka waits for `controlledShutdownFuture`. What the broker led is moved,
-# and every other broker has to say with a heartbeat that it knows.
+# The limit while the controller answers: as Kafka waits for `controlledShutdownFuture`. What the
+# broker led is moved, and every other broker has to say with a heartbeat that it knows.
 _LET_GO_AT_LAST_NS = 300_000 * MS
 
 
 class Shutdown:
-    """Logs are flushed some a step: until the last of them is, others are served, and where the
-    process is a controller as well, that votes."""
+    """A few logs are flushed in each step: until the last is, clients and followers are served, and
+    a combined node still votes.
+    """
 
     def __init__(
         self,
@@ -282,9 +287,9 @@ class Shutdown:
         self._lifecycle = lifecycle
         self._life = life
         self._outbox = outbox
-        self._began_ns = NEVER_NS  # waiting to be let go
+        self._began_ns = NEVER_NS  # when it asked for the shutdown
         self._pace = Pace()
-        self._unflushed: deque[LogId] | None = None  # of those that are not being flushed
+        self._unflushed: deque[LogId] | None = None  # logs that are not being flushed yet
         self._flushing: set[LogId] = set()
         self.is_let_go = False  # nothing is appended any more
         self.is_over = False
@@ -300,7 +305,7 @@ class Shutdown:
             self._replicas.save_high_watermarks()
 
     def go_on(self, mono_ns: int) -> None:
-        """What was appended before it was let go is in the logs by now."""
+        """What was appended before the grant is in the logs by now."""
         if not self.is_let_go or self._flushing or self.is_over:
             return
         if self._unflushed is None:
@@ -337,7 +342,7 @@ class Shutdown:
         return found is not None and found.flushed
 
     def _vouch(self) -> None:
-        """Not for a damaged log: its next start is to look for that, and to say that it did."""
+        """Leaves out a damaged log: the next start has to find the damage, and to report it."""
         if not self._replicas.is_whole:
             return
         self._life.vouch()

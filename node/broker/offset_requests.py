@@ -29,12 +29,13 @@ from node.wire.offsets import (
     SoughtOffset,
 )
 
-_OPENED_BYTES = 1024 * 1024  # of compressed records: some tenth of a second, of snappy and lz4
+_OPENED_BYTES = 1024 * 1024  # of compressed records: about 0.1 s, of snappy and lz4
 
 
 def list_offsets(replicas: ReplicaManager, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """A fresh leader does not know the latest: consumers must not be sent back (KIP-207). A
-    partition that is asked for twice is refused both times, as in Kafka."""
+    """A new leader does not know the latest offset: consumers must not be sent back (KIP-207). A
+    partition that is asked for twice is refused both times, as in Kafka.
+    """
     requested = Counter(each.partition for each in request.partitions)
     lookup = _Lookup(replicas=replicas, version=request.version)
     twice = ErrorCode.INVALID_REQUEST
@@ -51,14 +52,16 @@ def list_offsets(replicas: ReplicaManager, request: ListOffsetsRequest) -> ListO
 def ends_of_epochs(
     replicas: ReplicaManager, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse:
-    """For consumers that look whether the log that they read was cut (KIP-320)."""
+    """The ends of epochs, for consumers that check whether the log that they read was truncated
+    (KIP-320).
+    """
     found = []
     for each in request.partitions:
         held, error = _leader(replicas, each.partition, each.epoch)
         if held is None or error is not ErrorCode.NONE:
             found.append(EpochEnd(partition=each.partition, error=error))
             continue
-        if not 0 <= each.sought <= held.replica.leader_epoch:  # nothing is known of it (KIP-101)
+        if not 0 <= each.sought <= held.replica.leader_epoch:  # an unknown epoch (KIP-101)
             found.append(EpochEnd(partition=each.partition))
             continue
         end = held.replica.end_of_epoch(Epoch(each.sought))
@@ -68,7 +71,7 @@ def ends_of_epochs(
 
 @dataclass(slots=True, kw_only=True)
 class _Lookup:
-    """Of one request, which is answered in one step: so many records are read for it."""
+    """The lookups of one request, answered in one step: limits the records that are read for it."""
 
     replicas: ReplicaManager
     version: int
@@ -84,7 +87,7 @@ class _Lookup:
             case time if time in (EARLIEST, EARLIEST_LOCAL):
                 return _earliest(held, sought)
             case time if time in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-                return ListedOffset(partition=sought.partition)  # nothing is kept elsewhere
+                return ListedOffset(partition=sought.partition)  # there is no tiered storage
             case time if time == LATEST:
                 is_known = held.replica.knows_its_high_watermark
                 end = held.replica.high_watermark
@@ -104,8 +107,9 @@ class _Lookup:
     def _at_time(
         self, held: HostedPartition, sought: SoughtOffset, time_ms: int | None
     ) -> ListedOffset:
-        """The first record of that time, or a later one, in the batch that has it; -1 if none has.
-        None: of the latest time. A fresh leader may not know of it yet."""
+        """The first record of that time or later, in the first batch that has one; -1 if none has.
+        None: of the latest time. A new leader may not know it yet.
+        """
         log, limit = self.replicas.log(held), held.replica.high_watermark
         if time_ms is None and log is not None:
             time_ms = log.latest_ms(limit)
@@ -122,8 +126,9 @@ class _Lookup:
         )
 
     def _record(self, log: ReplicaLog, header: BatchHeader, time_ms: int) -> Record | None:
-        """None where they are not what their header says, or are too many: then the batch's first
-        one stands for the one that is sought, which is not before it."""
+        """None if the records are not what their header says, or are too many: then the batch's
+        first record stands for the sought one, which is not before it.
+        """
         if header.record_count > self.records_left:
             return None
         self.records_left -= header.record_count
@@ -138,7 +143,7 @@ class _Lookup:
                 ),
                 None,
             )
-        except DamagedBatch:  # its writer's mistake, which consumers will find; or it is too large
+        except DamagedBatch:  # the producer's mistake, left to consumers; or it is too large
             return None
 
 
@@ -147,7 +152,7 @@ def _is_known(timestamp_ms: int, version: int) -> bool:
 
 
 def _earliest(held: HostedPartition, sought: SoughtOffset) -> ListedOffset:
-    """With the epoch of its record, or of the one that will be there."""
+    """The first offset, with the epoch of its record, or of the next one to be written there."""
     replica, known = held.replica, held.replica.first_epoch
     epoch = replica.leader_epoch if known == NO_EPOCH else known
     return ListedOffset(partition=sought.partition, offset=replica.start, epoch=epoch)

@@ -1,4 +1,4 @@
-"""Produce: what a leader appends, and when it says so (KIP-98, KIP-966; `ReplicaManager`)."""
+"""Produce: what a leader appends, and when it answers (KIP-98, KIP-966; `ReplicaManager`)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,28 +35,28 @@ ALL, LEADER, NONE = -1, 1, 0  # acks
 _BASE_OFFSET, _LEADER_EPOCH = Struct(">q"), Struct(">i")
 _AFTER_LENGTH, _AFTER_EPOCH = 12, 16
 _TRANSACTIONAL = 0x10
-# Of a request in a step, and the last one of these whole: to check a partition's records, to copy
-# and to write them takes some two milliseconds a MiB, and a tenth of one however few there are.
+# Bytes of a request that are appended in one step, the last batch whole: to check, copy and write a
+# partition's records takes some 2 ms a MiB, and 0.1 ms however few there are.
 _STEP_BYTES = 4 * 1024 * 1024
 _PARTITION_AS_BYTES = 64 * 1024
 
 
-_until_ns = attrgetter("until_ns")  # of who waits; asked for after every step
+_until_ns = attrgetter("until_ns")  # the deadline of a waiting request; read after every step
 
 
 @dataclass(slots=True, kw_only=True)
 class _Appended:
-    """Of one partition: what is answered once all of the ISR have it, up to `end`."""
+    """One partition: its response once all of the ISR have the records below `end`."""
 
     result: ProduceResult
-    held: HostedPartition | None = None  # None: it is not to be waited for
+    held: HostedPartition | None = None  # None: not waited for
     leader_epoch: int = NO_EPOCH
     end: Offset = Offset(0)
 
 
 @dataclass(slots=True, kw_only=True)
 class _BegunProduce:
-    """Of which not all is appended yet: `appended` are the first of its partitions."""
+    """A partly appended request: `appended` are the first of its partitions."""
 
     request: ProduceRequest
     appended: list[_Appended]
@@ -83,7 +83,7 @@ class ProduceRequests:
     def append(
         self, connection: ConnectionId, request: ProduceRequest, now: Now
     ) -> ProduceResponse | None:
-        """None: answered later, or not at all."""
+        """The response; None: answered later, or not at all."""
         until_ns = now.mono_ns + request.timeout_ms * MS
         begun = _BegunProduce(request=request, appended=[], until_ns=until_ns)
         self._append_some(begun, now)
@@ -93,8 +93,9 @@ class ProduceRequests:
         return self._appended(connection, begun)
 
     def go_on(self, now: Now) -> None:
-        """With the request that waits longest to be appended as a whole. All input that was ready
-        is served: a large one keeps nobody waiting for longer than for a part of it."""
+        """Continue with the longest pending request. All ready input is served: others wait for a
+        part of a large request at most.
+        """
         if not self._begun.requests:
             return
         connection, begun = next(iter(self._begun.requests.items()))
@@ -113,7 +114,7 @@ class ProduceRequests:
             left -= len(produced.records) + _PARTITION_AS_BYTES
 
     def _appended(self, connection: ConnectionId, begun: _BegunProduce) -> ProduceResponse | None:
-        """All of it. None: answered later, or not at all."""
+        """All is appended. Returns the response; None: answered later, or not at all."""
         request, appended = begun.request, begun.appended
         if request.acks == NONE:
             self._leave_unanswered(connection, appended)
@@ -128,8 +129,9 @@ class ProduceRequests:
         return ProduceResponse(results=tuple(each.result for each in appended))
 
     def _leave_unanswered(self, connection: ConnectionId, appended: list[_Appended]) -> None:
-        """The end of a connection is how who asked for no answer hears of a refusal
-        (`KafkaApis.handleProduceRequest`)."""
+        """A client that asked for no answer learns of an error by the end of its connection
+        (`KafkaApis.handleProduceRequest`).
+        """
         errors = [each.result.error for each in appended if each.result.error]
         if errors:
             reason = f"records that nobody is to acknowledge: {errors[0].name}"
@@ -138,7 +140,7 @@ class ProduceRequests:
             self._outbox.emit(NoResponse(connection=connection))
 
     def poll(self, moved: Mapping[LogId, HostedPartition], mono_ns: int) -> None:
-        """Answer who waits for what all have now, or waited for too long."""
+        """Answer each waiting request that is replicated by now, or has timed out."""
         if not self._waiting.requests:
             return
         for connection, waiting in self._waiting.all():
@@ -172,8 +174,8 @@ class ProduceRequests:
             if header is not None and header.size <= held.settings.batch_bytes:
                 check_contents(header, produced.records)
         except DamagedBatch as damage:
-            # Where there is no whole batch, there is not the one that a request has to bring; and
-            # what it says otherwise than it is, is its writer's mistake, no damage on the way.
+            # A missing whole batch, or a header that contradicts its records, is the producer's
+            # mistake and no damage in transit.
             is_writers = damage.torn or isinstance(damage, (MiscountedBatch, MistakenRecords))
             error = ErrorCode.INVALID_RECORD if is_writers else ErrorCode.CORRUPT_MESSAGE
             return _refused(at, _by(held, error))
@@ -186,17 +188,18 @@ class ProduceRequests:
         return self._append_once(held, at, header, produced.records, now)
 
     def _is_in_log(self, held: HostedPartition, produced: ProducedPartition) -> bool:
-        """Then it waits for replicas, as it did when it came first. Whoever is told that there are
-        not enough takes it for not appended, and sends it under another epoch: there it would be
-        twice, as it is in Kafka, which does not look (docs/results/duplicates.md)."""
+        """Then it waits for replicas, as on its first arrival. A client that gets
+        NOT_ENOUGH_REPLICAS takes the batch for not appended, and sends it in another epoch: then it
+        would be in the log twice, as in Kafka, which does not check (docs/results/duplicates.md).
+        """
         try:
             header = check_batch(produced.records)
             return self._replicas.producers(held).duplicate(header) is not None
         except (DamagedBatch, CorruptLog):
-            return False  # it is refused for what it is
+            return False  # it is refused for its own error
 
     def _check(self, records: bytes) -> BatchHeader | None:
-        """One whole, sound batch of records; None where it is none. Raises DamagedBatch."""
+        """One whole, sound batch of records; None if there is none. Raises DamagedBatch."""
         header = check_batch(records)
         is_one = header.size == len(records)
         is_plain = not header.is_control and not header.attributes & _TRANSACTIONAL
@@ -212,14 +215,14 @@ class ProduceRequests:
         records: bytes,
         now: Now,
     ) -> _Appended:
-        """Unless it is in the log already (KIP-98)."""
+        """Append it unless it is in the log already (KIP-98)."""
         replica, append_ms = held.replica, NO_TIME
         if held.settings.takes_append_time:
             append_ms = now.wall_ns // MS
         try:
             producers = self._replicas.producers(held)
         except CorruptLog as damage:
-            # Whether it is in the log already nobody can say.
+            # Whether it is in the log already cannot be known.
             self._replicas.damaged(held, damage)
             return _refused(at, _by(held, ErrorCode.KAFKA_STORAGE_ERROR))
         known = producers.duplicate(header)
@@ -245,8 +248,9 @@ class ProduceRequests:
 
 
 def _is_out_of_time(header: BatchHeader, settings: TopicSettings, wall_ms: int) -> bool:
-    """Is a time of the batch too far from the leader's clock, by its header (KIP-937)? A record
-    need have none."""
+    """Is a timestamp of the batch, by its header, too far from the leader's clock (KIP-937)? A
+    record need have none.
+    """
     if settings.takes_append_time:
         return False
     latest, first = header.max_timestamp_ms, header.base_timestamp_ms
@@ -295,12 +299,12 @@ def _settle(appended: _Appended, *, is_late: bool) -> None:
     if error is not None:
         appended.held = None
         if error is not ErrorCode.NONE:
-            # With the offset, as in Kafka: it is in the log, and consumers may yet be given it.
+            # With the offset, as in Kafka: it is in the log, and consumers may yet see it.
             appended.result = replace(appended.result, error=error)
 
 
 def _placed(records: bytes, placed: BatchHeader) -> bytes:
-    """With its base offset and leader epoch, which the CRC does not cover."""
+    """The batch with its base offset and leader epoch, which the CRC does not cover."""
     return b"".join(
         (
             _BASE_OFFSET.pack(placed.base_offset),

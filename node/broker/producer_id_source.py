@@ -1,4 +1,4 @@
-"""Ids for idempotent producers, of blocks that the controller gives away (KIP-730)."""
+"""Ids for idempotent producers, from blocks that the controller allocates (KIP-730)."""
 
 from node.broker.controller_link import ControllerLink
 from node.broker.lifecycle import Lifecycle
@@ -33,8 +33,9 @@ class ProducerIdSource:
     def take(
         self, connection: ConnectionId, request: InitProducerIdRequest, mono_ns: int
     ) -> InitProducerIdResponse | None:
-        """None: answered when the controller has given a block, or did not in time. There are no
-        transactions here, and a client that is told so does not ask again."""
+        """None: answered when the controller has allocated a block, or at the timeout. There are no
+        transactions here, and a client with that answer does not ask again.
+        """
         if request.transactional_id is not None:
             return InitProducerIdResponse(error=ErrorCode.UNSUPPORTED_VERSION)
         if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_PRODUCER_EPOCH):
@@ -48,7 +49,7 @@ class ProducerIdSource:
         return None
 
     def poll(self, mono_ns: int) -> None:
-        """Answer who has waited for too long."""
+        """Answer the requests that have timed out."""
         if not self._waiting.requests:
             return
         for connection, until_ns in self._waiting.all():

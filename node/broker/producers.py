@@ -1,8 +1,8 @@
-"""What a leader goes by when idempotent producers send: what is in its log already, and what may
-follow there (KIP-98, `ProducerAppendInfo`).
+"""The leader's view of idempotent producers: which batches are in its log already, and which may
+follow (KIP-98, `ProducerAppendInfo`).
 
-The log tells of what it holds (`node.storage.producers`); what is appended in a step is in it from
-the next one on, and is remembered here until then.
+The log knows the batches that it holds (`node.storage.producers`); what is appended in a step is in
+it from the next step on, and is remembered here until then.
 """
 
 from node.errors import ErrorCode
@@ -21,7 +21,7 @@ NO_PRODUCER_EPOCH = -1
 
 
 class Producers:
-    """Of one log, in one step."""
+    """The producers of one log, in one step."""
 
     def __init__(self, logged: KnownProducers) -> None:
         self.logged = logged
@@ -38,7 +38,7 @@ class Producers:
         self._appended[header.producer_id] = followed(mine, header)
 
     def duplicate(self, header: BatchHeader) -> Known | None:
-        """The same batch, which is in the log already."""
+        """The same batch, if it is in the log already."""
         known = self.find(header.producer_id)
         if header.producer_id == NO_PRODUCER or known is None:
             return None
@@ -48,15 +48,16 @@ class Producers:
         return next((each for each in known.batches if (each.first, each.last) == sought), None)
 
     def refusal(self, header: BatchHeader) -> ErrorCode:
-        """Why a batch that is no duplicate may not follow, if it may not. One of a producer that
-        nothing is known of may begin anywhere (KIP-360)."""
+        """Why a new batch may not follow, if so. An unknown producer may begin at any sequence
+        (KIP-360).
+        """
         known = self.find(header.producer_id)
         if header.producer_id == NO_PRODUCER or known is None:
             return ErrorCode.NONE
         if header.producer_epoch < known.epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if known.epoch == NO_PRODUCER_EPOCH:
-            return ErrorCode.NONE  # without an epoch nothing is in order
+            return ErrorCode.NONE  # without an epoch there is no order
         goes_on = header.producer_epoch == known.epoch and bool(known.batches)
         expected = (known.batches[-1].last + 1) % SEQUENCES if goes_on else 0
         if header.base_sequence != expected:

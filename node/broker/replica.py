@@ -1,15 +1,15 @@
 """One replica of a partition, on the broker that keeps it (`Partition`, `UnifiedLog`).
 
-It knows the partition as the metadata log last told, where its own log ends, which epochs are in
-it, and its high watermark; as leader also the followers. It reads and writes no log: who does says
-what was appended and cut. Times are ns of the broker's monotonic clock.
+It knows the partition's newest state in the metadata log, its own log's end and leader epochs, and
+its high watermark; as leader also the followers. It reads and writes no log: the caller reports
+appends and truncations. Times are ns of the broker's monotonic clock.
 
 The high watermark of a leader is the end that all of the maximal ISR have, with those that have
 caught up and may join it. It moves only while the *committed* ISR has min.insync.replicas members,
 whatever acks the records came with (KIP-966, "Additional High Watermark advancement requirement"):
-below that an eligible leader replica may be out of the ISR, and must not miss anything that was
-shown to anybody. So ISR and min ISR are always those of one moment of the metadata log: what the
-controller answers of a smaller ISR than all replicas makes nothing committed here.
+below that an eligible leader replica may be out of the ISR, and must not lack anything that a
+client has seen. So ISR and min ISR are always those of one moment of the metadata log: the
+controller's answer, if its ISR is smaller than all replicas, commits nothing here.
 """
 
 from collections.abc import Callable
@@ -26,17 +26,18 @@ from node.wire.alter_partition import IsrMember, PartitionResult
 
 _BEGIN = Offset(0)
 
-# Is a broker active, in that broker epoch (-1: in any), as far as this one has heard?
+# Is a broker active, in that broker epoch (-1: in any), as far as this one knows?
 MayJoin = Callable[[int, int], bool]
 
-# The controller has not done it, and would not (KIP-841).
+# Errors after which the controller has not changed the ISR, and would not (KIP-841).
 _REVERTING = (
     ErrorCode.INELIGIBLE_REPLICA,
     ErrorCode.OPERATION_NOT_ATTEMPTED,
     ErrorCode.UNKNOWN_TOPIC_ID,
 )
-# It was done, or the partition is no more as the proposal has it. What the ISR is then only the
-# metadata log tells, and until it does, nobody who may be in it is left out.
+# Errors after which the ISR was changed, or the partition is no longer as the proposal has it. Only
+# the metadata log then tells the ISR, and until it does, all replicas that may be in it are
+# counted.
 _AWAITING = (
     ErrorCode.NONE,
     ErrorCode.NEW_LEADER_ELECTED,
@@ -49,9 +50,9 @@ _AWAITING = (
 
 @dataclass(slots=True, kw_only=True)
 class Leading:
-    """What a replica has while it leads, in one leader epoch."""
+    """The state of a leader, in one leader epoch."""
 
-    epoch_start: Offset  # the end of its log when it began to
+    epoch_start: Offset  # its log end at the start of the epoch
     first_watermark: Offset  # its high watermark then
     followers: dict[NodeId, RemoteReplica]
     isr: Isr
@@ -72,7 +73,7 @@ class Replica:
         lag_ns: int,
     ) -> None:
         self.me = me
-        self.state: PartitionState | None = None  # None: nothing was told yet
+        self.state: PartitionState | None = None  # None: not known yet
         self.leading: Leading | None = None
         self.start = start  # all below was deleted
         self.end = end
@@ -82,10 +83,10 @@ class Replica:
         self._lag_ns = lag_ns
         self._min_isr = self.configured_min_isr = 1
 
-    # --- what the metadata log tells ---
+    # --- updates from the metadata log ---
 
     def update(self, state: PartitionState, min_isr: int, now_ns: int) -> None:
-        """The partition as it is now; an older one is ignored. `min_isr` as configured."""
+        """The partition's current state; an older one is ignored. `min_isr` as configured."""
         if self.state is not None and state.partition_epoch < self.state.partition_epoch:
             return
         before, self.state = self.state, state
@@ -102,8 +103,9 @@ class Replica:
         self._advance(now_ns)
 
     def look_again(self, now_ns: int) -> bool:
-        """Who is waited for may be gone, or have lagged for too long. Did the high watermark move?
-        No Fetch and no append may ever come that would move it (KAFKA-15021)."""
+        """A replica that is waited for may be gone, or have lagged for too long. Returns whether
+        the high watermark moved. There may be no Fetch and no append to move it (KAFKA-15021).
+        """
         if self.leading is None:
             return False
         before = self.high_watermark
@@ -112,12 +114,12 @@ class Replica:
 
     @property
     def lacks_followers(self) -> bool:
-        """Does it lead, and is somebody not in the ISR who might be?"""
+        """Does it lead, with a replica out of the ISR that may join it?"""
         leading = self.leading
         return leading is not None and len(leading.isr.maximal) <= len(leading.followers)
 
     def _begin_to_lead(self, state: PartitionState, now_ns: int) -> None:
-        """Members of the ISR have as long as any to fetch for the first time."""
+        """Members of the ISR get replica.lag.time.max.ms for their first Fetch."""
         self.leading = Leading(
             epoch_start=self.end,
             first_watermark=self.high_watermark,
@@ -141,7 +143,7 @@ class Replica:
         }
 
     def _new(self, now_ns: int) -> RemoteReplica:
-        """One that has not caught up."""
+        """A follower that has not caught up."""
         return RemoteReplica(caught_up_ns=now_ns - self._lag_ns - 1)
 
     # --- its log ---
@@ -156,19 +158,19 @@ class Replica:
 
     @property
     def first_epoch(self) -> int:
-        """Of the first record, if there is one; NO_EPOCH where none is known."""
+        """The epoch of the first record; NO_EPOCH if there is none, or it is not known."""
         return self._epochs.epochs[0] if self._epochs.epochs else NO_EPOCH
 
     @property
     def last_epoch(self) -> int:
-        """Of the last record; NO_EPOCH where none is known."""
+        """The epoch of the last record; NO_EPOCH if it is not known."""
         return self._epochs.epochs[-1] if self._epochs.epochs else NO_EPOCH
 
     def position(self) -> LogPosition:
         return LogPosition(self._epochs.latest(), self.end)
 
     def appended(self, epoch: Epoch, base: Offset, end: Offset, now_ns: int) -> None:
-        """A batch of `epoch` lies from `base` to `end` in the log now."""
+        """The log now holds a batch of `epoch` from `base` to `end`."""
         assert base == self.end < end, f"{base} to {end} after {self.end}"
         self._epochs.assign(epoch, base)
         if self.leading is not None:
@@ -179,50 +181,56 @@ class Replica:
             self._advance(now_ns)
 
     def epoch_at(self, offset: Offset) -> int:
-        """Of the record there; NO_EPOCH where there is none."""
+        """The epoch of the record there; NO_EPOCH if there is none."""
         return self._epochs.at(offset) if offset < self.end else NO_EPOCH
 
     def end_of_epoch(self, epoch: Epoch) -> LogPosition:
-        """The largest epoch <= `epoch` in the log, and the offset after it. That in which this
-        replica leads counts from its beginning."""
+        """The largest epoch <= `epoch` in the log, and the offset after it. The epoch in which this
+        replica leads counts from its beginning.
+        """
         if self.leading is not None and epoch >= self.leader_epoch:
             return LogPosition(Epoch(self.leader_epoch), self.end)
         return self._end_of(epoch)
 
     def _end_of(self, epoch: Epoch) -> LogPosition:
-        """An epoch that is older than all that are known has ended before the first of them
-        (`LeaderEpochFileCache.endOffsetFor`)."""
+        """An epoch older than all known ones ended before the first of them
+        (`LeaderEpochFileCache.endOffsetFor`).
+        """
         starts = self._epochs.starts
         first = LogPosition(epoch, starts[0] if starts else self.end)
         return self._epochs.end_of(epoch, first, self.end)
 
     def divergence(self, last_epoch: int, offset: Offset) -> LogPosition | None:
-        """Where the log of a replica whose last record, below `offset`, is of `last_epoch` parts
-        from this one, at the latest; None if nothing says that it does."""
+        """Where a log whose last record, below `offset`, is of `last_epoch` diverges from this one,
+        at the latest; None if nothing says that it does.
+        """
         if last_epoch == NO_EPOCH or offset == 0:
             return None
         found = self.end_of_epoch(Epoch(last_epoch))
         return found if found.epoch != last_epoch or found.offset < offset else None
 
     def truncation(self, diverging: LogPosition) -> Offset:
-        """Where to cut this log, which its leader's has parted from at `diverging`, at the latest.
+        """Where to truncate this log, which diverges from its leader's at `diverging`, at the
+        latest.
 
-        If epochs lie between the two, the next answer cuts it further (KIP-101, KIP-595).
+        If there are epochs between the two, the next answer truncates it further (KIP-101,
+        KIP-595).
         """
         own = self._end_of(diverging.epoch)
         both = own.epoch == diverging.epoch
         return min(own.offset, diverging.offset) if both else own.offset
 
     def truncated(self, end: Offset) -> None:
-        """The log ends at `end` now: before anything else is said of its high watermark
-        (KAFKA-14704)."""
+        """The log ends at `end` now; called before any update of its high watermark
+        (KAFKA-14704).
+        """
         assert self.leading is None, "a leader never cuts its log"
         self._epochs.truncate(end)
         self.end = end
         self.high_watermark = min(self.high_watermark, end)
 
     def begins_at(self, start: Offset) -> None:
-        """All below was deleted, and none of that is missing from what was shown."""
+        """All below was deleted, and was committed."""
         assert self.start <= start <= self.high_watermark, f"{start} after {self.high_watermark}"
         self._epochs.raise_start(start)
         self.start = start
@@ -234,15 +242,18 @@ class Replica:
         self.start = self.end = self.high_watermark = start
 
     def told_high_watermark(self, of_leader: Offset) -> None:
-        """A follower's may go down: its leader may know of less than the one before."""
+        """A follower's high watermark may go down: its leader may know a lower one than the leader
+        before.
+        """
         assert self.leading is None
         self.high_watermark = max(self.start, min(of_leader, self.end))
 
     # --- what is asked of a leader ---
 
     def refusal(self, epoch: int, *, may_follow: bool = False) -> ErrorCode:
-        """Why this replica does not answer for the partition in `epoch`, if it does not.
-        `may_follow`: it may also be a follower that answers."""
+        """Why this replica does not answer for the partition in `epoch`, if so. `may_follow`: a
+        follower may answer as well.
+        """
         if epoch != NO_EPOCH and epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         if epoch > self.leader_epoch:
@@ -256,7 +267,7 @@ class Replica:
         return len(self.leading.isr.committed) >= self._min_isr
 
     def acknowledgement(self, end: Offset) -> ErrorCode | None:
-        """Of records below `end` that were to be on all of the ISR; None: not yet."""
+        """The result for records below `end` that all of the ISR must have; None: not yet."""
         assert self.leading is not None
         if self.high_watermark < end:
             return None
@@ -266,11 +277,15 @@ class Replica:
 
     @property
     def knows_its_high_watermark(self) -> bool:
-        """Is it that of this epoch? Else clients that know more are told nothing (KIP-207)."""
+        """Does it know the high watermark of this epoch? Otherwise clients that know more get no
+        answer (KIP-207).
+        """
         return self.leading is not None and self.high_watermark >= self.leading.epoch_start
 
     def low_watermark(self) -> Offset | None:
-        """What no replica has any more whose broker is up; None: one has not said yet (KIP-107)."""
+        """The lowest log start of all replicas whose brokers are up; None: one is not known yet
+        (KIP-107).
+        """
         assert self.leading is not None
         lowest = self.start
         for broker, follower in self.leading.followers.items():
@@ -281,7 +296,7 @@ class Replica:
         return lowest
 
     def is_active(self, broker: NodeId) -> bool:
-        """As far as this broker has heard: not fenced, nor gone, nor about to shut down."""
+        """Is the broker, as far as this one knows, not fenced, not gone, and not shutting down?"""
         return self._may_join(broker, NO_EPOCH)
 
     # --- the ISR ---
@@ -289,8 +304,9 @@ class Replica:
     def fetched_by(
         self, broker: NodeId, offset: Offset, broker_epoch: int, now_ns: int
     ) -> Proposal | None:
-        """A follower has all below `offset`: its log does not diverge. The ISR that it is to be in
-        from now on, if it has earned that."""
+        """A follower, whose log does not diverge, has all below `offset`. Returns the ISR to
+        propose with it, if it may join.
+        """
         leading = self.leading
         assert leading is not None, "only a leader is fetched from"
         leading.followers[broker].fetched(offset, self.end, broker_epoch, now_ns)
@@ -299,19 +315,21 @@ class Replica:
         return proposal
 
     def asked_by(self, broker: NodeId, clock: FetchClock | None) -> None:
-        """A follower asks for this partition, by that clock until it says something else."""
+        """A follower's Fetches include this partition, with that clock, until one says
+        otherwise.
+        """
         assert self.leading is not None, "only a leader is fetched from"
         self.leading.followers[broker].clock = clock
 
     def told_start(self, broker: NodeId, start: Offset) -> bool:
-        """Where a follower's log begins; is that new?"""
+        """A follower's log start; returns whether it is new."""
         assert self.leading is not None, "only a leader is fetched from"
         follower = self.leading.followers[broker]
         known, follower.start = follower.start, start
         return known != start
 
     def shrinking(self, now_ns: int) -> Proposal | None:
-        """The ISR without those who have not caught up for replica.lag.time.max.ms."""
+        """The ISR without members that have not caught up for replica.lag.time.max.ms."""
         leading = self.leading
         if leading is None or leading.isr.pending is not None:
             return None
@@ -325,7 +343,7 @@ class Replica:
         return self._propose(leading, left)
 
     def on_response(self, proposal: Proposal, result: PartitionResult, now_ns: int) -> bool:
-        """The controller has answered; True if the same is to be asked again."""
+        """The controller has answered; True if the same proposal is to be sent again."""
         leading = self.leading
         if leading is None or leading.isr.pending is not proposal:
             return False  # the metadata log was faster
@@ -337,13 +355,13 @@ class Replica:
         return result.error not in (*_REVERTING, *_AWAITING)
 
     def _granted(self, leading: Leading, proposal: Proposal, result: PartitionResult) -> None:
-        """An ISR of all replicas is in force from here on: no min ISR is larger, and nobody is in
-        the ELR. One that was in force already no record will tell of.
+        """An ISR of all replicas is in force from here on: no min ISR is larger, and the ELR is
+        empty. If it was in force already, no record will say so.
 
-        Any other is taken from the metadata log alone, where it stands behind the min ISR by which
-        the controller decided who is eligible. The answer may overtake that: min ISR was raised
-        from 2 to 3, a replica left the ISR for the ELR, and the leader, which knew of 2 and of the
-        smaller ISR, would have confirmed what that replica lacks (KIP-966).
+        Any other ISR is taken from the metadata log alone, where it follows the min ISR by which
+        the controller decided the ELR. The answer may overtake that: min ISR was raised from 2 to
+        3, a replica left the ISR for the ELR, and the leader, which knew of 2 and of the smaller
+        ISR, would have confirmed what that replica lacks (KIP-966).
         """
         assert self.state is not None
         if result.partition_epoch == proposal.partition_epoch:
@@ -353,7 +371,9 @@ class Replica:
             self.state = replace(self.state, isr=result.isr, partition_epoch=result.partition_epoch)
 
     def _expansion(self, leading: Leading, broker: NodeId) -> Proposal | None:
-        """It has all that anybody was shown, and what this leader began with (KIP-966, Kip320)."""
+        """It has all that any client has seen, and all of the leader's log at the epoch's start
+        (KIP-966, Kip320).
+        """
         if broker in leading.isr.maximal or leading.isr.pending is not None:
             return None
         follower = leading.followers[broker]
@@ -375,7 +395,7 @@ class Replica:
         return proposal
 
     def _member(self, leading: Leading, broker: NodeId) -> IsrMember:
-        """With the broker epoch in which it proved what it has (KIP-903)."""
+        """The member, with the broker epoch in which it proved what it has (KIP-903)."""
         if broker == self.me:
             return IsrMember(broker=broker)
         return IsrMember(broker=broker, epoch=leading.followers[broker].broker_epoch)
@@ -386,7 +406,7 @@ class Replica:
     # --- the high watermark ---
 
     def _advance(self, now_ns: int) -> None:
-        """As far as all have it who are counted on, if that is any further."""
+        """Raise the high watermark to the end that all counted replicas have."""
         leading = self.leading
         assert leading is not None
         if self.high_watermark == self.end or len(leading.isr.committed) < self._min_isr:
@@ -400,8 +420,9 @@ class Replica:
         self.high_watermark = max(self.high_watermark, min(ends))
 
     def _is_counted_on(self, leading: Leading, broker: NodeId, now_ns: int) -> bool:
-        """Also one that is about to be proposed: else it might never catch up with the high
-        watermark (KIP-966 counts the maximal ISR; this is Kafka's own)."""
+        """True also for one that is about to be proposed: otherwise it might never catch up with
+        the high watermark (KIP-966 counts the maximal ISR; this is Kafka's own).
+        """
         if broker in leading.isr.maximal:
             return True
         epoch = leading.followers[broker].broker_epoch

@@ -1,4 +1,4 @@
-"""The logs of replicas as a broker's core sees them: what is on the disks as of this step."""
+"""The logs of replicas as the broker's core sees them: what is on the disks as of this step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
@@ -14,26 +14,26 @@ from node.records.batch import BatchHeader
 from node.storage.leader_epochs import LeaderEpochs
 from node.storage.producers import KnownProducers
 
-# How much of a long work is done in one step, where nobody knows how long a piece takes: to make a
+# How much of a long task is done in one step, when the duration of a piece is unknown: to make a
 # log takes some flushes, which are a millisecond on one disk and a tenth of a second on another.
 #
-# The first step does one piece. As long as steps are short the next does twice as much, and half as
-# much after a long one: so heartbeats, followers and clients are served meanwhile, and yet a fast
-# disk is kept busy. A step that also served others was longer than its own pieces; then less is
-# done, and never nothing.
+# The first step does one piece. As long as steps are short the next does twice as many, and half as
+# many after a long one: so heartbeats, followers and clients are served meanwhile, and a fast disk
+# is kept busy. A step that also served others was longer than its own pieces; then fewer are done,
+# but never none.
 
 
-LONG_NS = 100 * MS  # of a step: a twentieth of broker.heartbeat.interval.ms, as Kafka has it
+LONG_NS = 100 * MS  # of a step: 1/20 of broker.heartbeat.interval.ms, as Kafka has it
 _MOST = 4096
 
 
 class Pace:
     def __init__(self) -> None:
         self._pieces = 1
-        self._began_ns: int | None = None  # when the last step began to do some; None: none goes on
+        self._began_ns: int | None = None  # when the last step with pieces began; None: no task
 
     def pieces(self, mono_ns: int) -> int:
-        """As many may be done in the step that begins now."""
+        """The number of pieces to do in the step that begins now."""
         if self._began_ns is not None:
             took_ns = mono_ns - self._began_ns
             if took_ns > LONG_NS:
@@ -44,12 +44,12 @@ class Pace:
         return self._pieces
 
     def rest(self) -> None:
-        """All is done: until there is more, how long steps take says nothing."""
+        """The task is done: until there is another, the duration of steps says nothing."""
         self._began_ns = None
 
 
-# How topics are configured, as a broker goes by it: as the topic says, else what is set for all
-# brokers, else the broker's own file.
+# Topic configs, as the broker uses them: the topic's own, or else the cluster's default, or else
+# the broker's own file.
 
 
 LOG_APPEND_TIME = "LogAppendTime"
@@ -57,8 +57,9 @@ LOG_APPEND_TIME = "LogAppendTime"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSettings:
-    """`before_max_ms`, `after_max_ms`: how far timestamps may lie from the leader's clock; where
-    `takes_append_time` it gives them itself. A retention of -1 is for ever."""
+    """`before_max_ms`, `after_max_ms`: how far timestamps may lie from the leader's clock; with
+    `takes_append_time` the leader sets them itself. A retention of -1 is unlimited.
+    """
 
     segments: SegmentLimits
     min_isr: int
@@ -71,12 +72,12 @@ class TopicSettings:
 
 
 class ConfiguredTopics:
-    """Of all topics, each read again when something was set that concerns it."""
+    """The settings of all topics, each read again when a config that concerns it changes."""
 
     def __init__(self, role: BrokerRole, min_isr: int) -> None:
         self._role = role
         self._min_isr = min_isr
-        # With what it was read from: values of the image, which are replaced and never changed.
+        # With what they were read from: values of the image, which are replaced and never changed.
         self._read: dict[str, tuple[object, object, TopicSettings]] = {}
 
     def of(self, image: Image, topic: str) -> TopicSettings:
@@ -114,12 +115,12 @@ class ConfiguredTopics:
         )
 
 
-# In which log directory a new replica is (KIP-858; `LogManager.nextLogDirs`).
+# The log directory of a new replica (KIP-858; `LogManager.nextLogDirs`).
 #
-# In the one that the controller assigned it to, if the broker has that. Else the broker chooses, as
-# Kafka does, the one with the fewest logs, and says so afterwards (`directory_reports`). Kafka
-# makes no log elsewhere while a directory is offline, as the log may be there: this broker is not
-# without one of its directories and alive.
+# It is the one that the controller assigned, if the broker has that. Otherwise the broker chooses,
+# as Kafka does, the one with the fewest logs, and reports it afterwards (`DirectoryReports`). Kafka
+# makes no log elsewhere while a directory is offline, as the log may be there: this broker does not
+# live on without one of its directories.
 
 
 class PlacedLogs(Protocol):
@@ -132,7 +133,7 @@ class PlacedLogs(Protocol):
 
 
 class LogPlacement:
-    """Knows the logs of each directory, with what was asked for in this step."""
+    """Knows the logs of each directory, including those placed in this step."""
 
     def __init__(self, logs: PlacedLogs) -> None:
         self._places = {log: logs.directory_of(log) for log in logs}
@@ -141,8 +142,9 @@ class LogPlacement:
             self._counts[directory] += 1
 
     def place(self, log: LogId, assigned: UUID) -> UUID:
-        """Of a new log, in the place of one of that name; where several have the fewest, in the
-        first of them."""
+        """The directory of a new log, which may replace one of that name; of several with the
+        fewest logs, the first.
+        """
         self.remove(log)
         counts = self._counts
         chosen = assigned if assigned in counts else min(counts, key=counts.__getitem__)
@@ -178,8 +180,9 @@ class ReindexedSegment(Protocol):
 
 
 class ReplicaLog(Protocol):
-    """What is in it as of this step: of its own writes, which are effects, a core reads in the next
-    one. Whatever reads batches raises CorruptLog where one is damaged."""
+    """The log as of this step: its own writes are effects, which the core reads in the next one.
+    Whatever reads batches raises CorruptLog if one is damaged.
+    """
 
     @property
     def topic(self) -> UUID: ...
@@ -192,7 +195,7 @@ class ReplicaLog(Protocol):
 
     @property
     def flushed(self) -> bool:
-        """Is all of it durable, with what stands beside it?"""
+        """Is all of it durable, with its side files?"""
 
     @property
     def epochs(self) -> LeaderEpochs: ...
@@ -217,14 +220,14 @@ class ReplicaLog(Protocol):
 
 
 class ReplicaLogs(Protocol):
-    """`node.storage.log_directories`, or what does the same."""
+    """`node.storage.log_directories`, or a stand-in for it."""
 
     @property
     def directories(self) -> Sequence[UUID]:
-        """The log directories that there are, at least one."""
+        """The log directories, at least one."""
 
     def directory_of(self, log: LogId) -> UUID:
-        """In which of them it is."""
+        """The directory of that log."""
 
     @property
     def previous_epoch(self) -> int:
@@ -232,7 +235,7 @@ class ReplicaLogs(Protocol):
 
     @property
     def high_watermarks(self) -> Mapping[LogId, Offset]:
-        """As they were when the last life saved them; they may be old."""
+        """The high watermarks as the last life saved them; they may be old."""
 
     def find(self, log: LogId) -> ReplicaLog | None: ...
 

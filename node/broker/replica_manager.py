@@ -1,4 +1,4 @@
-"""All replicas that a broker has: made, told and removed as the metadata log says."""
+"""All replicas of a broker: made, changed and removed as the metadata log says."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from uuid import UUID
@@ -56,17 +56,17 @@ class HostedPartition:
     key: Key
     name: str  # of the topic
     log: LogId
-    directory: UUID  # in which its log is
+    directory: UUID  # of its log
     replica: Replica
     settings: TopicSettings  # of its topic
-    told: Partition | None = None  # of the image, the newest that the replica was told
-    limits: SegmentLimits | None = None  # that its log was told
+    told: Partition | None = None  # in the newest image that the replica knows
+    limits: SegmentLimits | None = None  # as last set for its log
     traced: Traced = NOTHING
-    damage: str = ""  # of its log, that the operator was told of last
+    damage: str = ""  # of its log, as last reported to the operator
 
     @property
     def places(self) -> tuple[Place, Place]:
-        """As requests name it: by its topic's id, or its name."""
+        """The keys by which requests name it: by its topic's id, or its name."""
         return _place(self.key), (self.name, self.key[1])
 
     @property
@@ -76,7 +76,7 @@ class HostedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRefusal:
-    """Why a broker does not answer for a partition, and who may."""
+    """Why a broker does not answer for a partition, and the broker that may."""
 
     error: ErrorCode
     leader: NodeId = NO_NODE
@@ -99,23 +99,23 @@ class ReplicaManager:
         self._role = role
         self._may_join = may_join
         self._outbox = outbox
-        # By topics' ids as numbers: nothing is asked more often, and UUIDs take longer to compare.
+        # By topic ids as numbers: this is looked up most often, and UUIDs take longer to compare.
         self._held: dict[tuple[int, int], HostedPartition] = {}
         self._ids: dict[str, int] = {}  # of topics, by name
         self._starts: dict[LogId, Offset] = {}  # raised in this step
         self._saved = {**logs.high_watermarks}  # as they are on the disk
-        self._image: Image | None = None  # the newest that was told
+        self._image: Image | None = None  # the newest one followed
         self._placement = LogPlacement(logs)
-        # Those of which a log's end, a high watermark, an ISR or a leader may have changed.
+        # Those with a possible change of log end, high watermark, ISR or leader.
         self.moved: dict[LogId, HostedPartition] = {}
-        self._untold: dict[Key, HostedPartition] = {}  # of these since the last `trace`
-        self._unasked: dict[Key, HostedPartition] = {}  # of these since the last `take_unasked`
+        self._untold: dict[Key, HostedPartition] = {}  # of these, since the last `trace`
+        self._unasked: dict[Key, HostedPartition] = {}  # of these, since the last `take_unasked`
         self._appended: dict[LogId, HostedPartition] = {}  # in this step
-        # Those whose log is in another directory than the image has it.
+        # Those with a log in another directory than the image says.
         self.elsewhere: dict[Key, HostedPartition] = {}
-        self._surroundings = -1  # of the image, that were followed
-        self._producers: dict[LogId, Producers] = {}  # that were asked for in this step
-        # What is left to be done on the disks: logs of new replicas, and of those that are let go.
+        self._surroundings = -1  # versions of the image that were followed
+        self._producers: dict[LogId, Producers] = {}  # those asked for in this step
+        # Work left on the disks: logs of new replicas to make, and of removed ones to delete.
         self._unmade: dict[Key, None] = {}
         self._unremoved: dict[LogId, None] = {}
         self._pace = Pace()
@@ -126,7 +126,7 @@ class ReplicaManager:
         return list(self._held.values())
 
     def find(self, partition: TopicPartition) -> HostedPartition | None:
-        """By the topic's id, where that is said, or by its name."""
+        """The replica by the topic's id if the request has it, or by its name."""
         topic = partition.id.int or self._ids.get(partition.name)
         return None if topic is None else self._held.get((topic, partition.index))
 
@@ -134,8 +134,9 @@ class ReplicaManager:
         return self._held.get(_place(key))
 
     def absent(self, at: TopicPartition) -> PartitionRefusal:
-        """Of one that `find` does not find. Others may have it: who asks has to look for them, and
-        not give up (`ReplicaManager.getPartitionOrError`)."""
+        """The refusal for a partition that `find` does not find. Another broker may have it: the
+        client has to look for that, and not to give up (`ReplicaManager.getPartitionOrError`).
+        """
         by_id = at.id != ZERO_UUID
         unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if self._image is None:
@@ -154,12 +155,12 @@ class ReplicaManager:
         )
 
     def log(self, held: HostedPartition) -> ReplicaLog | None:
-        """None where it was made in this step."""
+        """None if it was made in this step."""
         log = self._logs.find(held.log)
         return None if log is None or log.topic.int != held.key[0].int else log
 
     def log_at(self, held: HostedPartition, offset: Offset) -> ReplicaLog | None:
-        """None also where it was made anew in this step, and does not reach `offset`."""
+        """None also if it was made anew in this step, and does not reach `offset`."""
         log = self.log(held)
         return log if log is not None and log.start <= offset <= log.next_offset else None
 
@@ -168,7 +169,7 @@ class ReplicaManager:
         return () if log is None else log.segments
 
     def producers(self, held: HostedPartition) -> Producers:
-        """Of a leader's log, with what it appended in this step. Raises CorruptLog."""
+        """The producers of a leader's log, with this step's appends. Raises CorruptLog."""
         found = self._producers.get(held.log)
         if found is None:
             log = self.log(held)
@@ -177,8 +178,9 @@ class ReplicaManager:
         return found
 
     def damaged(self, held: HostedPartition, damage: CorruptLog) -> None:
-        """Its log could not be read. The operator is told once: other partitions are served on, as
-        by Kafka (`ReplicaManager.readFromLog`), and this one where it is whole."""
+        """Its log could not be read. This is reported once: other partitions are still served, as
+        by Kafka (`ReplicaManager.readFromLog`), and the sound part of this one.
+        """
         if held.damage != str(damage):
             held.damage = str(damage)
             trace_damage(held.log, held.damage, self._outbox)
@@ -188,12 +190,13 @@ class ReplicaManager:
         """Is no log known to be damaged?"""
         return not any(held.damage for held in self._held.values())
 
-    # --- what the metadata log tells ---
+    # --- updates from the metadata log ---
 
     def follow(self, image: Image, mono_ns: int) -> None:
-        """As the image has it now: all of it, or what has changed since. What it does not have any
-        more goes first: there may be a topic of the same name, whose log is made in that place. New
-        logs are made, and old ones removed, by `go_on`."""
+        """Follow the image: all of it, or what has changed since the last one. Removed replicas go
+        first: a topic of the same name may get its log in their place. New logs are made, and old
+        ones removed, by `go_on`.
+        """
         changed = image.topics.take_changed()
         is_same = image is self._image and image.surroundings == self._surroundings
         if changed is None or not is_same:
@@ -213,7 +216,9 @@ class ReplicaManager:
         after: Iterable[tuple[Key, Partition | None]],
         mono_ns: int,
     ) -> None:
-        """`before`: what may not be held any more; `after`: what may be held, or is gone."""
+        """`before`: partitions that may have to be removed; `after`: those that may be held, or are
+        gone.
+        """
         had = len(self._held)
         for key in before:
             held = self.by_key(key)
@@ -238,7 +243,7 @@ class ReplicaManager:
         return bool(self._unmade or self._unremoved)
 
     def go_on(self, mono_ns: int) -> bool:
-        """Make and remove as many logs as fit into a step. Were there any?"""
+        """Make and remove as many logs as fit into a step. Returns whether there were any."""
         if not self.is_unfinished:
             return False
         assert self._image is not None, "nothing was told yet"
@@ -269,8 +274,9 @@ class ReplicaManager:
         self._outbox.emit(RemoveLog(log=log))
 
     def _remove_strays(self) -> None:
-        """What it has held since an earlier life, and was taken from it while it was off: no image
-        tells of that any more (KAFKA-14616)."""
+        """Remove logs of an earlier life that were taken from this broker while it was off: no
+        image mentions them any more (KAFKA-14616).
+        """
         for log in sorted(set(self._logs) - {held.log for held in self._held.values()}):
             self._placement.remove(log)
             self._unremoved[log] = None
@@ -282,7 +288,7 @@ class ReplicaManager:
         configured = held.settings.min_isr
         replica = held.replica
         if held.told is state and replica.configured_min_isr == configured:
-            # Who is not in the ISR may join it now, and is looked at when it asks next.
+            # A replica outside the ISR may be able to join it now, which its next Fetch decides.
             if replica.look_again(mono_ns) or replica.lacks_followers:
                 self.note(held)
             return
@@ -301,7 +307,7 @@ class ReplicaManager:
             self._outbox.emit(LimitSegments(log=held.log, limits=limits))
 
     def _found(self, image: Image, key: Key) -> ReplicaLog | None:
-        """On its disk, from an earlier life: None where there is none, or it was let go since."""
+        """The log of an earlier life; None if there is none, or it was removed since."""
         _, log = _named(image, key)
         found = self._logs.find(log)
         is_its = found is not None and found.topic == key[0] and log not in self._unremoved
@@ -345,33 +351,33 @@ class ReplicaManager:
     # --- what changes ---
 
     def note(self, held: HostedPartition) -> None:
-        """Something of it may have changed: whoever waits for that looks again."""
+        """Something of it may have changed: requests that wait for that look again."""
         self.moved[held.log] = self._untold[held.key] = self._unasked[held.key] = held
 
     def trace_reindexed(self) -> None:
-        """Since it was told last."""
+        """Trace reindexed segments since the last call."""
         for each in self._logs.take_reindexed():
             fields = {"segment": each.segment, "reason": each.reason}
             self._outbox.emit(Trace(event="n.reindexed", fields=fields))
 
     def trace(self) -> None:
-        """Tell what has changed, as it is now; `moved` is kept."""
+        """Trace what has changed, as it is now; `moved` is kept."""
         for held in self._untold.values():
             held.traced = trace_replica(held.key, held.replica, held.traced, self._outbox)
         self._untold.clear()
 
     def take_moved(self) -> Mapping[LogId, HostedPartition]:
-        """For whoever waits for that; from now on it counts no more."""
+        """The moved replicas, for requests that wait for changes; clears `moved`."""
         moved, self.moved = self.moved, {}
         return moved
 
     def take_unasked(self) -> Mapping[Key, HostedPartition]:
-        """Those that its leader may have to be asked about in another way than before."""
+        """Those that may have to be asked for differently at their leader."""
         unasked, self._unasked = self._unasked, {}
         return unasked
 
     def end_step(self, is_awaited: Callable[[Mapping[LogId, HostedPartition]], bool]) -> None:
-        """What was appended is in the logs by the next one: whoever waits to read it looks then."""
+        """This step's appends are in the logs in the next step, when waiting Fetches look again."""
         if self._appended and is_awaited(self._appended):
             self.moved.update(self._appended)
         self._appended.clear()
@@ -398,8 +404,8 @@ class ReplicaManager:
             return
         held.replica.truncated(end)
         if end < self._saved.get(held.log, 0):
-            # What is written there next is not committed by what was saved of an older log: after
-            # an unclean election, and a power cut, it would be taken for that.
+            # A high watermark saved for an older log must not cover what is written there next:
+            # after an unclean election and a power cut that would be taken for committed.
             self.save_high_watermarks()
         self._outbox.emit(TruncateLog(log=held.log, end=end))
         self.note(held)
@@ -411,7 +417,7 @@ class ReplicaManager:
             self._outbox.emit(SaveHighWatermarks(offsets=offsets))
 
     def _lowered(self, log: LogId) -> None:
-        """Also what is on the disk of it, as it begins anew (`PartitionLogs`)."""
+        """Also the high watermark on the disk, as the log begins anew (`PartitionLogs`)."""
         self._saved.pop(log, None)
 
     def begin_at(self, held: HostedPartition, start: Offset) -> None:
@@ -421,7 +427,7 @@ class ReplicaManager:
         self.note(held)
 
     def restart(self, held: HostedPartition, start: Offset) -> None:
-        """Of a follower whose log ends before its leader's begins, or the other way round."""
+        """Empty a follower's log that ends before its leader's begins, or the other way round."""
         self._starts.pop(held.log, None)
         self._outbox.emit(RestartLog(log=held.log, start=start))
         self._lowered(held.log)
@@ -429,14 +435,14 @@ class ReplicaManager:
         self.note(held)
 
     def raise_starts(self) -> None:
-        """As one write for all that begin later since this step began."""
+        """One write for all log starts that were raised in this step."""
         if self._starts:
             self._outbox.emit(RaiseLogStarts(starts=self._starts))
             self._starts = {}
 
 
 def _named(image: Image, key: Key) -> tuple[str, LogId]:
-    """Its topic, and its log."""
+    """Its topic and its log."""
     topic = image.topics.find(key[0])
     assert topic is not None, f"{key} is a partition of no topic"
     return topic.name, LogId(f"{topic.name}-{key[1]}")

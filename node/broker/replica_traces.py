@@ -1,8 +1,7 @@
-"""What a broker tells of its replicas (`node.server.output`): who leads, its ISR and its high
-watermark.
+"""What a broker traces of its replicas (`node.server.output`): leader, ISR and high watermark.
 
-A line says what is, not what was decided from it: the ends of followers as the leader knows them,
-and not whom it counted. So the judge can decide once more whether the high watermark might move.
+A line has the facts and not the decision: the log ends of followers as the leader knows them, and
+not which it counted. So the judge can decide again whether the high watermark might move.
 """
 
 from uuid import UUID
@@ -16,7 +15,7 @@ from node.outbox import Outbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """What was told of a replica last; of its ISR and high watermark while it led."""
+    """What was last traced of a replica; ISR and high watermark as of its time as leader."""
 
     epoch: int = NO_EPOCH
     leads: bool = False
@@ -30,7 +29,7 @@ NOTHING = Traced()
 def trace_replica(
     key: tuple[UUID, int], replica: Replica, before: Traced, outbox: Outbox
 ) -> Traced:
-    """Tell what differs from what was told before; what is told now."""
+    """Trace what differs from `before`; returns what is traced now."""
     leading = replica.leading
     epoch, leads = replica.leader_epoch, leading is not None
     if (epoch, leads) != (before.epoch, before.leads):
@@ -72,7 +71,7 @@ def trace_damage(log: LogId, reason: str, outbox: Outbox) -> None:
 
 
 def trace_truncation(key: tuple[UUID, int], replica: Replica, end: Offset, outbox: Outbox) -> None:
-    """Its log is about to be cut."""
+    """Called when its log is about to be truncated."""
     outbox.trace(
         "p.truncate",
         topic=uuid_text(key[0]),
@@ -99,7 +98,7 @@ def _trace_role(key: tuple[UUID, int], replica: Replica, began: Offset, outbox: 
 def _trace_joining(
     key: tuple[UUID, int], replica: Replica, leading: Leading, outbox: Outbox
 ) -> None:
-    """Whom it proposes, with what it has proved."""
+    """The replicas that it proposes, with what they have proved."""
     pending, committed = leading.isr.pending, leading.isr.committed
     if pending is None:
         return
@@ -136,5 +135,5 @@ def _ends(replica: Replica, leading: Leading) -> list[dict[str, int | str]]:
 
 
 def _end(follower: RemoteReplica) -> int:
-    """Of its log; -1: not known yet."""
+    """The log end; -1: not known yet."""
     return -1 if follower.end is None else follower.end

@@ -1,7 +1,8 @@
-"""Old segments go: by age, and where a log has grown too large (`UnifiedLog.deleteOldSegments`).
+"""Retention: deletion of old segments, and DeleteRecords.
 
-Only what is committed, and only where `cleanup.policy` says so. Each replica goes by its own log,
-and a follower by its leader's start as well.
+Old segments go by age, and if a log has grown too large (`UnifiedLog.deleteOldSegments`). Only what
+is committed goes, and only if `cleanup.policy` says so. Each replica decides by its own log, and a
+follower's log also begins where its leader's does.
 """
 
 from collections import deque
@@ -29,12 +30,12 @@ from node.wire.offsets import (
 
 _POLICY = "cleanup.policy"
 _NO_LIMIT = -1
-# Logs in one step: to look at one takes some five microseconds, and to cut one some flushes.
+# Logs in one step: to look at one takes some 5 us, and to cut one some flushes.
 LOOKED_AT_AT_ONCE, CUT_AT_ONCE = 1_000, 10
 
 
 def may_delete(image: Image, topic: str) -> bool:
-    """May records of the topic be deleted, by age or by request? Not of one that is compacted."""
+    """May the topic's records be deleted, by age or by request? Not if it is compacted."""
     policy = image.topic_config(topic, _POLICY)
     return policy is None or "delete" in map(str.strip, policy.split(","))
 
@@ -48,8 +49,9 @@ def first_kept(
     retention_ms: int,
     retention_bytes: int,
 ) -> Offset:
-    """Where the log begins that is left; where it does already if all is kept. The last segment can
-    go only by age; a limit of -1 is none."""
+    """The log start after deletion; the present one if all is kept. The last segment goes only by
+    age; a limit of -1 is none.
+    """
     excess = sum(segment.size for segment in segments) - retention_bytes
     ends = [*(newer.base for _, newer in pairwise(segments)), end]
     first = segments[0].base
@@ -65,13 +67,13 @@ def first_kept(
 
 
 class Retention:
-    """Looks each log.retention.check.interval.ms, at some logs a step."""
+    """Checks all logs each log.retention.check.interval.ms, some in a step."""
 
     def __init__(self, replicas: ReplicaManager, role: BrokerRole) -> None:
         self._replicas = replicas
         self._role = role
         self._due_ns: int | None = None
-        self._left: deque[Key] = deque()  # that are to be looked at
+        self._left: deque[Key] = deque()  # to be checked
 
     def poll(self, image: Image, now: Now) -> None:
         if self._due_ns is None:
@@ -91,7 +93,7 @@ class Retention:
         return 0 if self._due_ns is None or self._left else self._due_ns
 
     def _look(self, held: HostedPartition, wall_ms: int) -> bool:
-        """Does the log begin later now?"""
+        """Returns whether the log start was raised."""
         segments = self._replicas.segments(held)
         if not segments:
             return False
@@ -110,23 +112,23 @@ class Retention:
         return is_news
 
 
-# DeleteRecords: a leader's log begins later from now on, and so do its followers' (KIP-107;
+# DeleteRecords: the leader raises its log start, and its followers do as well (KIP-107;
 # `ReplicaManager.deleteRecords`).
 #
-# It is answered when all replicas whose brokers are up have deleted them. Where logs begin is
-# durable before anybody is told, which Kafka leaves to its next checkpoint. So what was deleted
-# stays so, whoever loses its power.
+# The request is answered when all replicas whose brokers are up have deleted the records. A log
+# start is durable before it is reported, which Kafka leaves to its next checkpoint. So deleted
+# records stay deleted through any power cut.
 
 
-_until_ns = attrgetter("until_ns")  # of who waits; asked for after every step
+_until_ns = attrgetter("until_ns")  # the deadline of a waiting request; read after every step
 
 
 @dataclass(slots=True, kw_only=True)
 class _Deleted:
-    """Of one partition: what is answered once nobody has records below `offset`."""
+    """One partition: its response once no replica has records below `offset`."""
 
     result: DeletedRecords
-    held: HostedPartition | None = None  # None: it is not to be waited for
+    held: HostedPartition | None = None  # None: not waited for
     leader_epoch: int = NO_EPOCH
     offset: Offset = Offset(0)
 
@@ -145,7 +147,7 @@ class Deletions:
     def delete(
         self, connection: ConnectionId, request: DeleteRecordsRequest, image: Image, mono_ns: int
     ) -> DeleteRecordsResponse | None:
-        """None: answered later."""
+        """The response; None: answered later."""
         deleted = [self._delete(each, image) for each in request.partitions]
         waiting = _WaitingDeletion(deleted=deleted, until_ns=mono_ns + request.timeout_ms * MS)
         response = _response(waiting, mono_ns)
@@ -154,7 +156,7 @@ class Deletions:
         return response
 
     def poll(self, mono_ns: int) -> None:
-        """Answer who waits for what all have done now, or waited for too long."""
+        """Answer each waiting request that all replicas have done by now, or that has timed out."""
         if not self._waiting.requests:
             return
         for connection, waiting in self._waiting.all():

@@ -4,8 +4,8 @@ import gc
 
 
 def main() -> None:
-    """Import the program, then be it. What is imported stays: the collector, which would look
-    through all of it several times, took a third of the time that it takes."""
+    """Import the program, then run it. What is imported stays: the garbage collector, which would
+    look through it several times, took a third of the import's time."""
     gc.disable()
     from node.server.cli import main as run
 

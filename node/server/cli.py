@@ -1,4 +1,4 @@
-"""`kraft-node`: format a disk, run a node on it, ask a quorum, look into a log."""
+"""`kraft-node`: formats a disk, runs a node on it, asks a quorum, prints a log."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ from node.server.properties import read_settings
 from node.server.property_values import ConfigError, known_numbers, parse_endpoint
 from node.storage.disk import StorageError
 
-# What options of `kraft-node` mean. Each raises ArgumentTypeError.
+# The values of `kraft-node`'s options. Each function raises ArgumentTypeError.
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        code = 0  # whoever read our output has seen enough
+        code = 0  # the reader of our output has seen enough
     except Refusal as refusal:
         code = _say(str(refusal), refusal.code)
     except ConfigError as error:
@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         step = "  try: see that it exists, may be used by this user and has room, and start again"
         code = _say(what + step, FAILED)
     sys.stderr.flush()
-    # Threads that still resolve a name must not hold the process up.
+    # Threads that still resolve a name must not delay the exit.
     os._exit(code)
 
 

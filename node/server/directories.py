@@ -1,10 +1,11 @@
-"""What lies in the directories that a node's file names.
+"""The directories that a node's properties file names.
 
 Kafka has the metadata log in metadata.log.dir, or else in the first of log.dirs, and does not start
-where they are named in another order. Here it is where it lies, unless metadata.log.dir says where.
+if they are named in another order. Here it is in the directory that holds it, unless
+metadata.log.dir names another.
 
 A directory is the node's by its meta.properties, which `format` makes. As in Kafka no start makes
-it (`KafkaRaftServer.initializeLogDirs`): a disk that is not mounted would be a new one.
+it (`KafkaRaftServer.initializeLogDirs`): a disk that is not mounted would be taken for a new one.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,12 +26,13 @@ from node.storage.disk import (
 from node.storage.log_directories import LogDirectory
 from node.storage.meta import MetaProperties, read_meta, save_meta
 
-# A directory id for a disk that has none.
+# A directory id for a disk without one.
 
 
 def new_directory_id() -> UUID:
-    """As Kafka draws them: none whose text begins with a dash, which commands would take for an
-    option."""
+    """A random id, drawn as by Kafka: its text never begins with a dash, which commands would take
+    for an option.
+    """
     while uuid_text(drawn := uuid4()).startswith("-"):
         pass
     return drawn
@@ -40,8 +42,9 @@ Disks = Mapping[str, Disk]  # by the paths of `NodeConfig.directories`
 
 
 def check_apart(config: NodeConfig) -> None:
-    """On this machine none of them is another one, or lies within it: what is in a log directory
-    is taken for a replica's log. Raises Refusal."""
+    """No directory may be another one, or lie within it: what is in a log directory is taken for a
+    replica's log. Raises Refusal.
+    """
     found = [(path, Path(path).resolve()) for path in config.directories]
     for (one, inner), (other, outer) in permutations(found, 2):
         if inner.is_relative_to(outer):
@@ -55,7 +58,7 @@ def check_apart(config: NodeConfig) -> None:
 
 
 def metadata_directory(config: NodeConfig, disks: Disks) -> str:
-    """In which the metadata log is, or is to be. Raises Refusal."""
+    """The directory that holds, or is to hold, the metadata log. Raises Refusal."""
     holders = [path for path in config.directories if disks[path].exists(METADATA_DIRECTORY)]
     if config.metadata_log_dir is not None:
         chosen = config.metadata_log_dir
@@ -86,9 +89,10 @@ def metadata_directory(config: NodeConfig, disks: Disks) -> str:
 def log_directories(
     config: NodeConfig, own: MetaProperties, disks: Disks, draw_id: Callable[[], UUID]
 ) -> tuple[LogDirectory, ...]:
-    """Of a broker, for replicas; `own` is of the directory with the metadata log. One that lacks a
-    directory id, for its meta.properties is from before there were any, is given one that is drawn
-    (KIP-856, "Log Directory Storage UUID"). Raises Refusal, or CorruptFile."""
+    """A broker's directories for replicas; `own` is of the one with the metadata log. A directory
+    without an id, whose meta.properties is older than these, gets a new one (KIP-856, "Log
+    Directory Storage UUID"). Raises Refusal, or CorruptFile.
+    """
     found: dict[str, MetaProperties] = {config.log_dir: own}
     for path in config.directories:
         if path == config.log_dir:
@@ -142,6 +146,6 @@ def _is_formatted(disk: Disk) -> bool:
 
 
 def _leaving(config: NodeConfig) -> str:
-    """What is formatted as it is."""
+    """For directories that stay formatted as they are."""
     voters = "" if config.quorum_voters else " --no-initial-controllers"
     return f"-c FILE --ignore-formatted{voters}"

@@ -1,7 +1,7 @@
-"""`kraft-node dump-log`: what stands in segments, indexes and checkpoints, sound or not.
+"""`kraft-node dump-log`: the content of segments, indexes and checkpoints, sound or not.
 
-One line a batch, one a record, damage marked where it is. Reading goes on behind it with the next
-sound batch, since that is what an operator wants to know: how much is lost.
+One line a batch, one a record, damage marked where it is. Reading goes on behind damage with the
+next sound batch, since an operator wants to know how much is lost.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ from node.storage.disk import File
 from node.storage.indexes import OFFSET_INDEX, TIME_INDEX, OffsetIndex, TimeIndex
 from node.storage.segment import SUFFIX, find_batch, parse_segment_name, scan_batches
 
-# `kraft-node dump-log` of the index files of a segment, as Kafka's tool prints them.
+# Index files of a segment, printed as by Kafka's tool.
 
 
 def is_index(path: Path) -> bool:
@@ -35,8 +35,9 @@ def is_index(path: Path) -> bool:
 
 
 def index_lines(path: Path) -> Iterator[str]:
-    """A line for each entry; one that begins with DAMAGED for each that leads nowhere in the
-    segment beside it. Raises OSError where a file cannot be read."""
+    """A line for each entry; one that leads nowhere in the segment beside it begins with DAMAGED.
+    Raises OSError if a file cannot be read.
+    """
     base = parse_segment_name(path.stem + SUFFIX) or 0
     try:
         if path.suffix == TIME_INDEX:
@@ -85,7 +86,7 @@ def dump(paths: Sequence[Path], out: TextIO) -> int:
 
 
 def dump_file(file: File, out: TextIO) -> int:
-    """Print every batch and record of `file`. The number of damaged places."""
+    """Print every batch and record of `file`. Returns the number of damaged places."""
     return _show(_lines(file), out)
 
 
@@ -137,7 +138,7 @@ def _record_lines(position: int, batch: Batch) -> Iterator[str]:
 
 
 def _content(record: Record, header: BatchHeader) -> str:
-    """The record as its type, or its bytes where they are none this node knows."""
+    """The record with its type, or its bytes if the type is unknown to this node."""
     try:
         if header.is_control:
             return _text(decode_control(record.key, record.value))
@@ -156,7 +157,7 @@ def _bytes(record: Record, why: str) -> str:
 
 
 def _text(value: object) -> str:
-    """A record as its constructor would be called, but with uuids as Kafka writes them."""
+    """A record as its constructor's call, but with uuids as Kafka writes them."""
     if isinstance(value, UUID):
         return uuid_text(value)
     if isinstance(value, tuple):

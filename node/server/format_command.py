@@ -1,6 +1,6 @@
-"""`kraft-node format`: empty directories become a node's.
+"""`kraft-node format`: formats empty directories for a node.
 
-Who votes is said by the file, or by an option, and not by both.
+The voters are named by the properties file or by an option, not by both.
 """
 
 import os
@@ -31,8 +31,7 @@ ELIGIBLE_LEADERS = f"{ELR_VERSION}=1"
 
 
 def format_disk(options: Namespace, config: NodeConfig) -> str:
-    """A line for each directory that says what was done. Raises Refusal, StorageError or
-    OSError."""
+    """Format; returns a line for each directory. Raises Refusal, StorageError or OSError."""
     _check_voters(options, config)
     new = None if options.initial_controllers else new_directory_id()
     voters = None if config.quorum_voters else _first_voters(options, config, new)
@@ -52,7 +51,7 @@ def format_disk(options: Namespace, config: NodeConfig) -> str:
     home = metadata_directory(config, disks)
     for path, disk in disks.items():
         _check(options, config, path, disk)
-    # That with the metadata log comes last: without it no node starts from the others.
+    # The directory of the metadata log comes last: without it no node starts from the others.
     own = replace(own, lists_voters=voters is None and not _is_static(options))
     done = [_format_beside(own, disks[path]) for path in disks if path != home]
     written = format_log_directory(
@@ -81,7 +80,7 @@ def _check(options: Namespace, config: NodeConfig, path: str, disk: Disk) -> Non
 
 
 def _format_beside(own: MetaProperties, disk: RealDisk) -> str:
-    """`own`: of the node; it is known by the same form of quorum in all of its directories."""
+    """`own`: of the node; all its directories are formatted for the same kind of quorum."""
     meta = replace(own, directory_id=new_directory_id())
     return _done(disk, meta.directory_id, written=format_data_directory(disk, meta))
 
@@ -97,7 +96,7 @@ def _is_static(options: Namespace) -> bool:
 
 
 def _check_voters(options: Namespace, config: NodeConfig) -> None:
-    """One of the two says who votes: the file, or an option. Raises Refusal."""
+    """The voters are named by the file or by an option. Raises Refusal."""
     chosen = options.initial_controllers or options.standalone or options.no_initial_controllers
     if _is_static(options) and not config.quorum_voters:
         raise Refusal(
@@ -127,7 +126,7 @@ def _check_voters(options: Namespace, config: NodeConfig) -> None:
 
 
 def _first_voters(options: Namespace, config: NodeConfig, new: UUID | None) -> FormattedVoters:
-    """Of a new quorum; none where there is one already."""
+    """The voters of a new quorum; none if there is one already."""
     if new is not None:
         own = (ReplicaKey(config.node_id, new), config.advertised[:1])
         return (own,) if options.standalone else ()
@@ -139,7 +138,7 @@ def _first_voters(options: Namespace, config: NodeConfig, new: UUID | None) -> F
 
 
 def make_durably(directory: Path) -> None:
-    """With parents, each of which remembers its child after a power cut."""
+    """Make a directory and its parents, so that each entry survives a power cut."""
     if directory.is_dir():
         return
     make_durably(directory.parent)

@@ -1,13 +1,13 @@
-"""A TCP stream to frames: four bytes of size, then that many of content."""
+"""Frames in a TCP stream: four bytes of size, then that many of content. TCP keepalive."""
 
 import socket
 from struct import Struct
 
 from node import limits
 
-# TCP's own probes, both on connections that others opened and on those to voters: whoever is gone
-# without a farewell, as after a power cut, is found out in a minute and a half, whether nothing was
-# on its way to him (the probes) or something was (the time for which it may be unacknowledged).
+# TCP keepalive, on accepted connections and on those to voters: a peer that is gone without
+# closing, as after a power cut, is detected in a minute and a half, if nothing was sent to it (by
+# probes) or something was (by the limit on unacknowledged data).
 
 
 IDLE_S, INTERVAL_S, PROBES = 60, 10, 3
@@ -27,7 +27,9 @@ _SIZE_BYTES = SIZE.size
 
 
 class FrameSizeRefused(ValueError):
-    """A size that no frame has: what comes is no Kafka, and cannot be cut any further."""
+    """A size that no frame has: the stream is not Kafka's protocol, and cannot be cut any
+    further.
+    """
 
     def __init__(self, size: int) -> None:
         super().__init__(f"a frame of {size} bytes")
@@ -35,7 +37,7 @@ class FrameSizeRefused(ValueError):
 
 
 class FrameCutter:
-    """Holds what is not a whole frame yet."""
+    """Holds the bytes of a frame that is not whole yet."""
 
     def __init__(self, max_bytes: int = limits.MAX_FRAME_BYTES) -> None:
         self._arrived = Arrived(max_bytes)
@@ -51,7 +53,9 @@ class FrameCutter:
 
 
 class Arrived:
-    """What came over a connection, and was not taken: a part of a frame, or several of them."""
+    """Bytes that came over a connection and were not taken: a part of a frame, or several
+    frames.
+    """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -64,7 +68,7 @@ class Arrived:
         self._bytes += data
 
     def size(self) -> int | None:
-        """Of the frame that is next; None: that is not told yet. Raises FrameSizeRefused."""
+        """The next frame's size; None: not known yet. Raises FrameSizeRefused."""
         if len(self._bytes) < _SIZE_BYTES:
             return None
         size: int = SIZE.unpack_from(self._bytes)[0]
@@ -73,12 +77,12 @@ class Arrived:
         return size
 
     def is_whole(self) -> bool:
-        """Is there all of the next one? Raises FrameSizeRefused."""
+        """Is the next frame whole? Raises FrameSizeRefused."""
         size = self.size()
         return size is not None and len(self._bytes) >= _SIZE_BYTES + size
 
     def take(self) -> bytes:
-        """The next one, all of which is there."""
+        """The next frame, which is whole."""
         size = self.size()
         assert size is not None, "its size is not told yet"
         end = _SIZE_BYTES + size
@@ -86,20 +90,20 @@ class Arrived:
             frame = bytes(view[_SIZE_BYTES:end])
         assert len(frame) == size, f"{len(frame)} of {size} bytes are there"
         if end == len(self._bytes):
-            self._bytes = bytearray()  # a large one goes at once
+            self._bytes = bytearray()  # free a large one at once
         else:
             del self._bytes[:end]
         return frame
 
     def drop(self) -> int:
-        """All of it; how many whole frames that are."""
+        """Drop everything; returns how many whole frames that were."""
         dropped = 0
         try:
             while self.is_whole():
                 self.take()
                 dropped += 1
         except FrameSizeRefused:
-            pass  # there is no frame any more
+            pass  # no frame follows
         self._bytes = bytearray()
         return dropped
 

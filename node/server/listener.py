@@ -1,8 +1,8 @@
-"""The sockets that others connect to, and how many descriptors there are for whom.
+"""The listening sockets, and the descriptors for connections.
 
-One connection is accepted at a time, and only where there is room for it: a process without
+One connection is accepted at a time, and only if there is room for it: a process without
 descriptors can neither save a vote nor dial a voter. asyncio's own servers accept a whole backlog
-before anybody is asked.
+without asking.
 """
 
 import asyncio
@@ -18,29 +18,30 @@ from node.server.framing import keep_alive
 from node.server.tcp import Connections
 
 BACKLOG = 128
-# Kept from connections: for stdin, stdout and stderr, the loop's own, the lock, listeners, the
-# links to voters, resolvers, scrapes of metrics, and the few files that are replaced. The log's
+# Descriptors kept from connections: for stdin, stdout and stderr, the loop, the lock, listeners,
+# the links to voters, resolvers, scrapes of metrics, and the few files that are replaced. The log's
 # files are not in it.
 RESERVED_DESCRIPTORS = 48
-# How long to leave callers in the backlog after an accept that failed; asyncio's own is the same.
+# How long to leave the backlog alone after an accept that failed; asyncio waits as long.
 ACCEPT_PAUSE_S = 1.0
 
 
 def take_all_descriptors() -> None:
-    """As many as the hard limit allows, as a JVM does for Kafka."""
+    """Raise the limit to the hard limit, as a JVM does for Kafka."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def descriptors_beside(files: int) -> int:
-    """How many are there for connections, where the log holds so many files open."""
+    """The descriptors left for connections, if the log holds that many files open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft - RESERVED_DESCRIPTORS - files
 
 
 def bind(endpoint: Endpoint, *, is_open: bool = True) -> list[socket.socket]:
-    """A listening socket for each address that the host has; where it is not to be open yet, it
-    only has the address. Raises OSError."""
+    """A socket for each address of the host; it listens, or only holds the address. Raises
+    OSError.
+    """
     found = socket.getaddrinfo(
         endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
@@ -56,7 +57,7 @@ def bind(endpoint: Endpoint, *, is_open: bool = True) -> list[socket.socket]:
 
 
 def _bound(family: int, address: Any) -> socket.socket:
-    """As `socket.create_server`, but for listening."""
+    """As `socket.create_server`, without listening."""
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -72,7 +73,7 @@ def _bound(family: int, address: Any) -> socket.socket:
 async def accept_from(
     listening: socket.socket, name: str, connections: Connections, descriptors: Callable[[], int]
 ) -> None:
-    """Until cancelled."""
+    """Runs until cancelled."""
     async for accepted, host in accepted_from(listening, name):
         if connections.make_room(host, descriptors()):
             await _serve(accepted, name, host, connections)
@@ -83,8 +84,9 @@ async def accept_from(
 async def accepted_from(
     listening: socket.socket, name: str
 ) -> AsyncIterator[tuple[socket.socket, str]]:
-    """Each connection, and the host that it comes from; without end. An accept that fails, for want
-    of descriptors or because the caller is gone, is no failure of the node."""
+    """Each connection, and the host that it comes from; without end. An accept that fails, because
+    descriptors are exhausted or the caller is gone, is no failure of the node.
+    """
     loop = asyncio.get_running_loop()
     while True:
         try:

@@ -1,4 +1,6 @@
-"""The metrics of a node: what each of them means, and all of them in Prometheus' text format."""
+"""The metrics of a node: their measurement, their meaning, and Prometheus' text format and
+endpoint.
+"""
 
 import asyncio
 import contextlib
@@ -14,19 +16,19 @@ from node.ids import MS, Now
 from node.lazy_dataclass import dataclass
 from node.server.listener import accepted_from
 
-# What is measured while a node runs: latencies, rates and idleness (KIP-595, "Monitoring").
+# Measurement: latencies, rates and idleness of a running node (KIP-595, "Monitoring").
 #
-# It hears what the node tells of itself and how long each of its turns took, and asks it nothing.
+# It gets the node's trace and the duration of each turn, and asks the node nothing.
 
 
-SAMPLE_NS = 30_000 * MS  # of these a window has two, as in Kafka (metrics.sample.window.ms)
+SAMPLE_NS = 30_000 * MS  # a window has two of these, as in Kafka (metrics.sample.window.ms)
 _SECOND_NS = 1000 * MS
-UNKNOWN = float("nan")  # as Kafka tells of what was not measured
+UNKNOWN = float("nan")  # Kafka's value for what was not measured
 
 
 @dataclass(slots=True)
 class _Sample:
-    number: int  # of its 30 s since the clock's zero
+    number: int  # of its 30 s, from the clock's zero
     count: int = 0
     total: float = 0.0
     most: float = 0.0
@@ -34,7 +36,7 @@ class _Sample:
 
 @dataclass(slots=True)
 class Window:
-    """What was measured in this sample and in the one before: the last 30 to 60 s."""
+    """The values of this sample and the one before: the last 30 to 60 s."""
 
     began_ns: int
     _samples: deque[_Sample] = field(default_factory=lambda: deque(maxlen=2))
@@ -49,17 +51,17 @@ class Window:
         sample.most = max(sample.most, value)
 
     def average(self, now_ns: int) -> float:
-        """Of what was recorded; not a number where nothing was."""
+        """The average of the recorded values; NaN if there are none."""
         samples = self._current(now_ns)
         count = sum(sample.count for sample in samples)
         return sum(sample.total for sample in samples) / count if count else UNKNOWN
 
     def maximum(self, now_ns: int) -> float:
-        """Not a number where nothing was recorded."""
+        """NaN if there are none."""
         return max((sample.most for sample in self._current(now_ns)), default=UNKNOWN)
 
     def per_ns(self, now_ns: int) -> float:
-        """The sum of what was recorded by the time that the window has lasted."""
+        """The sum of the recorded values, divided by the window's duration."""
         first_ns = max(self.began_ns, (now_ns // SAMPLE_NS - 1) * SAMPLE_NS)
         total = sum(sample.total for sample in self._current(now_ns))
         return total / (now_ns - first_ns) if now_ns > first_ns else UNKNOWN
@@ -69,7 +71,7 @@ class Window:
 
 
 class Meter:
-    """Of one life of a process; times are of its monotonic clock, but for when it began."""
+    """Measures one life of a process; times are of its monotonic clock, except when it began."""
 
     def __init__(self, began: Now) -> None:
         self._boot_ms = began.wall_ns // MS
@@ -79,7 +81,7 @@ class Meter:
         self._fetched = Window(began.mono_ns)
         self._worked = Window(began.mono_ns)
         self._uncommitted: deque[tuple[int, int]] = deque()  # last offset of a batch, and when
-        self._stood_ns: int | None = None  # since when it has stood for election
+        self._stood_ns: int | None = None  # since when it has been a candidate
 
     def on_trace(self, trace: Trace, now: Now) -> None:
         match trace.event:
@@ -91,11 +93,13 @@ class Meter:
                 self._on_state(trace.fields["state"], now.mono_ns)
 
     def on_turn(self, began_ns: int, ended_ns: int) -> None:
-        """The node did something from then to then."""
+        """The node was busy from `began_ns` to `ended_ns`."""
         self._worked.record(ended_ns - began_ns, ended_ns)
 
     def measured(self, now_ns: int) -> dict[str, float]:
-        """By the KIP's names; latencies in ms, rates a second, the ratio from 0 to 1."""
+        """The values by the KIP's names; latencies in ms, rates per second, the ratio from 0 to
+        1.
+        """
         return {
             "boot-timestamp": self._boot_ms,
             "commit-latency-avg": self._commits.average(now_ns),
@@ -108,7 +112,7 @@ class Meter:
         }
 
     def _idle(self, now_ns: int) -> float:
-        """A turn that began before the window did counts as a whole, and could make it negative."""
+        """A turn that began before the window counts as a whole, and could make this negative."""
         ratio = 1.0 - self._worked.per_ns(now_ns)
         return 0.0 if ratio < 0 else ratio
 
@@ -127,9 +131,9 @@ class Meter:
             self._commits.record((now_ns - appended_ns) / MS, now_ns)
 
     def _on_state(self, state: object, now_ns: int) -> None:
-        """An election lasts, over all its rounds, until who leads is known."""
+        """An election lasts, over all its rounds, until the leader is known."""
         if state != "leader":
-            self._uncommitted.clear()  # what becomes of those, this node does not decide
+            self._uncommitted.clear()  # this node does not decide what becomes of those
         if state in ("prospective", "candidate"):
             self._stood_ns = now_ns if self._stood_ns is None else self._stood_ns
         elif state in ("leader", "follower") and self._stood_ns is not None:
@@ -150,10 +154,10 @@ _CONTROLLER = "kafka_controller_"
 @dataclass(frozen=True, slots=True)
 class Metric:
     name: str  # as KIPs and Kafka write it
-    source: str  # the KIP that has it; "Kafka" of what only it ships
+    source: str  # the KIP that defines it; "Kafka" if only Kafka's code does
     is_shipped: bool  # by Apache Kafka 4.3
     about: str  # with its unit
-    is_text: bool = False  # it stands in a label, and the value is 1
+    is_text: bool = False  # the text is a label, and the value 1
     prefix: str = PREFIX
 
 
@@ -249,7 +253,7 @@ METRICS = (
 
 
 def exposition(values: Mapping[str, float | str]) -> str:
-    """All of METRICS that have a value (Prometheus' text format 0.0.4)."""
+    """All of METRICS that have a value, in Prometheus' text format 0.0.4."""
     told = [metric for metric in METRICS if metric.name in values]
     assert len(told) == len(values), f"{sorted(values)} are not all among the metrics"
     return "".join(_lines(metric, values[metric.name]) for metric in told)
@@ -281,10 +285,9 @@ def as_markdown() -> str:
 
 # GET /metrics over HTTP, for Prometheus: one request a connection, few connections at once.
 #
-# Scrapes are answered between turns of the node, and take a millisecond of it. What one that asks
-# can hold is bounded: so many connections, so many bytes of a request, so much time. Who says
-# nothing does not keep others from being answered: where there are too many connections, the one
-# goes that has been waited for longest.
+# Scrapes are answered between turns of the node, and take a millisecond of it. Their number, the
+# bytes of a request and its time are bounded. A silent client does not keep others from being
+# answered: at the limit, the oldest connection is closed.
 
 
 PATH = b"/metrics"
@@ -297,11 +300,11 @@ _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 async def serve_metrics(
     listening: socket.socket, exposition: Callable[[], str], patience_s: float = PATIENCE_S
 ) -> None:
-    """Until cancelled."""
+    """Runs until cancelled."""
     scrapes: dict[asyncio.Task[None], None] = {}  # oldest first
 
     def end(accepted: socket.socket, task: "asyncio.Task[None]") -> None:
-        """Also of one that was cancelled before it began."""
+        """Also for a task that was cancelled before it began."""
         accepted.close()
         scrapes.pop(task, None)
 
@@ -316,7 +319,7 @@ async def serve_metrics(
 
 
 async def _serve(accepted: socket.socket, exposition: Callable[[], str], patience_s: float) -> None:
-    # Whoever goes away or is too slow for an answer gets none.
+    # A client that leaves or is too slow gets no answer.
     with contextlib.suppress(OSError, TimeoutError):
         async with asyncio.timeout(patience_s):
             head = await _head(accepted)
@@ -325,7 +328,7 @@ async def _serve(accepted: socket.socket, exposition: Callable[[], str], patienc
 
 
 async def _head(accepted: socket.socket) -> bytes:
-    """What is there of a request's head when it ends, is too long, or no more comes."""
+    """The request's head, up to its end, the limit of its length, or the end of the stream."""
     head, loop = b"", asyncio.get_running_loop()
     while b"\r\n\r\n" not in head and len(head) < HEAD_BYTES:
         data = await loop.sock_recv(accepted, HEAD_BYTES - len(head))
@@ -336,7 +339,7 @@ async def _head(accepted: socket.socket) -> bytes:
 
 
 def response_to(head: bytes, exposition: Callable[[], str]) -> bytes:
-    """The whole answer to a request that begins so."""
+    """The whole answer to a request that begins like this."""
     words = head.split(b"\r\n", 1)[0].split(b" ")
     if b"\r\n\r\n" not in head or len(words) != 3 or not words[2].startswith(b"HTTP/"):
         return _response("400 Bad Request", "not a request of HTTP\n")

@@ -1,8 +1,8 @@
-"""How the process ends, and what it says then.
+"""How the process ends, and its last message.
 
 A failed disk is not asked twice: after a failed fsync the kernel may have dropped the pages and
 answer the next one with success. A broken invariant may have broken more. Either way nothing else
-is touched, so the process ends at once, without a farewell to anybody.
+is touched, and the process ends at once, without notice to any peer.
 """
 
 import errno
@@ -18,14 +18,14 @@ from node.effects import Stop
 FAILED = 1
 WRONG_USAGE = 254
 
-# A node that is told to stop and does not, ends all the same. A controller that cannot hand its
-# leadership over gives up by itself before; a broker waits to be let go for as long as Kafka's does
-# (`node.broker.lifecycle`), and flushes all of its logs.
+# A node that was asked to stop ends after this time at the latest. A controller that cannot
+# transfer its leadership gives up by itself before; a broker waits for its controlled shutdown as
+# long as Kafka's does (`node.broker.lifecycle`), and flushes all of its logs.
 _CONTROLLER_STOPS_WITHIN_S, _BROKER_STOPS_WITHIN_S = 5.0, 600.0
 
 
 def last_stop(config: NodeConfig) -> tuple[float, Stop]:
-    """How many seconds after it was told to stop it ends, if it did not before; and how."""
+    """The seconds after which a node that was asked to stop ends anyway; and how."""
     if config.role is not None:
         within_s, what = _BROKER_STOPS_WITHIN_S, "not let go, or logs not flushed,"
     else:
@@ -34,7 +34,7 @@ def last_stop(config: NodeConfig) -> tuple[float, Stop]:
 
 
 class Refusal(Exception):
-    """An operator's error: what, where, and the next command; and what the process exits with."""
+    """An operator's error: what, where, and the next command; and the exit code."""
 
     def __init__(self, *, what: str, where: str, next_step: str, code: int = FAILED) -> None:
         super().__init__(f"error: {what}\n  {where}\n  try: {next_step}")
@@ -65,14 +65,14 @@ def describe_failure(error: BaseException) -> str:
 
 
 def _words_of(error: BaseException) -> str:
-    """What an error says; of one that says nothing, the line that raised it."""
+    """An error's message; if it has none, the line that raised it."""
     raised = traceback.extract_tb(error.__traceback__)[-1:]
     places = (f"{at.line or at.name} ({Path(at.filename).name}, line {at.lineno})" for at in raised)
     return str(error) or next(places, "nothing is known of it")
 
 
 def die(node: str, error: BaseException) -> NoReturn:
-    """Say why and end, now. Never returns, never cleans up."""
+    """Print why and exit, now. Never returns, never cleans up."""
     if not isinstance(error, OSError):
         sys.excepthook(type(error), error, error.__traceback__)
     sys.stderr.write(f"kraft-node {node}: {describe_failure(error)}\n")

@@ -1,4 +1,7 @@
-"""Lines for an operator about what others do, few of each kind: nobody fills a disk with them."""
+"""The node's output: notices to the operator, stdout and stderr, and the trace.
+
+Notices about what others do are rate-limited, by kind, so that no peer can fill a disk with them.
+"""
 
 import io
 import json
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
 
-QUIET_NS = 10 * 10**9  # after a line, those of its kind are counted
+QUIET_NS = 10 * 10**9  # after a notice, others of its kind are counted
 
 
 class NoticeKind(StrEnum):
-    """Which are counted together."""
+    """The kinds, which are counted separately."""
 
     TOO_LARGE = "too large"
     GONE = "gone"
@@ -46,7 +49,7 @@ class Notices:
         self._quiet: dict[NoticeKind, _Quiet] = {}
 
     def add(self, kind: NoticeKind, line: str) -> None:
-        """The first of a kind is told at once."""
+        """The first of a kind is printed at once."""
         quiet = self._quiet.get(kind)
         if quiet is None:
             self._quiet[kind] = _Quiet(self._clock() + QUIET_NS)
@@ -56,7 +59,7 @@ class Notices:
             quiet.last = line
 
     def look(self) -> None:
-        """Tell what was counted for long enough, in a line of each kind."""
+        """Print what was counted for long enough, in a line for each kind."""
         now_ns = self._clock()
         for kind, quiet in list(self._quiet.items()):
             if now_ns < quiet.until_ns:
@@ -69,11 +72,11 @@ class Notices:
                 del self._quiet[kind]
 
 
-# stdout and stderr, as a process writes to them that goes on when nobody reads.
+# stdout and stderr of a process that goes on when they are not read.
 #
-# Lines are with their reader when `write` returns, as long as there is a reader: who does not take
-# what a pipe holds in `WRITE_PATIENCE_S` is waited for no more, until it has taken all that waits.
-# What waits then is bounded: lines beyond that are dropped, whole writes of them, and counted.
+# Lines are with their reader when `write` returns, as long as there is a reader. One that does not
+# take the content of a pipe within `WRITE_PATIENCE_S` is not waited for again before it has taken
+# all that is pending. Pending bytes are bounded: beyond that whole writes are dropped, and counted.
 
 
 WRITE_PATIENCE_S = 1.0
@@ -82,12 +85,12 @@ _FILE_BYTES = 1 << 30
 
 
 class Outlet:
-    """Of an open file; nobody else writes to it."""
+    """Writes to an open file, which has no other writer."""
 
     def __init__(self, descriptor: int, tell: Callable[[str], None]) -> None:
-        """`tell` is told, as a line, when nobody reads, and when somebody does again."""
+        """`tell` is called with a line when reading stops, and when it begins again."""
         self._descriptor = descriptor
-        # A pipe that has room has it for so many bytes at least, and a file for any number.
+        # A pipe that is writable has room for that many bytes at least, and a file for any number.
         is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
         self._piece_bytes = _FILE_BYTES if is_file else select.PIPE_BUF
         self._tell = tell
@@ -99,7 +102,7 @@ class Outlet:
         self._is_stalled = False
 
     def write(self, data: bytes) -> None:
-        """Raises OSError where there is no reader any more."""
+        """Raises OSError if there is no reader any more."""
         if self._is_stalled:
             self._put_by(data)
             self._write_on(0.0)
@@ -110,11 +113,11 @@ class Outlet:
             self._tell(f"nobody reads what descriptor {self._descriptor} is told: lines wait")
 
     def finish(self) -> None:
-        """Before the process ends: its last lines are waited for as its first were."""
+        """Before the process ends: its last lines are waited for like its first."""
         self._write_on(WRITE_PATIENCE_S)
 
     def _write_on(self, patience_s: float) -> None:
-        """What waits, as far as it is taken."""
+        """Write pending bytes, as far as they are taken."""
         while self._waiting:
             first = self._waiting.popleft()
             self._waiting_bytes -= len(first)
@@ -122,7 +125,9 @@ class Outlet:
                 return
 
     def _write(self, data: memoryview, patience_s: float) -> bool:
-        """All of it; False: not all was taken in time, and the rest waits, before all others."""
+        """Write all of it; False: it was not taken in time, and the rest is pending, before all
+        others.
+        """
         while data:
             if not self._poll.poll(patience_s * 1000):
                 self._waiting.appendleft(data)
@@ -159,11 +164,11 @@ class _Raw(io.RawIOBase):
 
 
 def as_text(outlet: Outlet) -> TextIO:
-    """In the place of `sys.stderr`: each write leaves at once."""
+    """Replaces `sys.stderr`: each write leaves at once."""
     return io.TextIOWrapper(io.BufferedWriter(_Raw(outlet)), line_buffering=True)
 
 
-# The node's account of itself, one JSON line an event (`node.server.output`).
+# The trace writer: one JSON line an event.
 
 
 Sink = Callable[[bytes], None]
@@ -181,9 +186,9 @@ def encode_fields(fields: Fields) -> bytes:
 class TraceWriter:
     """Numbers the lines of one life of the process and holds them until `flush`.
 
-    Whoever makes something visible (sends a frame, ends the process) flushes first. `incarnation`
+    Code that makes something visible (sends a frame, ends the process) flushes first. `incarnation`
     names this life; `sink` takes whole lines, which are with their reader when it returns. `encode`
-    makes JSON without spaces of a line's own fields; `listen` hears of every line as it is added.
+    makes JSON without spaces of a line's own fields; `listen` gets every line as it is added.
     """
 
     def __init__(
@@ -195,7 +200,7 @@ class TraceWriter:
         listen: Listen | None = None,
     ) -> None:
         disk, life = uuid_text(key.directory), uuid_text(incarnation)
-        # As it stands in every line.
+        # The fields that are the same in every line.
         self._identity = f'"node":{key.id},"dir":"{disk}","inc":"{life}"'
         self._sink = sink
         self._listen = listen
@@ -222,7 +227,7 @@ class TraceWriter:
             self._sink(b"\n".join([*lines, b""]))
 
 
-# The node's account of itself: one JSON line an event, written before the effect is visible.
+# The trace format: one JSON line an event, written before the effect is visible.
 #
 # Every line has, in this order: `ev` (below), `node`, `dir` (directory id), `inc` (process
 # incarnation), `seq` (from 0, without gaps in one incarnation), `mono` and `wall` (ns), then the
@@ -231,30 +236,30 @@ class TraceWriter:
 
 
 TRACE_FIELDS: dict[str, tuple[str, ...]] = {
-    # The process runs: what it found on its disk.
+    # The process runs: the state that it found on its disk.
     "n.start": ("version", "cluster", "epoch", "leader", "log_end", "log_epoch"),
-    # Then, if no mark told how far the log was flushed: whole batches may be missing behind `end`.
+    # Then, if there was no flush mark: whole batches may be missing behind `end`.
     "n.unmarked": ("end",),
-    # And if a power cut had left damage above what was flushed: so many bytes of a segment were
+    # And if a power cut had left damage above what was flushed: that many bytes of a segment were
     # cut off, and the log ends at `end`. flushed: the mark, at or below it; reason: what was wrong.
     "n.cut": ("segment", "end", "bytes", "flushed", "reason"),
     # A snapshot is damaged, and not loaded.
     "n.damaged": ("file", "reason"),
-    # The indexes of a segment of a partition's log were not as they were left, and were made anew
+    # The indexes of a segment of a partition's log were not as they were left, and were rebuilt
     # from its batches.
     "n.reindexed": ("segment", "reason"),
-    # A broker that runs has found a batch of a partition's log damaged, and gives that to nobody.
+    # A running broker has found a damaged batch in a partition's log, and does not serve it.
     "n.rotten": ("log", "reason"),
     "n.stop": ("code", "reason"),
-    # A request has no answer: none can be said in the version that was asked for, or too many wait
-    # already. The connection is closed.
+    # A request gets no answer: its version cannot carry the answer, or too many requests are
+    # waiting already. The connection is closed.
     "n.unanswered": ("api", "version", "reason"),
     # A request, or an answer, has more elements than this node takes. The connection is closed.
     "n.oversized": ("reason",),
     # Role, epoch, leader and vote, after they are durable. state: unattached, prospective, ...
-    # silent_ns: for how long the leader that the node followed until now had not answered a Fetch;
-    # by the node's own clock; -1 if it followed none, had no answer yet, or was told of a
-    # resignation (EndQuorumEpoch).
+    # silent_ns: for how long the leader that the node followed until now had not answered a Fetch,
+    # by the node's own clock; -1 if it followed none, had no answer yet, or the leader resigned
+    # (EndQuorumEpoch).
     "q.state": (
         "state",
         "epoch",
@@ -269,30 +274,31 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     "q.voters": ("offset", "epoch", "voters"),
     # A batch was written (not yet durable); role is leader or follower.
     "q.append": ("base", "last", "epoch", "crc", "role"),
-    # The log holds, first at `offset`, a record that this node cannot replay: it follows and votes,
-    # and does not stand for election. Offset -1 and no record: that was cut off, and it may again.
+    # The log has, first at `offset`, a record that this node cannot replay: it follows and votes,
+    # and does not stand for election. Offset -1 and no record: that was truncated, and it may
+    # again.
     "q.unfit": ("offset", "record"),
     "q.truncate": ("end", "hwm", "role"),
     "q.fsync": ("end",),
     # A snapshot of all records below `end`, the last of which is of `epoch`: found when the process
-    # began, created or fetched (it is whole, and durable) or deleted. start: the log's then.
+    # began, created or fetched (whole, and durable) or deleted. start: the log's then.
     "q.snapshot": ("what", "end", "epoch", "start"),
     # The log was replaced by a snapshot, where it now starts and ends.
     "q.loaded": ("end", "epoch"),
-    # What the controller's image holds at an offset, as a number: the same on every node.
+    # A digest of the controller's image at an offset: the same on every node.
     "c.image": ("offset", "digest"),
     # A record about a broker, a topic or a partition is committed, and replayed into the image.
     "c.record": ("offset", "record"),
-    # What a voter answered makes no sense; the connection to it is closed.
+    # A voter's response was malformed; the connection to it is closed.
     "q.garbled": ("peer", "reason"),
     "q.hwm": ("hwm", "epoch", "role"),
-    # The leader took a Fetch into account; only when offset or outcome differ from the last one.
+    # The leader took a Fetch into account; only if offset or outcome differ from the last one.
     "q.fetch": ("replica", "replica_dir", "offset", "last_epoch", "epoch", "outcome"),
-    # A real vote was answered (after it was made durable). log: the end of the candidate's, as it
-    # said when it asked.
+    # A real vote was answered (after it was made durable). log: the end of the candidate's, as in
+    # its request.
     "q.vote": ("candidate", "candidate_dir", "epoch", "granted", "log_end", "log_epoch"),
     "c.active": ("epoch", "offset"),
-    # Whoever leads refused the registration of this controller, with an error code of the protocol.
+    # The leader refused the registration of this controller, with an error code of the protocol.
     "c.unregistered": ("error",),
     "c.resign": ("epoch",),
     # Reads are answered, all of one step in one line. `ticket` numbers the newest of them (from 1,
@@ -301,24 +307,24 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
     # at `since`. Both times are ns of the node's own clock, to be compared with each other only.
     "c.read": ("epoch", "ticket", "arrived", "heard"),
     # A broker's life (KIP-631). state: starting, recovery, running, pending-controlled-shutdown or
-    # shutting-down; and vouching: its logs are flushed, and the file that says so is about to be
-    # written. epoch: its broker epoch, -1 until it is registered; previous: the one that such a
-    # file of the last process told, which the registration names; -1: none did. fenced: what the
-    # controller answered last.
+    # shutting-down; and vouching: its logs are flushed, and the clean-shutdown file is about to be
+    # written. epoch: its broker epoch, -1 until it is registered; previous: the epoch in the last
+    # process' clean-shutdown file, which the registration names; -1: there was none. fenced: the
+    # controller's last answer.
     "b.life": ("state", "epoch", "previous", "fenced"),
-    # What keeps a broker from following the leader of so many of its replicas, for now; it tries
-    # again. "": nothing does any more.
+    # What keeps a broker from following the leader of that many of its replicas, for now; it
+    # retries. "": nothing does any more.
     "b.following": ("leader", "partitions", "trouble"),
-    # What keeps the active controller, at host:port, from answering a broker, which asks again;
-    # trouble: "": it answers. asked: names of APIs, of what was not answered.
+    # What keeps the active controller, at host:port, from answering a broker, which retries;
+    # trouble: "": it answers. asked: the names of the unanswered APIs.
     "b.asking": ("controller", "asked", "trouble"),
-    # Somebody unregistered this broker while it was up, in that broker epoch.
+    # This broker was unregistered while it was up, in that broker epoch.
     "b.unregistered": ("epoch",),
-    # A broker's replica of a partition leads, or follows, in a leader epoch: so its log ends, and
-    # its high watermark is, as it begins to. topic: an id.
+    # A broker's replica of a partition begins to lead, or to follow, in a leader epoch, with that
+    # log end and high watermark. topic: an id.
     "p.role": ("topic", "index", "role", "epoch", "end", "hwm"),
     # Of a leader: its ISR as committed ([{id}]), in a partition epoch, and the maximal one
-    # (KIP-966), which has all that may be in it. hwm, end, ends: as in p.hwm.
+    # (KIP-966), with all that may be in it. hwm, end, ends: as in p.hwm.
     "p.isr": (
         "topic",
         "index",
@@ -330,8 +336,8 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
         "end",
         "ends",
     ),
-    # Of a leader: it proposes that a replica join the ISR of `partition_epoch`, which it knows to
-    # have all below `offset` by a Fetch in that broker epoch. hwm: its high watermark then.
+    # Of a leader: it proposes that a replica join the ISR of `partition_epoch`. It knows by a Fetch
+    # in that broker epoch that the replica has all below `offset`. hwm: its high watermark then.
     "p.join": (
         "topic",
         "index",
@@ -342,11 +348,11 @@ TRACE_FIELDS: dict[str, tuple[str, ...]] = {
         "offset",
         "hwm",
     ),
-    # Of a leader: its high watermark, and where its log ends and those of the others
-    # ([{id, end, active}]; end -1: not known yet; active: 1 for a broker that may lead, as far as
-    # this one has heard, 0 for one that is fenced, gone or shutting down).
+    # Of a leader: its high watermark, its log end, and those of the other replicas ([{id, end,
+    # active}]; end -1: not known yet; active: 1 for a broker that may lead, as far as this one
+    # knows, 0 for one that is fenced, gone or shutting down).
     "p.hwm": ("topic", "index", "epoch", "hwm", "end", "ends"),
-    # A follower in `epoch` is about to cut its log at `end`, a record of `cut_epoch` (-1: of none).
-    # hwm: the high watermark that it knew.
+    # A follower in `epoch` is about to truncate its log to `end`, a record of `cut_epoch` (-1: of
+    # none). hwm: the high watermark that it knew.
     "p.truncate": ("topic", "index", "end", "hwm", "epoch", "cut_epoch"),
 }

@@ -1,4 +1,6 @@
-"""The connections that we open: one a channel, made when something is to be sent over it."""
+"""The connections that this node opens: one a channel, made when something is to be sent over
+it.
+"""
 
 import asyncio
 from typing import Protocol
@@ -10,7 +12,7 @@ from node.server.tcp import Feed
 
 
 class Attempt(Protocol):
-    """A connection in the making."""
+    """A pending connection."""
 
     def cancel(self) -> object: ...
 
@@ -42,7 +44,7 @@ class TcpDial:
         except (
             OSError,
             ValueError,
-        ):  # a TimeoutError; a host that cannot be a name's (UnicodeError)
+        ):  # TimeoutError too, and UnicodeError for an invalid host name
             link.failed()
 
 
@@ -53,7 +55,7 @@ class PeerLinks:
         self._links: dict[ChannelId, PeerLink] = {}
 
     def send(self, channel: ChannelId, endpoint: Endpoint, frame: bytes) -> None:
-        """Over the connection that there is, or a new one. A failure is a PeerDisconnected."""
+        """Over the present connection, or a new one. A failure is a PeerDisconnected."""
         if channel not in self._links:
             self._links[channel] = PeerLink(channel, self)
             self._links[channel].connect(endpoint, self._dial)
@@ -70,7 +72,7 @@ class PeerLinks:
             self._feed(PeerFrameReceived(link.channel, frame))
 
     def lost(self, link: "PeerLink") -> None:
-        """Only the connection in use counts; one that was dropped may end when it likes."""
+        """Only the connection in use counts; a dropped one may end at any time."""
         if self._links.get(link.channel) is link:
             del self._links[link.channel]
             self._feed(PeerDisconnected(channel=link.channel))

@@ -1,7 +1,7 @@
 """Kafka's server.properties, as far as a controller, a broker or both in one process need it.
 
-Kafka ignores what it does not know with a warning, and so do we; what would change the meaning of
-the rest (another role, a secured listener) is refused.
+As in Kafka an unknown key causes a warning and is ignored; one that would change the meaning of the
+rest (another role, a secured listener) is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,16 +43,16 @@ from node.server.property_values import (
     with_finest,
 )
 
-# Settings of Kafka's that this node has not, and that cannot be passed over with a warning: who
-# sets them counts on them, for what is kept, or for who may do what. The value by which the node
-# works anyway is taken.
+# Kafka's settings that this node does not support, and that a warning is not enough for: an
+# operator who sets them relies on them, for durability or access control. Only the value by which
+# the node works anyway is accepted.
 #
-# What else it does not have is warned of at the start, and has no effect;
+# Other unsupported settings cause a warning at the start, and have no effect;
 # `docs/reference/settings.md` says of each which it is.
 
 
 class Only(NamedTuple):
-    """What alone can be set, "" for nothing, and why."""
+    """The only value that can be set, "" for none, and why."""
 
     value: str
     why: str
@@ -91,7 +91,7 @@ def _plain(value: str) -> list[str]:
     return entries(value.lower())
 
 
-# Where a node listens, and where it finds others, by its properties file.
+# The listeners of a node, and the addresses of other nodes.
 
 
 INTER_BROKER_LISTENER = "inter.broker.listener.name"
@@ -101,7 +101,7 @@ QUORUM_VOTERS = "controller.quorum.voters"
 
 
 def inter_broker_listener(values: Mapping[str, str], own: Sequence[Endpoint]) -> str:
-    """By which brokers reach each other; the first unless told otherwise."""
+    """The listener by which brokers reach each other; by default the first."""
     names = [endpoint.name for endpoint in own]
     if not names:
         raise ConfigError("listeners: all are among controller.listener.names; a broker has others")
@@ -234,7 +234,7 @@ _ROLES = (_CONTROLLER, _BROKER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a file says: the node's settings, and the keys that mean nothing to this version."""
+    """The content of a file: the node's settings, and the keys that this version does not know."""
 
     config: NodeConfig
     unknown: tuple[str, ...]
@@ -274,7 +274,7 @@ def parse_settings(text: str) -> Settings:
         groups=GroupSettings(**numbers_at(values, GROUP_KEYS)),
         role=role,
         segment_bytes=integer_at(values, "metadata.log.segment.bytes", low=1024, default=1 << 30),
-        # Not what it does not know: nobody could say that it is no password.
+        # Without unknown keys: their values may be passwords.
         started_with={key: value for key, value in values.items() if key in _TOLD_KEYS},
     )
     return Settings(config=config, unknown=tuple(sorted(set(values) - KNOWN_KEYS)))
@@ -304,7 +304,7 @@ def _refuse_secured(values: Mapping[str, str]) -> None:
 def _broker_role(
     values: Mapping[str, str], whole: Sequence[Endpoint], of_controllers: Sequence[str]
 ) -> BrokerRole:
-    """By what brokers listen to are all listeners but the controllers'."""
+    """A broker's listeners are all but the controllers'."""
     own = [endpoint for endpoint in whole if endpoint.name not in of_controllers]
     return BrokerRole(
         auto_create=flag_at(values, AUTO_CREATE, default=True),
@@ -331,7 +331,7 @@ def _broker_settings(values: Mapping[str, str]) -> BrokerSettings:
 
 
 def _log_dirs(values: Mapping[str, str], *, is_broker: bool) -> tuple[str, ...]:
-    """A broker's are for its replicas, and no others than log.dirs."""
+    """A broker's are for its replicas, and are log.dirs alone."""
     for key in ("log.dirs", "log.dir") if is_broker else (METADATA_LOG_DIR, "log.dirs", "log.dir"):
         if key in values:
             directories = tuple(entries(values[key]))

@@ -1,4 +1,6 @@
-"""A properties file, and its values: texts, whole numbers, flags, lists, endpoints."""
+"""A properties file and its values: texts, integers, flags, lists, endpoints; the numeric
+settings.
+"""
 
 from collections.abc import Mapping
 
@@ -41,7 +43,7 @@ def text_at(values: Mapping[str, str], key: str) -> str:
 def integer_at(
     values: Mapping[str, str], key: str, *, low: int, default: int | None = None, bits: int = 31
 ) -> int:
-    """Of as many bits, beside that of the sign. Raises ConfigError."""
+    """An integer of that many bits, beside the sign. Raises ConfigError."""
     if default is not None and key not in values:
         return default
     text = text_at(values, key)
@@ -63,7 +65,7 @@ def flag_at(values: Mapping[str, str], key: str, *, default: bool = False) -> bo
 
 
 def entries(text: str) -> list[str]:
-    """What stands between commas."""
+    """The entries between commas."""
     return [entry.strip() for entry in text.split(",") if entry.strip()]
 
 
@@ -76,10 +78,10 @@ def parse_endpoint(text: str, where: str) -> Endpoint:
     return Endpoint(name=name, host=host.strip("[]") or "0.0.0.0", port=int(port))
 
 
-# The settings that are numbers: what Kafka calls each, and where it is kept here.
+# Numeric settings: Kafka's key, and the name here.
 
 
-# Where each time-out of QuorumTimeouts is called what in the file; all in ms but the fetch size.
+# The keys of QuorumTimeouts; all in ms but the fetch size.
 TIMEOUT_KEYS = {
     "controller.quorum.election.timeout.ms": "election_ms",
     "controller.quorum.fetch.timeout.ms": "fetch_ms",
@@ -151,8 +153,8 @@ GROUP_KEYS = {
     "group.initial.rebalance.delay.ms": "first_delay_ms",
     "group.max.size": "members",
 }
-# What Kafka takes in a coarser unit as well, where the finer one is not said: each with the finer
-# one's name, and how many of that it is. The finest of several holds.
+# Keys of the same setting in a coarser unit, used if the finer one is missing: each with the finer
+# key, and the factor. Of several, the finest holds.
 COARSE_KEYS = {
     "log.retention.minutes": ("log.retention.ms", 60_000),
     "log.retention.hours": ("log.retention.ms", 3_600_000),
@@ -169,7 +171,7 @@ MAY_BE_ZERO = {
     "log.message.timestamp.before.max.ms",
 }
 MAY_BE_NONE = {"log.retention.ms", "log.retention.bytes"}  # -1: no limit
-# Of 64 bits, which Kafka calls long; all others are of 32.
+# 64-bit settings, which Kafka calls long; all others have 32 bits.
 LONG = {
     "connections.max.idle.ms",
     "leader.imbalance.check.interval.seconds",
@@ -193,7 +195,7 @@ LONG = {
 
 
 def known_numbers() -> str:
-    """A line for each setting that is a number, with its default, for `--help`."""
+    """A line for each numeric setting, with its default, for `--help`."""
     role = BrokerRole(controller_listener="", advertised=())
     defaults = {
         **{key: getattr(QuorumTimeouts(), name) for key, name in TIMEOUT_KEYS.items()},
@@ -207,7 +209,7 @@ def known_numbers() -> str:
 
 
 def numbers_at(values: Mapping[str, str], names: Mapping[str, str]) -> dict[str, int]:
-    """Those of a table of the above that the file sets, by their names here. Raises ConfigError."""
+    """Those of a table above that the file sets, by their names here. Raises ConfigError."""
     return {
         name: integer_at(values, key, low=_least(key), bits=63 if key in LONG else 31)
         for key, name in names.items()
@@ -216,7 +218,7 @@ def numbers_at(values: Mapping[str, str], names: Mapping[str, str]) -> dict[str,
 
 
 def with_finest(values: Mapping[str, str]) -> dict[str, str]:
-    """With what coarser keys say under the names of the finest. Raises ConfigError."""
+    """The values, with those of coarser keys under the names of the finest. Raises ConfigError."""
     found = {**values}
     for key, (finest, unit) in COARSE_KEYS.items():
         if key in values:

@@ -1,4 +1,4 @@
-"""`kraft-node quorum describe`: what the leader says of its quorum, in Kafka's form."""
+"""`kraft-node quorum`: describes the quorum in Kafka's form, and adds and removes voters."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ def _next_step(bootstrap: Sequence[Address], error: NoLeaderFoundError) -> str:
 
 
 def _send(address: Address) -> QuorumDescription | list[Address]:
-    """The quorum if this is the leader, else where it says that the leader is."""
+    """The quorum if the controller asked is the leader, otherwise the address of the leader."""
     with Client(*address) as client:
         response = client.send(DescribeQuorumRequest())
         cluster = client.describe_cluster()
@@ -66,9 +66,10 @@ def _send(address: Address) -> QuorumDescription | list[Address]:
 
 
 def status(quorum: QuorumDescription) -> Row:
-    """What `kafka-metadata-quorum describe --status` tells, and who could be added to the voters
-    (KIP-856): observers with a directory id whose nodes the leader names. Ours names those that may
-    vote, brokers not among them; Kafka's names nobody but voters."""
+    """The output of `kafka-metadata-quorum describe --status`, and the candidates for new voters
+    (KIP-856): observers with a directory id and known endpoints. This node names those that may
+    vote, no brokers; Kafka names only voters.
+    """
     response = quorum.response
     leader = _leader(response)
     followers = [status for status in response.voters if status is not leader]
@@ -93,8 +94,9 @@ def status(quorum: QuorumDescription) -> Row:
 
 
 def replication(quorum: QuorumDescription) -> list[Row]:
-    """What `kafka-metadata-quorum describe --replication` tells, and KIP-595's LagTimeMs: for how
-    long a replica has lacked what the leader has, -1 unknown."""
+    """The output of `kafka-metadata-quorum describe --replication`, and KIP-595's LagTimeMs: for
+    how long a replica has lacked what the leader has, -1 unknown.
+    """
     response = quorum.response
     return [
         {
@@ -113,7 +115,7 @@ def replication(quorum: QuorumDescription) -> list[Row]:
 
 
 def as_lines(told: Row | list[Row]) -> list[str]:
-    """In Kafka's form: a line a field, or a table of replicas."""
+    """Kafka's form: a line a field, or a table of replicas."""
     if isinstance(told, dict):
         return [f"{name + ':':<24}{_shown(value)}" for name, value in told.items()]
     rows = [list(told[0])] + [[_shown(value) for value in row.values()] for row in told]
@@ -129,8 +131,9 @@ def _shown(value: Value) -> str:
 
 
 def _leader(response: DescribeQuorumResponse) -> ReplicaStatus | None:
-    """Its own row, if it votes. Two directories of its id may (KIP-856): the one that is lost has
-    nothing newer."""
+    """The leader's own row, if it votes. Two directories of its id may be voters (KIP-856): the
+    lost one has nothing newer.
+    """
     named = [status for status in response.voters if status.key.id == response.leader]
     return max(named, key=lambda status: status.last_caught_up_ms, default=None)
 
@@ -141,7 +144,7 @@ def _leader_end(response: DescribeQuorumResponse) -> int:
 
 
 def _lag_time_ms(response: DescribeQuorumResponse, status: ReplicaStatus) -> int:
-    """How far behind the leader's now it was last caught up; -1 unknown."""
+    """How long before the leader's now it was last caught up; -1 unknown."""
     leader = _leader(response)
     if leader is None or min(leader.last_caught_up_ms, status.last_caught_up_ms) < 0:
         return -1
@@ -149,7 +152,7 @@ def _lag_time_ms(response: DescribeQuorumResponse, status: ReplicaStatus) -> int
 
 
 def _longest(lags_ms: Iterable[int]) -> int:
-    """-1 where one is unknown, as Kafka has it: it may be any."""
+    """-1 if one is unknown, as in Kafka: it may be any."""
     found = list(lags_ms)
     return -1 if -1 in found or not found else max(found)
 
@@ -168,11 +171,11 @@ def _members(response: DescribeQuorumResponse, statuses: Iterable[ReplicaStatus]
     ]
 
 
-# `kraft-node quorum add-voter` and `remove-voter`: an operator changes who votes.
+# `kraft-node quorum add-voter` and `remove-voter`: an operator changes the voters.
 
 
 ChangeRequest = AddVoterRequest | RemoveVoterRequest
-_ANSWER_S = 5.0  # beside what the leader may wait
+_ANSWER_S = 5.0  # beside the leader's own timeout
 _DONE = {"add-voter": "added", "remove-voter": "removed"}
 
 
@@ -190,7 +193,7 @@ def remove_voter(bootstrap: Sequence[Address], voter: ReplicaKey) -> None:
 
 
 def change_line(action: str, voter: ReplicaKey, *, as_json: bool) -> str:
-    """What was done, for a person or for a program."""
+    """The change made, as a text or as JSON."""
     done, directory = _DONE[action], uuid_text(voter.directory)
     if as_json:
         return json.dumps({"id": voter.id, "directoryId": directory, "done": done})
@@ -214,8 +217,10 @@ def _change(bootstrap: Sequence[Address], request: ChangeRequest, timeout_s: flo
 def _send_change(
     request: ChangeRequest, timeout_s: float, address: Address
 ) -> tuple[Address, VoterChangeResponse] | list[Address]:
-    """The answer, or where the leader is if somebody else leads. Raises NoLeaderAnsweredError where
-    an answer is lost: what was asked for may be done, and asked again it would be refused."""
+    """The response, or the leader's address if the controller asked is not the leader. Raises
+    NoLeaderAnsweredError if a response is lost: the change may be done, and would be refused if
+    requested again.
+    """
     with Client(*address, timeout_s=timeout_s) as client:
         try:
             response = client.send(request)

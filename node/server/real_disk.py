@@ -8,7 +8,7 @@ from node.lazy_dataclass import dataclass
 
 @dataclass(slots=True)
 class RealFile:
-    """An open file, by descriptor: no buffer of our own stands before the page cache."""
+    """An open file, by descriptor: unbuffered, straight into the page cache."""
 
     descriptor: int
     length: int
@@ -46,7 +46,7 @@ class RealFile:
 
 
 def open_to_read(path: Path) -> RealFile:
-    """An existing file, only to be read: whatever else is done to it raises OSError."""
+    """An existing file, for reading only: any other operation raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     return RealFile(descriptor, os.fstat(descriptor).st_size)
 
@@ -60,7 +60,7 @@ class RealDisk:
     def open(self, path: str) -> RealFile:
         target = self.root / path
         descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        # Not only where it is new: whoever made it may have been killed before this line.
+        # Also if it exists: the process that made it may have been killed before this line.
         _sync_directory(target.parent)
         return RealFile(descriptor, os.fstat(descriptor).st_size)
 
@@ -115,7 +115,7 @@ class RealDisk:
             os.close(descriptor)
 
     def rename(self, old: str, new: str) -> None:
-        # Once a flush: making Paths would take longer than the call.
+        # Called once a flush: making Paths would take longer than the call.
         os.rename(f"{self.root}/{old}", f"{self.root}/{new}")  # noqa: PTH104
 
     def sync_names(self, directory: str) -> None:

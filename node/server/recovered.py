@@ -1,6 +1,6 @@
-"""What a disk holds of a node, and the node that goes on from it.
+"""A node recovered from its disk.
 
-Without sockets, clocks and signals: the server and the simulator begin a life of a node alike.
+Without sockets, clocks and signals: the server and the simulator start a node in the same way.
 """
 
 import random
@@ -35,7 +35,7 @@ AnyNode = ControllerNode | BrokerNode | CombinedNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """What the disk holds of this node."""
+    """The node's state on the disk."""
 
     meta: MetaProperties
     voters: VoterHistory  # before the log
@@ -43,19 +43,19 @@ class Recovered:
     elections: ElectionStore
     bootstrap: tuple[MetadataRecord, ...]
     log: Log
-    key: ReplicaKey  # by which the quorum knows this node
+    key: ReplicaKey  # the node's identity in the quorum
 
     @property
     def disk_key(self) -> ReplicaKey:
-        """The node with the disk that it has, whether the quorum asks for that or not."""
+        """The node with its disk's id, whether the quorum uses that or not."""
         return ReplicaKey(self.meta.node_id, self.meta.directory_id)
 
 
 def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
-    """What the disk holds, cut where a power cut tore it. A disk that has no directory id is given
+    """The state on the disk, cut where a power cut tore it. A disk without a directory id is given
     `new_directory`.
 
-    Raises Refusal where the disk is another node's, StorageError or OSError where it is damaged.
+    Raises Refusal if the disk is another node's, StorageError or OSError if it is damaged.
     """
     meta = load_meta(disk, new_directory)
     if meta.node_id != config.node_id:
@@ -67,7 +67,7 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
         )
     elections = ElectionStore(disk)
     static = _is_static(config, disk, meta)
-    # Where ids alone count, whoever has the id is the voter, whatever has become of its disk.
+    # If ids alone count, the node with the id is the voter, whatever became of its disk.
     disk_key = ReplicaKey(meta.node_id, meta.directory_id)
     key = one_key(ReplicaKey(meta.node_id) if static else disk_key)
     voters = _static_voters(config) if static else _voters(config, disk, key)
@@ -84,14 +84,15 @@ def recover(config: NodeConfig, disk: Disk, new_directory: UUID) -> Recovered:
 
 
 def _is_static(config: NodeConfig, disk: Disk, meta: MetaProperties) -> bool:
-    """Do ids alone count? So they do on a disk that Apache Kafka's tool formatted for voters that
-    the configuration lists: it leaves no word of it there."""
+    """Do ids alone count? They do on a disk that Apache Kafka's tool formatted for voters that the
+    configuration lists: it writes no checkpoint that says so.
+    """
     says_nothing = not meta.lists_voters and not disk.exists(VOTERS_CHECKPOINT)
     return is_static(disk) or (bool(config.quorum_voters) and says_nothing)
 
 
 def _static_voters(config: NodeConfig) -> VoterHistory:
-    """Those that the file lists, by their ids (kraft.version 0)."""
+    """The voters in the file, by their ids (kraft.version 0)."""
     if not config.quorum_voters:
         raise Refusal(
             what="this disk was formatted for a static quorum (kraft.version 0), and the file lists"
@@ -105,9 +106,9 @@ def _static_voters(config: NodeConfig) -> VoterHistory:
 
 
 def _voters(config: NodeConfig, disk: Disk, me: ReplicaKey) -> VoterHistory:
-    """By the file, or by the disk, as it was formatted."""
+    """The voters from the file, or from the disk, as it was formatted."""
     if not config.quorum_voters:
-        # Of one that is formatted without voters Apache Kafka's tool leaves no such file.
+        # Apache Kafka's tool writes no such file when it formats a node without voters.
         learns = bool(config.bootstrap_servers) and not disk.exists(VOTERS_CHECKPOINT)
         return VoterHistory.formatted(() if learns else read_voters(disk), DYNAMIC)
     if disk.exists(VOTERS_CHECKPOINT):
@@ -122,7 +123,7 @@ def _voters(config: NodeConfig, disk: Disk, me: ReplicaKey) -> VoterHistory:
 
 
 def _check_listener(config: NodeConfig, voters: VoterSet) -> None:
-    """Voters who came in by another listener than the controllers' own would be refused."""
+    """Voters with another listener than the controllers' own would be refused."""
     own = [row for key, row in voters.rows.items() if key.id == config.node_id]
     listed = {(at.host, at.port) for row in own for at in row.endpoints}
     inner = {(at.host, at.port) for at in config.advertised[:1]}
@@ -144,8 +145,9 @@ def node_on(
     incarnation: UUID,
     framing: Framing = wire,
 ) -> ControllerNode:
-    """The node that goes on from what was found; `rng` draws its election time-outs, and
-    `incarnation` names this life of its process. Raises Refusal where the log is not for it."""
+    """The node that continues from the recovered state; `rng` draws its election timeouts, and
+    `incarnation` names this life of its process. Raises Refusal if the log is not for it.
+    """
     node = controller_node(config, _life(found, rng, incarnation), found.bootstrap, framing)
     _check_log(node, config)
     return node
@@ -162,8 +164,9 @@ def _check_log(node: ControllerNode | CombinedNode, config: NodeConfig) -> None:
 
 
 def recover_replicas(role: BrokerRole, directories: Sequence[LogDirectory]) -> LogDirectories:
-    """What a broker holds beside, in its log directories. Raises StorageError or OSError where one
-    is damaged."""
+    """A broker's replicas in its log directories. Raises StorageError or OSError if one is
+    damaged.
+    """
     limits = SegmentLimits(
         size=role.segment_bytes,
         ms=role.segment_ms,
@@ -182,7 +185,7 @@ def broker_on(
     incarnation: UUID,
     framing: Framing = broker_frames,
 ) -> BrokerNode:
-    """As `node_on`, of a broker."""
+    """As `node_on`, for a broker."""
     life = _life(found, rng, incarnation)
     return broker_node(config, role, life, replicas=replicas, framing=framing)
 
@@ -197,7 +200,7 @@ def combined_on(
     framing: Framing = wire,
     broker_framing: Framing = broker_frames,
 ) -> CombinedNode:
-    """As `node_on`, of a controller that is a broker as well."""
+    """As `node_on`, for a combined controller and broker."""
     node = combined_node(
         config,
         role,
@@ -225,8 +228,9 @@ def _life(found: Recovered, rng: random.Random, incarnation: UUID) -> Life:
 
 
 def start_lines(found: Recovered) -> Iterator[Trace]:
-    """The first lines of a life: what was found, what nobody vouches for, and what a power cut had
-    left behind it."""
+    """The first lines of a life: what was found, what is not vouched for, and the damage left by a
+    power cut.
+    """
     end = found.log.end()
     yield Trace(
         event="n.start",
@@ -258,5 +262,5 @@ def start_lines(found: Recovered) -> Iterator[Trace]:
 
 
 def stop_line(stop: Stop) -> Trace:
-    """The last line of a life that ends in good order."""
+    """The last line of a life that ends cleanly."""
     return Trace(event="n.stop", fields={"code": stop.code, "reason": stop.reason})

@@ -1,11 +1,11 @@
-"""Room for requests that are too large to be taken in as they come (`queued.max.request.bytes`).
+"""Room for large requests (`queued.max.request.bytes`).
 
-Whoever sends one is read no further until there is room for all of it: TCP tells the sender, and
-nobody is hung up on because others sent much (Kafka's `MemoryPool`, KIP-72). Room is given in the
-order in which it was asked for, so a large request is not passed by smaller ones for ever.
+The sender of one is read no further until there is room for all of it: TCP slows the sender, and no
+connection is closed because others sent much (Kafka's `MemoryPool`, KIP-72). Room is given in the
+order in which it was requested, so smaller requests never starve a large one.
 
-Room that somebody has and does not use keeps others waiting: a sender that has room, and sends next
-to nothing while somebody waits, has to go.
+Room that is held but not used keeps others waiting: a connection that has room, and sends next to
+nothing while others wait, is closed.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from node.lazy_dataclass import dataclass
 
-# While others wait: the least that is to come in each such time, of a request that has room.
+# While others wait: the period in which a request with room has to make some minimal progress.
 PATIENCE_NS = 10 * 10**9
 LEAST_BYTES = 640 * 1024
 
@@ -23,23 +23,24 @@ T = TypeVar("T")
 @dataclass(slots=True)
 class _Given:
     size: int
-    # As of the last look.
+    # At the last look.
     looked_ns: int
     arrived: int
 
 
 class Room(Generic[T]):
-    """Of one node, for connections `T`, each of which has room for one request at a time."""
+    """The room of one node, for connections `T`, each with room for one request at a time."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._given: dict[T, _Given] = {}
-        self._waiting: dict[T, int] = {}  # the size of what each sends; the first to ask first
+        self._waiting: dict[T, int] = {}  # the size of each one's request; the first to ask first
         self.held_bytes = 0  # <= most
 
     def ask(self, who: T, size: int, now_ns: int) -> bool:
-        """False: there is none yet; `grant` tells when there is. `size` is not above the most that
-        there can be."""
+        """False: there is none yet; `grant` is called when there is. `size` is no more than the
+        total.
+        """
         assert size <= self._most, f"{size} of {self._most} bytes"
         assert who not in self._given, f"{who} has room already"
         if who not in self._waiting:
@@ -47,7 +48,9 @@ class Room(Generic[T]):
         return self._grant(now_ns) == [who]
 
     def give_back(self, who: T, now_ns: int) -> list[T]:
-        """What it has or waits for; who has room now that waited."""
+        """Return what the connection has or waits for; returns the waiting ones that have room
+        now.
+        """
         self._waiting.pop(who, None)
         given = self._given.pop(who, None)
         if given is not None:
@@ -55,7 +58,7 @@ class Room(Generic[T]):
         return self._grant(now_ns)
 
     def idle(self, arrived: Iterator[tuple[T, int]], now_ns: int) -> list[T]:
-        """Who has to go; `arrived` is what there is of each request that is not whole yet."""
+        """The connections to close; `arrived` is how much there is of each unfinished request."""
         if not self._waiting:
             return []
         idle = []

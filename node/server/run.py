@@ -1,7 +1,7 @@
-"""`kraft-node start`: from a formatted directory to a node that serves, and to its end.
+"""`kraft-node start`: from a formatted directory to a serving node, and its shutdown.
 
-What may refuse is done before the first socket opens: identity, lock, recovery of the log. From
-then on there are two ends: in good order (`Stop`), or at once (`outcome.die`).
+Whatever may be refused is done before the first socket opens: identity, lock, recovery of the log.
+From then on there are two ends: clean (`Stop`), or at once (`outcome.die`).
 """
 
 import asyncio
@@ -64,16 +64,18 @@ from node.wire import load_codecs
 from node.wire.apis import APIS, BY_REQUEST
 
 LOCK_FILE = ".lock"
-# How often silent connections are looked for.
+# The interval of the check for silent connections.
 IDLE_LOOK_S = 1.0
-# A node that starts has better to do than to load codecs; all are there after some ten seconds.
+# A starting node has more urgent work than to load codecs; all are there after some ten seconds.
 LOAD_AFTER_S = 2.0
 LOAD_PAUSE_S = 0.02
 STDOUT, STDERR = 1, 2
 
 
 def serve(config: NodeConfig) -> int:
-    """Run until the node stops; its exit code. Raises Refusal, StorageError or OSError before."""
+    """Run until the node stops; returns its exit code. Raises Refusal, StorageError or OSError
+    before.
+    """
     disks = _disks(config)
     take_all_descriptors()
     locks = [lock_directory(disk.root) for disk in disks.values()]
@@ -108,7 +110,7 @@ def _disks(config: NodeConfig) -> Mapping[str, RealDisk]:
 
 
 def lock_directory(directory: Path) -> int:
-    """Two processes on one log would write over each other. The descriptor holds the lock."""
+    """Two processes would overwrite each other's log. The descriptor holds the lock."""
     descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -189,8 +191,9 @@ async def _run(config: NodeConfig, found: Recovered, replicas: LogDirectories | 
 def close(
     name: str, tasks: Iterable["asyncio.Task[None]"], listening: Iterable[socket.socket]
 ) -> None:
-    """The node has stopped: what that breaks off is no failure of it. Whoever calls at this moment
-    is accepted for a task that is cancelled (asyncio's InvalidStateError)."""
+    """The node has stopped: what that breaks off is no failure of it. A client that connects at
+    this moment is accepted for a task that is cancelled (asyncio's InvalidStateError).
+    """
     asyncio.get_running_loop().set_exception_handler(partial(_tell_late, name))
     for task in tasks:
         task.cancel()
@@ -213,8 +216,9 @@ def _node(
 
 
 def _listen(config: NodeConfig, left: int) -> list[tuple[str, socket.socket]]:
-    """Each listener's name, and a socket of it; `left` are the descriptors for connections. Raises
-    Refusal."""
+    """Each listener's name and socket; `left` are the descriptors for connections. Raises
+    Refusal.
+    """
     if left < 1:
         raise Refusal(
             what=f"there are {1 - left} file descriptors too few to accept a single connection",
@@ -252,8 +256,9 @@ def _metrics(node: AnyNode, meter: Meter) -> str:
 
 
 def _descriptors(found: Recovered, replicas: LogDirectories | None) -> int:
-    """For connections: the metadata log holds one for each segment, those of replicas one each, and
-    so does the lock of each log directory beside the first."""
+    """The descriptors for connections: each segment of the metadata log, each replica's log and the
+    lock of each further log directory holds one.
+    """
     of_replicas = 0 if replicas is None else replicas.files() + len(replicas.directories) - 1
     return descriptors_beside(len(found.log.segments) + of_replicas)
 
@@ -265,9 +270,10 @@ async def _close_idle(connections: Connections) -> None:
 
 
 async def _load_codecs(config: NodeConfig) -> None:
-    """All of them, soon: later there may be no descriptors for their modules but the reserved ones,
-    and whoever needs one waits until it is made. That takes a second of a processor, which a node
-    that starts does not let its cluster wait for. A controller speaks of no partition's records."""
+    """Load all of them, soon: later only reserved descriptors may be left for their modules, and a
+    request that needs one would wait for it. That takes a second of a processor, which a starting
+    node does not let its cluster wait for. A controller reads no partition's records.
+    """
     await asyncio.sleep(LOAD_AFTER_S)
     for _ in load_codecs(APIS if config.role is None else BY_REQUEST.values()):
         await asyncio.sleep(LOAD_PAUSE_S)
@@ -275,19 +281,19 @@ async def _load_codecs(config: NodeConfig) -> None:
 
 
 def _on_end(name: str, task: "asyncio.Task[None]") -> None:
-    """A listener that nobody serves any more would be a node that is deaf."""
+    """If a listener ends, the node would no longer be reachable by it."""
     if not task.cancelled() and (error := task.exception()) is not None:
         die(name, error)
 
 
 def end(stopped: asyncio.Future[Stop], stop: Stop) -> None:
-    """By whichever comes first: the node may be done as its patience ends."""
+    """By the first of these: the node may be done as its time runs out."""
     if not stopped.done():
         stopped.set_result(stop)
 
 
 def _stop_on_signals(shell: Shell, config: NodeConfig, stop: Callable[[Stop], None]) -> None:
-    """SIGTERM and SIGINT, even where a shell handed SIGINT down ignored."""
+    """SIGTERM and SIGINT, even if a shell passed SIGINT on ignored."""
     loop = asyncio.get_running_loop()
     within_s, last = last_stop(config)
 
@@ -304,7 +310,7 @@ def _stop_on_signals(shell: Shell, config: NodeConfig, stop: Callable[[Stop], No
 
 
 def _on_exception(name: str, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
-    """Whatever nobody expected ends the node."""
+    """Any unexpected exception ends the node."""
     die(name, context.get("exception") or RuntimeError(context["message"]))
 
 
@@ -317,7 +323,7 @@ def _hear(name: str, meter: Meter, notices: Notices, trace: Trace, now: Now) -> 
 
 
 def _tell(name: str, trace: Trace) -> None:
-    """What of a trace an operator should know."""
+    """What an operator should know of a trace."""
     match trace.event:
         case "q.unfit":
             text = _unfit(trace.fields["offset"], trace.fields["record"])

@@ -1,8 +1,8 @@
-"""The loop that gives a sans-IO node a world: sockets, a disk, a clock.
+"""The loop that connects a sans-IO node to the world: sockets, a disk, a clock.
 
 What the sockets bring in one turn of the asyncio loop is drained together, in the order that
-`node.turn` keeps. The process waits for its disk: while a flush lasts nothing else is done, and
-what arrives waits in the kernel.
+`node.turn` keeps. The process waits for its disk: during a flush nothing else is done, and input
+waits in the kernel.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from node.server.tcp import Connections
 from node.storage.log import BatchLog, ChangeableLogs, perform, perform_on_replicas
 from node.turn import Action, Marker, SteppedNode, Turn, Turns
 
-# Named once: an enum takes longer to find a member than to compare one.
+# Bound once: looking up an enum's member takes longer than comparing one.
 _STEPPED, _TRACES_LEAVE, _LISTEN = Marker.STEPPED, Marker.TRACES_LEAVE, Marker.LISTEN
 
 
@@ -50,7 +50,7 @@ def read_clocks() -> Now:
 
 
 class Shell:
-    """Feeds events in, and does what turns ask for. `stop` is called once, with the `Stop`."""
+    """Feeds events in, and performs what turns ask for. `stop` is called once, with the `Stop`."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Shell:
         replicas: ChangeableLogs | None = None,
         open_listeners: Callable[[OpenListeners], None] | None = None,
     ) -> None:
-        """Of a broker: `replicas`, the logs that come and go, and how its listeners are opened."""
+        """For a broker: `replicas`, the logs that come and go, and how its listeners are opened."""
         self._node = node
         self._logs = logs
         self._replicas = replicas
@@ -74,7 +74,7 @@ class Shell:
         self._stop = stop
         self._open_listeners = open_listeners
         self._turns = Turns(node, read_clocks)
-        self._turn: Turn | None = None  # the one under way; it may wait to have listened
+        self._turn: Turn | None = None  # the current one; it may be waiting for sockets
         self._scheduled = True  # `start` takes what sockets bring before it
         self._stopped = False
         self._timer: asyncio.TimerHandle | None = None
@@ -87,7 +87,7 @@ class Shell:
         self._begin(self._turns.start())
 
     def feed(self, event: Event) -> None:
-        """Handled in this turn of the loop, with all else that is ready; not before `start`."""
+        """Handled in this turn of the loop, with all other ready input; not before `start`."""
         self._turns.feed(event)
         if not self._scheduled:
             self._scheduled = True
@@ -103,15 +103,15 @@ class Shell:
 
     def _begin(self, turn: Turn) -> None:
         assert self._turn is None, "a turn is under way"
-        self._scheduled = True  # what is fed from now on is a part of it
+        self._scheduled = True  # events from now on belong to it
         self._turn = turn
         self._go_on()
 
     def _go_on(self) -> None:
-        """To the end of the turn, or to where it listens.
+        """Run to the end of the turn, or to where it listens.
 
         The next turn of the loop polls the sockets, and runs their callbacks before those of timers
-        that are due by then, and behind what `call_soon` was given.
+        that are due by then, and after those of earlier `call_soon` calls.
         """
         assert self._turn is not None, "no turn is under way"
         began_ns = time.monotonic_ns()
@@ -127,7 +127,7 @@ class Shell:
             self._arm_timer()
 
     def _work(self, turn: Turn) -> bool:
-        """True: to where it listens; False: to its end."""
+        """True: it runs to where it listens; False: to its end."""
         for deed in chain.from_iterable(turn):
             if deed is _TRACES_LEAVE:
                 self._traces.flush()
@@ -179,7 +179,7 @@ class Shell:
         return self._replicas[log]
 
     def _arm_timer(self) -> None:
-        """A timer that fires too early is armed again: deadlines mostly move away."""
+        """A timer that fires too early is armed again: most deadlines move later."""
         deadline_ns = self._node.next_deadline_ns()
         if self._timer is not None:
             if self._timer_ns <= deadline_ns:

@@ -1,22 +1,21 @@
-"""The connections that others open to us.
+"""The connections that others open to this node.
 
 Kafka answers one connection's requests in order and works on one at a time; so the next frame is
 handed to the node only when the last one was answered and the answers are taken, and until then the
-socket is not read: TCP tells the sender (Kafka mutes the channel).
+socket is not read: TCP slows the sender (Kafka mutes the channel).
 
-Who sends most is not served most: a turn of the node takes one frame of a connection, whoever waits
-takes turns, and of clients' frames a turn takes few before the sockets are looked at again. So a
-client that sends ten thousand requests at once keeps nobody waiting for longer than for one of
-them. Frames of other nodes are all taken, where they come by a listener of their own. What is left
-of somebody who is gone is dropped.
+Service is fair: a turn of the node takes one frame of a connection, waiting connections take turns,
+and a turn takes few of clients' frames before it polls the sockets again. So a client that sends
+ten thousand requests at once delays others by one of them at most. Frames of other nodes are all
+taken, if they come by a listener of their own. Unserved frames of a closed connection are dropped.
 
-What all of them hold is bounded (`node.config.ConnectionLimits`). Their number: beyond it somebody
-is hung up on, the one that was silent longest; connections by which other nodes come go last, as in
+What all of them hold is bounded (`node.config.ConnectionLimits`). The number of connections: beyond
+it the one that was silent longest is closed; connections by which other nodes come go last, as in
 Kafka. The bytes of requests, of which small ones are taken as they come, and large ones when there
-is room (`room`): a connection has at most what `SMALL_BYTES` are, and one large request. The bytes
-of answers that nobody takes: beyond the same bound whoever holds most is hung up on, rather than
-that others wait for somebody who may never take them. An answer part of which is in files is read
-from them as it is taken.
+is room (`room`): a connection has at most `SMALL_BYTES`, and one large request. The bytes of
+answers that are not taken: beyond the same bound the connection that holds most is closed, so that
+others need not wait for one that may never take them. An answer partly in files is read from them
+as it is taken.
 """
 
 import asyncio
@@ -35,19 +34,20 @@ Clock = Callable[[], int]  # monotonic, in ns
 Callback = Callable[[], None]
 Later = Callable[[Callback], object]  # to be called after what is ready now
 _MS = 1_000_000
-# Of clients' frames in a turn, and the last one of these whole: as much work as the worst frame.
+# Bytes of clients' frames in a turn, the last one whole: as much work as the worst frame.
 TURN_BYTES = 16 * 1024
-# A frame that needs no room, and what is read at once: what connections hold beside large ones.
+# A frame of this size needs no room, and it is read at once: what connections hold beside large
+# ones.
 SMALL_BYTES = 64 * 1024
-# What is read at once of a frame that has room.
+# The read size for a frame that has room.
 _LARGE_BYTES = 256 * 1024
-# Of an answer that is read from files: what is read at once, and what is sent before others go on.
+# Of an answer in files: the read size, and what is sent before others continue.
 CHUNK_BYTES = 256 * 1024
 _BURST_BYTES = 1024 * 1024
 
 
 class Connections:
-    """Those that are open, by the id under which the node knows them; silent ones first."""
+    """The open connections, by the id under which the node knows them; silent ones first."""
 
     def __init__(
         self,
@@ -69,10 +69,10 @@ class Connections:
         self._next = 1
         self._turn = 0
         self._turn_bytes = 0  # of clients' frames that this turn took
-        # Who has a frame for the node: for this turn if it has room, or for the next.
+        # Connections with a frame for the node: for this turn if it has room, or for the next.
         self._callers: deque[Connection] = deque()
         self._served: deque[Connection] = deque()
-        self.buffer = bytearray(_LARGE_BYTES)  # what was read last, for as long as it is looked at
+        self.buffer = bytearray(_LARGE_BYTES)  # the last read, while it is processed
         self.room = Room["Connection"](limits.queued_max_bytes)
         self.held_bytes = 0  # of answers that are not taken
         self.most_bytes = limits.queued_max_bytes
@@ -97,17 +97,17 @@ class Connections:
         return connection
 
     def send_frame(self, connection: ConnectionId, frame: bytes) -> None:
-        """Nothing happens if the connection is gone: so is whoever wanted the answer."""
+        """Does nothing if the connection is gone."""
         if connection in self._open:
             self._open[connection].send_frame(frame)
 
     def send_pieces(self, connection: ConnectionId, pieces: Sequence[Piece]) -> None:
-        """The same, of a frame that is in pieces."""
+        """The same, for a frame in pieces."""
         if connection in self._open:
             self._open[connection].send_pieces(pieces)
 
     def go_on(self, connection: ConnectionId) -> None:
-        """With the next request: the last one is done, and wants no answer."""
+        """Continue with the next request: the last one is done, and needs no answer."""
         if connection in self._open:
             self._open[connection].go_on()
 
@@ -118,9 +118,9 @@ class Connections:
     # --- bounds ---
 
     def make_room(self, host: str, descriptors: int) -> bool:
-        """May one more be accepted from there? If need be, in the place of another.
+        """May one more be accepted from that host? If need be, in place of another.
 
-        `descriptors` is how many of the process's are there for connections.
+        `descriptors` is how many of the process's are for connections.
         """
         of_host = sum(connection.host == host for connection in self._open.values())
         if of_host >= self._limits.connections_per_ip:
@@ -133,8 +133,9 @@ class Connections:
         return True
 
     def close_idle(self) -> None:
-        """Hang up on whoever neither sent anything nor took an answer for so long, or keeps others
-        waiting for room that it does not use."""
+        """Close connections that neither sent anything nor took an answer for so long, or that keep
+        others waiting for room that they do not use.
+        """
         now_ns = self._clock()
         before_ns = now_ns - self._limits.idle_ms * _MS
         for connection in [c for c in self._open.values() if c.active_ns < before_ns]:
@@ -150,7 +151,7 @@ class Connections:
         self._notices.look()
 
     def _dispensable(self) -> "list[Connection]":
-        """Whom to hang up on, silent ones first; other nodes only if there is nobody else."""
+        """The connection to close, silent ones first; other nodes' only if there is no other."""
         others = [c for c in self._open.values() if c.listener not in self._inner]
         return others or self.all()
 
@@ -184,7 +185,7 @@ class Connections:
         return self._turn_bytes > before
 
     def _take(self, connection: "Connection") -> int:
-        """Hand its frame to the node; the frame's size. 0: it was hung up on meanwhile."""
+        """Hand its frame to the node; returns the frame's size. 0: it was closed meanwhile."""
         if not connection.is_waiting:
             return 0
         connection.turn = self._turn
@@ -192,10 +193,10 @@ class Connections:
         self._feed(FrameReceived(connection.id, connection.listener, frame))
         return len(frame)
 
-    # --- what connections tell ---
+    # --- calls by connections ---
 
     def active(self, connection: "Connection") -> None:
-        """It sent something, or took an answer: it is the last that counts as silent."""
+        """It sent something, or took an answer: it is the last in the order of silence."""
         if self._open.pop(connection.id, None) is not None:
             self._open[connection.id] = connection
             connection.active_ns = self._clock()
@@ -208,12 +209,12 @@ class Connections:
             waited.look()
 
     def drop_largest(self) -> None:
-        """As long as answers hold too much, hang up on who holds most."""
+        """Close the connection that holds most, as long as answers hold too much."""
         while self.held_bytes > self.most_bytes:
             max(self._dispensable(), key=lambda each: each.held_bytes).drop()
 
     def lost(self, connection: "Connection", unserved: int) -> None:
-        """`unserved`: requests of it that nobody began to work on."""
+        """`unserved`: its requests that the node had not begun."""
         if self._open.pop(connection.id, None) is not None:
             self._feed(ConnectionClosed(connection=connection.id))
         if unserved:
@@ -228,7 +229,7 @@ class Connections:
         self._notices.add(NoticeKind.TOO_LARGE, line)
 
     def cut(self, connection: "Connection") -> None:
-        """Of an answer that it is taking, something is in no file any more."""
+        """Part of an answer that it is taking is in no file any more."""
         line = f"hung up on {connection}: records that it was being sent were cut off the log"
         self._notices.add(NoticeKind.CUT, line)
 
@@ -246,7 +247,7 @@ class Connection(asyncio.BufferedProtocol):
         self.listener = listener
         self.host = host
         self.active_ns = 0  # when it last sent something, or took an answer
-        self.turn = -1  # in which the node was handed a frame of it last
+        self.turn = -1  # the last turn in which the node was handed a frame of it
         self.held_bytes = 0  # of an answer
         self._owner = owner
         self._arrived = arrived
@@ -254,7 +255,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_served = False  # a frame of it is with the node
         self.is_muted = False  # its socket is not read
         self._writable = True  # the peer takes our answers
-        self._sending: deque[tuple[Piece, int]] = deque()  # and from where on
+        self._sending: deque[tuple[Piece, int]] = deque()  # and the position to continue at
         self._transport: asyncio.Transport | None = None
 
     def __str__(self) -> str:
@@ -291,7 +292,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writable = True
-        # Not at once: a transport that is aborted while it says so tells of its loss twice.
+        # Not at once: a transport that is aborted in this callback reports its loss twice.
         self._owner.later(self._go_on_sending)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's signature)
@@ -327,7 +328,7 @@ class Connection(asyncio.BufferedProtocol):
         self.look()
 
     def close(self) -> None:
-        """What was answered still goes out; what waits is forgotten."""
+        """Answers still go out; waiting requests are dropped."""
         self._arrived.drop()
         self.is_waiting = False
         if self._transport is not None and not self._sending:
@@ -336,7 +337,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()  # half an answer is none
 
     def drop(self) -> None:
-        """Hang up at once: nobody waits for anything that is still to go out."""
+        """Close at once: nothing that is still to go out is waited for."""
         self._end()
         if self._transport is not None:
             self._transport.abort()
@@ -344,10 +345,10 @@ class Connection(asyncio.BufferedProtocol):
     # --- what it does by itself ---
 
     def look(self) -> None:
-        """Is there something to be handed over, or to be read?"""
+        """Is there something to hand over, or to read?"""
         transport = self._transport
         if transport is None or transport.is_closing():
-            return  # its loss is told soon
+            return  # its loss is reported soon
         try:
             is_whole, size = self._arrived.is_whole(), self._arrived.size()
         except FrameSizeRefused as refused:
@@ -360,7 +361,7 @@ class Connection(asyncio.BufferedProtocol):
                 self.is_waiting = True
                 self._owner.wants(self)
                 if not self.is_waiting:
-                    return  # it was taken, and looked again
+                    return  # it was taken, and `look` was called again
             elif is_large and not room.has(self):
                 assert size is not None
                 self._owner.ask_room(self, size)
@@ -368,7 +369,7 @@ class Connection(asyncio.BufferedProtocol):
         self._count()
 
     def _mute(self, is_muted: bool) -> None:
-        """Read no further, or read on."""
+        """Stop reading, or continue."""
         if is_muted == self.is_muted:
             return
         assert self._transport is not None
@@ -379,7 +380,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.resume_reading()
 
     def _send_on(self) -> None:
-        """As much as the peer takes, but no more than others can wait for."""
+        """Send as much as the peer takes, but no more than others can wait for."""
         sent = 0
         transport = self._transport
         assert transport is not None
@@ -396,7 +397,7 @@ class Connection(asyncio.BufferedProtocol):
             sent += sum(map(len, chunk))
 
     def _next_chunk(self) -> list[bytes] | None:
-        """Of what is to be sent; None: it is not there any more."""
+        """The next bytes to send; None: they are gone from their file."""
         chunk, left = [], CHUNK_BYTES
         while self._sending and left:
             piece, start = self._sending.popleft()
@@ -420,7 +421,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _count(self) -> None:
         """What it holds of an answer: bytes that the peer does not take, and those to come that are
-        in no file."""
+        in no file.
+        """
         held_bytes = 0
         if not self._writable:
             assert self._transport is not None

@@ -25,9 +25,9 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 1.0
 
 
 class NoLeaderFoundError(Exception):
-    """The message says of every address that was asked what came of it.
+    """The message has the result for each address that was asked.
 
-    `unled`: some controller answered, and told of no leader that does.
+    `unled`: a controller answered, and named no leader that leads.
     """
 
     def __init__(self, message: str, *, unled: bool = False) -> None:
@@ -37,7 +37,7 @@ class NoLeaderFoundError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """For how long a leader is waited for, and by which clock."""
+    """How long to wait for a leader, and by which clock."""
 
     within_s: float = 15.0  # several elections
     now_s: Callable[[], float] = time.monotonic
@@ -57,7 +57,7 @@ class Client:
         self._correlation_id = 0
 
     def send(self, request: Request, *, version: int | None = None) -> Response:
-        """The answer, in the newest version that we know unless told otherwise."""
+        """The response, in the newest version that we know unless given another."""
         self._correlation_id += 1
         header, frame = encode_request(
             request, correlation_id=self._correlation_id, client_id=CLIENT_ID, version=version
@@ -88,7 +88,7 @@ class Client:
         self.close()
 
     def describe_cluster(self) -> DescribeClusterResponse:
-        """The controllers, and which of them leads, as this one knows them."""
+        """The controllers, and the leader among them, as this one knows them."""
         response = self.send(DescribeClusterRequest(endpoint_type=_CONTROLLERS))
         assert isinstance(response, DescribeClusterResponse)
         return response
@@ -104,10 +104,10 @@ def send_to_leader(
     send: Callable[[Address], T | list[Address]],
     patience: Patience = PATIENCE,
 ) -> T:
-    """What the leader answers, whichever controllers are named.
+    """The leader's response, whichever controllers are named.
 
-    `ask` gives the answer, or where the asked one says that the leader is. While controllers answer
-    and none of them leads, there may be an election: they are asked again, after longer and longer
+    `ask` returns the response, or the leader's address by the controller asked. While controllers
+    answer and none of them leads, there may be an election: they are asked again, after growing
     pauses (KIP-595, "DescribeQuorum Response Handling"). Raises NoLeaderAnsweredError.
     """
     deadline_s, pause_s = patience.now_s() + patience.within_s, _FIRST_PAUSE_S
@@ -127,7 +127,8 @@ def send_to_leader(
 
 def _send_to_all(bootstrap: Sequence[Address], send: Callable[[Address], T | list[Address]]) -> T:
     """Every bootstrap address may be the leader's; if none is, those are tried that the asked ones
-    name, which may be inner ones. Raises NoLeaderAnsweredError."""
+    name, which may be internal ones. Raises NoLeaderAnsweredError.
+    """
     untried = deque(bootstrap)
     tried: list[Address] = []
     reasons: list[str] = []

@@ -1,9 +1,9 @@
-"""`.kafka_cleanshutdown`: that the logs of a broker are whole, and in which epoch it shut down
-(KIP-966, "Detection of an unclean shutdown").
+"""A broker's small files: the clean-shutdown file, offset checkpoints, and partition.metadata.
 
-It vouches for bytes, so it is written when they are durable, and is durable itself before the
-process ends. It is removed, durably, before anything is written again: a process that is then
-killed vouches for nothing.
+`.kafka_cleanshutdown` says that the logs of a broker are whole, and in which epoch it shut down
+(KIP-966, "Detection of an unclean shutdown"). It vouches for bytes, so it is written when they are
+durable, and is durable itself before the process ends. It is removed, durably, before anything is
+written again: a process that is then killed vouches for nothing.
 """
 
 import json
@@ -17,14 +17,15 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 
 def save_clean_shutdown(disk: Disk, broker_epoch: int) -> None:
-    """All logs were flushed before this call."""
+    """Called when all logs are flushed."""
     text = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
     disk.replace(CLEAN_SHUTDOWN, text.encode())
 
 
 def take_clean_shutdown(disk: Disk) -> int:
-    """The broker epoch in which the last process shut down cleanly, which nobody can ask for
-    again; -1 if it did not, or what it left behind cannot be read."""
+    """The broker epoch in which the last process shut down cleanly; the file is removed. -1 if it
+    did not, or its file cannot be read.
+    """
     if not disk.exists(CLEAN_SHUTDOWN):
         return NO_BROKER_EPOCH
     text = disk.read_all(CLEAN_SHUTDOWN)
@@ -38,18 +39,20 @@ def take_clean_shutdown(disk: Disk) -> int:
     return NO_BROKER_EPOCH
 
 
-# An offset of each log that a broker has, in a file of Kafka's name and form (`CheckpointFile`).
+# Offset checkpoints: an offset of each log of a broker, in files of Kafka's names and format
+# (`CheckpointFile`).
 #
-# `replication-offset-checkpoint`: how far the broker knew its logs to be committed. It may be old:
-# too low, or, where an unclean leader had the log cut since, too high, as in Kafka; but not because
-# the power took the log's end, or it began anew (`partition_logs`). Nobody needs it to be there:
-# without it high watermarks begin at 0.
+# `replication-offset-checkpoint`: how far the broker knew its logs to be committed. It may be too
+# low, or, if an unclean leader had the log truncated since, too high, as in Kafka; but not because
+# a power cut took the log's end, or the log began anew (`PartitionLogs`). It may be missing: high
+# watermarks then begin at 0.
 #
-# `log-start-offset-checkpoint`: where logs begin, of those that do not begin at 0. It is written
-# before anybody is told; a log does not begin before its first segment, whatever it says.
+# `log-start-offset-checkpoint`: the log starts that are not 0. It is written before they are
+# reported; a log does not begin before its first segment, whatever the file says.
 #
-# `recovery-point-offset-checkpoint`: below which each log was durable, with the indexes of its full
-# segments. It may be too low, and never is too high: it is lowered, durably, before a log is cut.
+# `recovery-point-offset-checkpoint`: the offset below which each log was durable, with the indexes
+# of its full segments. It may be too low, and is never too high: it is lowered, durably, before a
+# log is truncated.
 
 
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -58,14 +61,15 @@ RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 
 
 def save_offsets(disk: Disk, name: str, offsets: Mapping[LogId, Offset]) -> None:
-    """Version 0, the number of entries, then `topic partition offset` a line. Durable when it
-    returns."""
+    """Version 0, the number of entries, then `topic partition offset` per line. Durable when it
+    returns.
+    """
     rows = [f"{' '.join(log.rsplit('-', 1))} {offset}" for log, offset in sorted(offsets.items())]
     disk.replace(name, "\n".join(["0", str(len(rows)), *rows, ""]).encode())
 
 
 def load_offsets(disk: Disk, name: str) -> dict[LogId, Offset]:
-    """Of each log; empty where nothing is there that can be read."""
+    """The offset of each log; empty if there is no readable file."""
     if not disk.exists(name):
         return {}
     try:
@@ -87,7 +91,7 @@ def _parsed(text: str) -> dict[LogId, Offset]:
     return found
 
 
-# `partition.metadata`: which topic's the log beside it is.
+# `partition.metadata`: the topic id of the log beside it.
 
 
 def save_topic(disk: Disk, directory: str, topic: UUID) -> None:

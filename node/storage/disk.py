@@ -1,20 +1,21 @@
-"""The disk as the node's storage sees it: the one seam under which a power cut can happen.
+"""The disk as the node's storage sees it, and the errors of the storage.
 
-The server implements it over a real file system, the simulator over a page cache that forgets.
-Paths are relative to the log directory, with `/` between parts. Every method may raise OSError;
-nobody in `node` catches it: a node whose disk fails stops.
+The disk is the one seam under which a power cut can happen. The server implements it over a real
+file system, the simulator over a page cache that forgets. Paths are relative to the log directory,
+with `/` between parts. Every method may raise OSError; no module of `node` catches it: a node
+stops when its disk fails.
 
-What a power cut may take: of a file, whatever was appended, cut or `put` since its last `flush` or
+A power cut may take, of a file, whatever was appended, truncated or `put` since its last `flush` or
 `sync`, in any part and order of pages; and of names, those that `rename` and `put` gave since the
-last `sync_names`. What it may not: a name that `open`, `make_directory`, `replace` or `remove`
-returned about.
+last `sync_names`. It may not take a name once `open`, `make_directory`, `replace` or `remove` has
+returned.
 """
 
 from typing import Protocol
 
 from node.ids import METADATA_LOG
 
-# The names of files, relative to the log directory. Kafka's own.
+# Kafka's names of files, relative to the log directory.
 
 
 METADATA_DIRECTORY: str = METADATA_LOG
@@ -26,12 +27,11 @@ LEADER_EPOCHS = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
 
 
-# Refusals of the storage, for the operator: what is wrong with which file, and what to do next.
+# Errors of the storage, for the operator: what is wrong with which file, and what to do next.
 #
-# They end a start before the node speaks to anybody. None of them is ever caught to go on with a
-# guess: a vote or a record that is forgotten may be given twice. Where a broker that runs reads a
-# damaged log of a partition, whoever asked is told so, and nothing in its place
-# (`ReplicaManager.damaged`).
+# They end a start before the node sends anything. None is ever caught to go on with a guess: a vote
+# or a record that is forgotten may be given twice. If a running broker reads a damaged log of a
+# partition, the client gets an error, and no other data in its place (`ReplicaManager.damaged`).
 
 
 class StorageError(ValueError):
@@ -43,8 +43,9 @@ class CorruptLog(StorageError):
 
 
 class CorruptFile(StorageError):
-    """A small file that is replaced as a whole (quorum-state, meta.properties, a checkpoint) holds
-    what nobody writes."""
+    """A small file that is replaced as a whole (quorum-state, meta.properties, a checkpoint) has
+    content that no node writes.
+    """
 
 
 class NotFormatted(StorageError):
@@ -52,7 +53,7 @@ class NotFormatted(StorageError):
 
 
 class AlreadyFormatted(StorageError):
-    """The log directory belongs to a node already, and formatting it would make that forget."""
+    """The log directory belongs to a node already, and formatting it would erase that."""
 
 
 class File(Protocol):
@@ -80,8 +81,9 @@ class Disk(Protocol):
         """Open for append and read; created when absent; its name is durable then."""
 
     def reopen(self, path: str) -> File:
-        """One that is there; of its name nothing is promised. Costs no flush of the disk, which
-        `open` does: a broker with ten thousand logs opens as many files as it starts."""
+        """Open an existing file; whether its name is durable is not known. Costs no flush of the
+        disk, as `open` does: a broker with ten thousand logs opens as many files at its start.
+        """
 
     def exists(self, path: str) -> bool: ...
 
@@ -89,12 +91,12 @@ class Disk(Protocol):
         """The sorted names in a directory; empty when it does not exist."""
 
     def make_directory(self, path: str) -> None:
-        """With parents; no error when it exists; durable when it returns."""
+        """Make it, with its parents; no error when it exists; durable when it returns."""
 
     def read_all(self, path: str) -> bytes: ...
 
     def read(self, path: str, position: int, length: int) -> bytes:
-        """Up to `length` bytes of a file that is there; fewer at its end."""
+        """Up to `length` bytes of an existing file; fewer at its end."""
 
     def replace(self, path: str, data: bytes) -> None:
         """Whole new content, atomic and durable: temporary file, fsync, rename, directory fsync.
@@ -109,14 +111,13 @@ class Disk(Protocol):
         """Make the content of a file durable, and not its name."""
 
     def rename(self, old: str, new: str) -> None:
-        """Of a file, to a name that is free; atomic, but durable only after `sync_names`.
+        """Rename a file to a free name; atomic, but durable only after `sync_names`.
 
-        A file system that has one journal commits it earlier, with the next flush of a file that
-        grew.
+        A file system with one journal commits it earlier, with the next flush of a file that grew.
         """
 
     def sync_names(self, directory: str) -> None:
         """Make the names in a directory durable."""
 
     def remove(self, *paths: str) -> None:
-        """Of one directory, in that order; durable when it returns."""
+        """Remove files of one directory, in that order; durable when it returns."""

@@ -27,12 +27,12 @@ class ElectionStore:
     path: str = QUORUM_STATE
 
     def load(self) -> ElectionState:
-        """What was saved last; epoch 0 without leader and vote if nothing ever was.
+        """The last saved state; epoch 0 without leader and vote if none ever was.
 
-        What it returns is durable: a process killed amid `save` may have left the new state where
-        only the page cache holds its name. Raises CorruptFile on anything that `save` or Kafka
-        would not write, and where it is missing beside a log with records in it, which nobody
-        writes before an epoch is saved: a vote that is forgotten may be cast twice.
+        What it returns is durable: a process killed amid `save` may have left the new state with
+        its name in the page cache only. Raises CorruptFile on content that neither `save` nor Kafka
+        writes, and if the file is missing beside a log with records, as an epoch is saved before
+        any record: a vote that is forgotten may be cast twice.
         """
         if not self.disk.exists(self.path):
             self._refuse_if_lost()

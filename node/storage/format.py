@@ -1,8 +1,8 @@
-"""Giving an empty disk to a node, with a directory id of its own.
+"""Formatting an empty disk for a node, with a directory id of its own.
 
-Everything is durable when it returns, and meta.properties comes last, so that a power cut at any
-moment leaves a disk that is formatted or is not: never one that starts and then misses a file
-(Kafka 4.3's own tool leaves an empty bootstrap.checkpoint behind a cut within 30 s).
+Everything is durable when it returns, and meta.properties comes last, so that after a power cut at
+any moment a disk is formatted or not: it never starts and then misses a file (Kafka 4.3's own tool
+leaves an empty bootstrap.checkpoint after a cut within 30 s).
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ from node.storage.meta import (
 )
 from node.storage.segment import parse_segment_name
 
-# What a node is born with: the quorum's voters and the first metadata records.
+# The initial snapshots: the quorum's voters and the first metadata records.
 #
 # Both are snapshot files (`node.records.snapshot`) that no leader wrote, so their epoch is 0.
 
@@ -54,8 +54,9 @@ _NEXT_STEP = "  try: put it back from a copy of this disk, or format an empty di
 
 
 def encode_voters(voters: FormattedVoters, *, timestamp_ms: int) -> bytes:
-    """The 0-0 checkpoint of a quorum whose voters have directory ids (kraft.version 1). Without
-    any, of a node that is to learn them from the log."""
+    """The 0-0 checkpoint of a quorum of voters with directory ids (kraft.version 1). Empty for a
+    node that is to learn the voters from the log.
+    """
     rows = tuple(Voter(key=key, endpoints=endpoints) for key, endpoints in voters)
     controls: list[ControlRecord] = [KRaftVersion(version=1)]
     if rows:
@@ -65,14 +66,15 @@ def encode_voters(voters: FormattedVoters, *, timestamp_ms: int) -> bytes:
 
 
 def encode_static(*, timestamp_ms: int) -> bytes:
-    """The 0-0 checkpoint of a static quorum (kraft.version 0): who votes stands in the files of the
-    nodes, and ids alone count."""
+    """The 0-0 checkpoint of a static quorum (kraft.version 0): the voters are listed in the nodes'
+    configuration, and ids alone count.
+    """
     encoder = SnapshotEncoder(_NO_EPOCH, timestamp_ms)
     return encoder.opening([KRaftVersion(version=0)]) + encoder.closing()
 
 
 def is_static(disk: Disk) -> bool:
-    """Was the disk formatted for a static quorum, and says so? Raises CorruptFile."""
+    """Does the 0-0 checkpoint say that the quorum is static? Raises CorruptFile."""
     if not disk.exists(VOTERS_CHECKPOINT):
         return False
     return _read_snapshot(disk, VOTERS_CHECKPOINT) == ([KRaftVersion(version=0)], [])
@@ -114,7 +116,7 @@ def read_bootstrap(disk: Disk) -> tuple[MetadataRecord, ...]:
 
 
 def _read_snapshot(disk: Disk, path: str) -> tuple[list[ControlRecord], list[MetadataRecord]]:
-    """What stands between a snapshot's header and its footer."""
+    """The records between a snapshot's header and its footer."""
     if not disk.exists(path):
         raise CorruptFile(f"{path} is missing\n{_NEXT_STEP}")
     reader = SnapshotReader(_NO_EPOCH)
@@ -131,7 +133,7 @@ def _read_snapshot(disk: Disk, path: str) -> tuple[list[ControlRecord], list[Met
 def _known(record: Record) -> MetadataRecord:
     found = decode_metadata(record.value)
     if isinstance(found, UnknownRecord):
-        raise MalformedRecord(f"{found} is unknown")  # it is this node that would write it
+        raise MalformedRecord(f"{found} is unknown")  # this node would have to write it
     return found
 
 
@@ -151,16 +153,15 @@ def format_log_directory(
     static: bool = False,
     elr: bool = False,
 ) -> bool:
-    """Write what a node of a quorum starts from; false if it was there already.
+    """Write the files that a node of a quorum starts from; False if they exist already.
 
-    A new one (KIP-856, "Log Directory Storage UUID") is given as `directory_id`; otherwise it is
-    that of the node's entry in `voters`, which is empty for a node that is to learn from others who
-    votes, and None where the configuration lists the voters of the quorum; with `static` these are
+    `directory_id` (KIP-856, "Log Directory Storage UUID") is the new directory's; otherwise it is
+    that of the node's entry in `voters`, which is empty for a node that is to learn the voters from
+    others, and None if the configuration lists the voters of the quorum; with `static` these are
     known by their ids alone (kraft.version 0); with `elr` the cluster begins with eligible leader
-    replicas (KIP-966). `timestamp_ms` is the wall-clock time that the
-    checkpoints carry. Raises AlreadyFormatted on a directory that belongs
-    to a node (with `ignore_formatted` only if to another one), ValueError on ids that nobody may
-    have.
+    replicas (KIP-966). `timestamp_ms` is the wall-clock time in the checkpoints. Raises
+    AlreadyFormatted on a directory that belongs to a node (with `ignore_formatted` only if to
+    another one), ValueError on invalid ids.
     """
     meta = new_identity(cluster_id, node_id, voters or (), directory_id)
     meta = replace(meta, lists_voters=voters is None and not static)
@@ -183,8 +184,9 @@ def format_log_directory(
 
 
 def format_data_directory(disk: Disk, meta: MetaProperties) -> bool:
-    """Another one of a broker, beside that with the metadata log; false if it was there already,
-    under whatever id. `check_directory` was asked before."""
+    """Format another directory of a broker, beside the one with the metadata log; False if it is
+    formatted already, with any id. `check_directory` was called before.
+    """
     if disk.exists(META_PROPERTIES):
         return False
     disk.replace(META_PROPERTIES, encode_meta(meta))
@@ -194,8 +196,9 @@ def format_data_directory(disk: Disk, meta: MetaProperties) -> bool:
 def check_directory(
     disk: Disk, cluster_id: str, node_id: NodeId, *, ignore_formatted: bool
 ) -> None:
-    """May this node have the directory? It is asked of all before the first is written to: one of
-    them may be another node's. Raises AlreadyFormatted."""
+    """May this node have the directory? All are checked before the first is written: one of them
+    may be another node's. Raises AlreadyFormatted.
+    """
     if not disk.exists(META_PROPERTIES):
         _refuse_remains(disk)
         return
@@ -209,7 +212,7 @@ def check_directory(
 def new_identity(
     cluster_id: str, node_id: NodeId, voters: FormattedVoters, directory_id: UUID | None
 ) -> MetaProperties:
-    """As `format_log_directory` has it. Raises ValueError on ids that nobody may have."""
+    """The identity for `format_log_directory`. Raises ValueError on invalid ids."""
     check_cluster_id(cluster_id)
     ids = [key.id for key, _ in voters]
     if len(set(ids)) != len(ids):
@@ -224,7 +227,7 @@ def new_identity(
 
 
 def _is_same_node(found: MetaProperties, meta: MetaProperties, new: UUID | None) -> bool:
-    """By its directory too, unless that was to be a new one."""
+    """Compares its directory id too, unless that was to be a new one."""
     return found == meta if new is None else replace(found, directory_id=new) == meta
 
 
@@ -241,9 +244,9 @@ def _refuse_formatted(disk: Disk, *, is_own: bool, ignore_formatted: bool) -> No
 
 
 def _refuse_remains(disk: Disk) -> None:
-    """Logs or a vote without meta.properties: somebody removed it, and a format would hide that.
+    """Refuse logs or a vote without meta.properties: it was removed, and a format would hide that.
 
-    What an interrupted format leaves behind is neither, and is written over.
+    What an interrupted format leaves behind is neither, and is overwritten.
     """
     segments = [
         name for name in disk.names(METADATA_DIRECTORY) if parse_segment_name(name) is not None

@@ -1,7 +1,8 @@
-"""`<base>.index`: where in a segment some of its batches stand (Kafka's `OffsetIndex`).
+"""The indexes of a segment: by offset, by time, and the two together.
 
-An entry has two int32: the last offset of a batch, less the segment's base offset, and the position
-at which that batch begins. Both rise strictly.
+This section is `<base>.index`: the positions of some of its batches (Kafka's `OffsetIndex`). An
+entry has two int32: the last offset of a batch, less the segment's base offset, and the position at
+which that batch begins. Both rise strictly.
 """
 
 import struct
@@ -16,7 +17,7 @@ from node.lazy_dataclass import dataclass
 from node.records.batch import NO_TIME, BatchHeader
 
 OFFSET_INDEX = ".index"
-# The last offset of a segment is no more than that after its base (`canConvertToRelativeOffset`).
+# The largest last offset of a segment, relative to its base (`canConvertToRelativeOffset`).
 MOST_OFFSETS = 2**31 - 1
 _ENTRY = struct.Struct(">ii")
 
@@ -53,7 +54,7 @@ class OffsetIndex:
         return self._entry(bisect_right(self.positions, position))
 
     def truncate(self, end: int) -> None:
-        """Forget batches that end at that relative offset or later."""
+        """Remove batches that end at that relative offset or later."""
         keep = bisect_left(self.lasts, end)
         del self.lasts[keep:]
         del self.positions[keep:]
@@ -63,8 +64,9 @@ class OffsetIndex:
 
     @classmethod
     def parse(cls, data: bytes, size: int) -> Self:
-        """The inverse of `encode`, for a segment of that size. Raises ValueError where no index of
-        it can be so (`sanityCheck`, and that entries rise and lie within)."""
+        """The inverse of `encode`, for a segment of that size. Raises ValueError if no index of it
+        can be like that (`sanityCheck`, and that entries rise and lie within).
+        """
         if len(data) % _ENTRY.size:
             raise ValueError(f"{len(data)} bytes are no whole entries")
         index = cls()
@@ -79,12 +81,12 @@ class OffsetIndex:
         return index
 
     def _entry(self, count: int) -> Entry | None:
-        """The last one of so many."""
+        """The last of the first `count` entries."""
         return Entry(self.lasts[count - 1], self.positions[count - 1]) if count else None
 
 
-# `<base>.timeindex`: the latest timestamp so far, each time that it has risen by the next entry of
-# the offset index (Kafka's `TimeIndex`).
+# `<base>.timeindex`: the maximum timestamp, for each entry of the offset index at which it has
+# risen (Kafka's `TimeIndex`).
 #
 # An entry has a timestamp in ms, int64, and the last offset of the first batch that has it, less
 # the segment's base offset, int32. Both rise strictly. A batch without a timestamp (-1) has no
@@ -109,27 +111,27 @@ class TimeIndex:
     lasts: "array[int]" = field(default_factory=_offsets)
 
     def add(self, time_ms: int, last: int) -> None:
-        """Unless it is no later than those before."""
+        """Add an entry, unless it is no later than those before."""
         if time_ms > self.newest()[0]:
             self.times.append(time_ms)
             self.lasts.append(last)
 
     def newest(self) -> tuple[int, int]:
-        """The latest time, and its batch."""
+        """The maximum timestamp, and its batch."""
         return (self.times[-1], self.lasts[-1]) if self.times else (NO_TIME, 0)
 
     def first_reaching(self, time_ms: int) -> int | None:
-        """The batch of the first entry that has that time or a later one."""
+        """The batch of the first entry with that timestamp or a later one."""
         place = bisect_left(self.times, time_ms)
         return self.lasts[place] if place < len(self.times) else None
 
     def latest_before(self, end: int) -> int:
-        """Of the entries of batches that end before that relative offset."""
+        """The maximum timestamp in the entries of batches that end before that relative offset."""
         place = bisect_left(self.lasts, end)
         return self.times[place - 1] if place else NO_TIME
 
     def truncate(self, end: int) -> None:
-        """Forget batches that end at that relative offset or later."""
+        """Remove batches that end at that relative offset or later."""
         keep = bisect_left(self.lasts, end)
         del self.times[keep:]
         del self.lasts[keep:]
@@ -139,8 +141,9 @@ class TimeIndex:
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
-        """The inverse of `encode`. Raises ValueError where no index can be so (`sanityCheck`, and
-        that entries rise)."""
+        """The inverse of `encode`. Raises ValueError if no index can be like that (`sanityCheck`,
+        and that entries rise).
+        """
         if len(data) % _TIME_ENTRY.size:
             raise ValueError(f"{len(data)} bytes are no whole entries")
         index = cls()
@@ -153,34 +156,34 @@ class TimeIndex:
         return index
 
 
-# Where batches of one segment of a partition's log are, by offset, time and position.
+# Both indexes of one segment of a partition's log: its batches by offset, time and position.
 #
-# Sparse, as Kafka's: two indexes with an entry each `index.interval.bytes`, and of the batches
-# since the last entry every one. So what a log keeps in memory grows with its indexes, and not with
-# its batches. Whoever looks up a batch begins to read at an entry, and finds it within an interval.
+# Sparse, as Kafka's: two indexes with an entry each `index.interval.bytes`, and every batch since
+# the last entry. So a log's memory grows with its indexes, and not with its batches. A lookup
+# begins to read at an entry, and finds the batch within an interval.
 #
-# That holds for times as well. At each entry of the offset index the time index says the latest
-# time until then. So the first batch that is later than one of its entries, and the batch that the
-# next entry names, lie between the same two entries of the offset index.
+# That holds for times as well. At each entry of the offset index the time index has the maximum
+# timestamp until then. So the first batch that is later than one of its entries, and the batch that
+# the next entry names, lie between the same two entries of the offset index.
 
 
 @dataclass(slots=True, kw_only=True)
 class SegmentIndex:
-    """Of the batches from `first` on, a position; offsets are relative to `base`."""
+    """Covers the batches from position `first` on; offsets are relative to `base`."""
 
     base: Offset
     interval: int  # index.interval.bytes
     first: int = 0
     offsets: OffsetIndex = field(default_factory=OffsetIndex)
     times: TimeIndex = field(default_factory=TimeIndex)
-    newest_ms: int = NO_TIME  # the latest time of all batches
+    newest_ms: int = NO_TIME  # the maximum timestamp of all batches
     _newest_last: int = 0  # and the last offset of the first that has it
-    # Of each batch since the newest entry, and of that one: its last offset, and its position.
+    # Of the newest entry's batch and each one since: its last offset, and its position.
     _lasts: "array[int]" = field(default_factory=_numbers)
     _positions: "array[int]" = field(default_factory=_numbers)
 
     def add(self, header: BatchHeader, position: int) -> None:
-        """The next batch (`LogSegment.append`)."""
+        """Add the next batch (`LogSegment.append`)."""
         last = header.last_offset - self.base
         self._heed_time(header, last)
         if self._positions and position - self._positions[0] > self.interval:
@@ -192,23 +195,24 @@ class SegmentIndex:
         self._positions.append(position)
 
     def complete(self) -> None:
-        """The time index tells of all batches (`LogSegment.onBecomeInactiveSegment`)."""
+        """Make the time index cover all batches (`LogSegment.onBecomeInactiveSegment`)."""
         self.times.add(self.newest_ms, self._newest_last)
 
     def truncate(self, end: Offset) -> int:
-        """Forget the batches from `end` on; where those begin of which `resume` has to be told
-        again."""
+        """Remove the batches from `end` on; returns from where `resume` has to be given batches
+        again.
+        """
         self.offsets.truncate(end - self.base)
         self.times.truncate(end - self.base)
         return self.tail()
 
     def tail(self) -> int:
-        """Where the batch of the newest entry begins."""
+        """The position of the newest entry's batch."""
         newest = self.offsets.newest()
         return self.first if newest is None else newest.position
 
     def resume(self, batches: Iterable[tuple[int, BatchHeader]]) -> None:
-        """All batches from `tail` on, after the entries were read or cut."""
+        """All batches from `tail` on, after the entries were read or truncated."""
         self.newest_ms, self._newest_last = self.times.newest()
         self._lasts, self._positions = _numbers(), _numbers()
         for position, header in batches:
@@ -220,7 +224,7 @@ class SegmentIndex:
     # --- what is asked ---
 
     def exact(self, offset: Offset) -> int | None:
-        """Where the batch begins that holds `offset`, if that is behind the newest entry's."""
+        """The position of the batch that holds `offset`, if that is behind the newest entry's."""
         newest = self.offsets.newest()
         last = offset - self.base
         if newest is not None and last <= newest.last:
@@ -228,7 +232,7 @@ class SegmentIndex:
         return self._positions[bisect_left(self._lasts, last)]
 
     def entry_at(self, offset: Offset) -> Entry | None:
-        """Of the batch that ends with `offset`, or of one before."""
+        """The entry of the batch that ends with `offset`, or of one before."""
         return self.offsets.before(offset - self.base + 1)
 
     def boundary(self, position: int) -> int | None:
@@ -238,13 +242,14 @@ class SegmentIndex:
         return self._positions[bisect_right(self._positions, position) - 1]
 
     def before_time(self, time_ms: int) -> Entry | None:
-        """No batch before that entry's is as late; None: any may be the first one."""
+        """An entry before which no batch is as late; None: any may be the first one."""
         until = self.times.first_reaching(time_ms)
         return self.offsets.newest() if until is None else self.offsets.before(until)
 
     def latest_before(self, end: Offset) -> tuple[int, Entry | None]:
-        """A time, and an entry: of the batches that end before `end` the latest time is that one,
-        or one of those from the entry on."""
+        """A timestamp and an entry: the maximum of the batches that end before `end` is that
+        timestamp, or is in a batch from the entry on.
+        """
         until = end - self.base
         return self.times.latest_before(until), self.offsets.before(until)
 

@@ -1,8 +1,8 @@
 """Where each leader epoch begins in the log (`leader-epoch-checkpoint`).
 
-A follower that shares a log with its leader up to some epoch finds the point where they part by
+A follower that shares a log with its leader up to some epoch finds the point of divergence by
 asking for the end of that epoch (KIP-101, KIP-595). The entries follow from the batches; the file
-is a second opinion about them, since a batch's CRC does not cover its leader epoch.
+is a second source, since a batch's CRC does not cover its leader epoch.
 """
 
 from bisect import bisect_left, bisect_right
@@ -24,9 +24,9 @@ class LeaderEpochs:
         return self.epochs[-1] if self.epochs else Epoch(0)
 
     def assign(self, epoch: Epoch, start: Offset) -> bool:
-        """A batch of `epoch` begins at `start`; true if it is the first of its epoch.
+        """A batch of `epoch` begins at `start`; True if it is the first of its epoch.
 
-        An epoch of which no record is left (`raise_start`) is known until then.
+        An epoch without a record left (`raise_start`) is known until then.
         """
         if self.epochs and epoch == self.epochs[-1]:
             return False
@@ -39,7 +39,7 @@ class LeaderEpochs:
         return True
 
     def end_of(self, epoch: Epoch, log_start: LogPosition, log_end: Offset) -> LogPosition:
-        """The largest epoch <= `epoch` and the offset after it; `log_start` if none is."""
+        """The largest epoch <= `epoch` and the offset after it; `log_start` if there is none."""
         after = bisect_right(self.epochs, epoch)
         if after == 0:
             return log_start
@@ -47,22 +47,22 @@ class LeaderEpochs:
         return LogPosition(self.epochs[after - 1], end)
 
     def at(self, offset: Offset) -> Epoch:
-        """Of the record there, which must be in the log."""
+        """The epoch of the record there, which must be in the log."""
         return self.epochs[bisect_right(self.starts, offset) - 1]
 
     def begin_at(self, start: Offset, end: Offset) -> bool:
-        """The log is cut so that it begins at `start`, and ends at `end`: true if that is news.
+        """The log now begins at `start` and ends at `end`; True if that is news.
 
-        Of no record that is left, no epoch is known.
+        If no record is left, no epoch is known.
         """
         is_raised = self.raise_start(start)
         return self.truncate(end) or is_raised
 
     def raise_start(self, start: Offset) -> bool:
-        """The log begins at `start`, which may be its end; true if that is news.
+        """The log begins at `start`, which may be its end; True if that is news.
 
-        The epoch of its first record then begins there; that of the last one stays, also where none
-        is left (`LeaderEpochFileCache.truncateFromStartAsyncFlush`).
+        The epoch of its first record then begins there; that of the last one stays, also if no
+        record is left (`LeaderEpochFileCache.truncateFromStartAsyncFlush`).
         """
         gone = bisect_right(self.starts, start) - 1
         if gone < 0 or (gone == 0 and self.starts[0] == start):
@@ -77,8 +77,9 @@ class LeaderEpochs:
         return self.between(offset, Offset(offset + 1))[:1] == [(epoch, offset)]
 
     def between(self, start: Offset, end: Offset) -> list[tuple[Epoch, Offset]]:
-        """Those of the records from `start` to before `end`, and where each begins there; none
-        where that of the first is not known."""
+        """The epochs of the records from `start` to before `end`, and where each begins there; none
+        if that of the first is not known.
+        """
         if not self.starts or self.starts[0] > start:
             return []
         first, after = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end)
@@ -86,7 +87,7 @@ class LeaderEpochs:
         return [(epoch, max(begin, start)) for epoch, begin in pairs]
 
     def truncate(self, end: Offset) -> bool:
-        """Forget epochs that begin at `end` or above; true if there were any."""
+        """Remove epochs that begin at `end` or above; True if there were any."""
         keep = bisect_left(self.starts, end)
         if keep == len(self.starts):
             return False

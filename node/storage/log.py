@@ -1,9 +1,9 @@
-"""The metadata log: contiguous record batches in segments, appended, cut and flushed.
+"""The metadata log: contiguous record batches in segments, appended, truncated and flushed.
 
 Five orders make `recovery` possible: an epoch is in `leader-epoch-checkpoint`, durably, before its
-first batch is written; a segment is flushed before the next is made; a cut is flushed before it
-returns; `flush_mark` rises after the flush that it tells of, and falls before a cut; a snapshot is
-durable before what it stands for is removed, oldest first.
+first batch is written; a segment is flushed before the next is made; a truncation is flushed before
+it returns; the flush mark rises after the flush that it stands for, and falls before a truncation;
+a snapshot is durable before the records that it replaces are removed, oldest first.
 """
 
 from bisect import bisect_right
@@ -39,7 +39,7 @@ from node.storage.recovery import Cut, FlushMark, recover_log, start_anew
 from node.storage.segment import Segment, accept_batches, segment_name
 from node.storage.snapshots import Snapshot, Snapshots
 
-# What a shell does with the effects that change logs: the same calls on whatever logs it has.
+# The effects that change logs, performed: the same calls on any kind of log.
 
 
 class BatchLog(Protocol):
@@ -149,23 +149,21 @@ class Log:
     directory: str
     segment_bytes: int
     cut: Cut | None  # the torn tail, when the log was opened
-    was_unmarked: bool  # nothing told how far it was flushed, when it was opened
+    was_unmarked: bool  # there was no flush mark when it was opened
     kept: Snapshots
-    begin: LogPosition  # the first offset, and the epoch before it: the id of a snapshot, or 0
+    begin: LogPosition  # the first offset, and the epoch before it: a snapshot's id, or 0
     segments: list[Segment]  # the first may begin before `begin`
     epochs: LeaderEpochs
     mark: FlushMark
     next_offset: Offset
     flushed: bool = True
-    known_end: LogPosition = LogPosition(
-        Epoch(0), Offset(0)
-    )  # as it was told last: every step asks
+    known_end: LogPosition = LogPosition(Epoch(0), Offset(0))  # cached: every step asks for it
 
     @classmethod
     def open(cls, disk: Disk, directory: str, segment_bytes: int) -> Self:
         """Recover the log in `directory` (made when absent).
 
-        What comes back is durable. Raises CorruptLog or CorruptFile where `recovery` says so.
+        The result is durable. Raises CorruptLog or CorruptFile as `recovery` says.
         """
         disk.make_directory(directory)
         _check_partition_metadata(disk, f"{directory}/{PARTITION_METADATA}")
@@ -208,7 +206,7 @@ class Log:
         return self.kept.read(id_, position, max_bytes)
 
     def read(self, offset: Offset, max_bytes: int) -> bytes:
-        """Nothing at the log's end; never across the end of a segment."""
+        """Empty at the log's end; never across the end of a segment."""
         assert self.start() <= offset <= self.next_offset
         if offset == self.next_offset:
             return b""
@@ -218,8 +216,8 @@ class Log:
     def append(self, data: bytes) -> None:
         """Write whole, sound batches that continue the log, in the page cache only.
 
-        Raises DamagedBatch on bytes that are no such batches, before anything is written of them;
-        offsets and epochs that do not continue are a broken invariant.
+        Raises DamagedBatch on other bytes, before any of them is written; offsets and epochs that
+        do not continue are a broken invariant.
         """
         headers = accept_batches(data, self.end())
         self._begin_epochs(headers)
@@ -235,7 +233,7 @@ class Log:
         self._write(data[written:position])
 
     def truncate(self, end: Offset) -> None:
-        """Cut the log so that it ends at `end`, a batch's boundary; durable when it returns."""
+        """Truncate the log to `end`, a batch's boundary; durable when it returns."""
         assert self.start() <= end <= self.next_offset
         if end == self.next_offset:
             return
@@ -260,7 +258,7 @@ class Log:
         self.kept.finish(id_)
 
     def delete_before_snapshot(self, snapshot: LogPosition) -> None:
-        """Let go of older snapshots, and of what they and this one stand for, in whole segments.
+        """Delete older snapshots, and the whole segments that they and this one replace.
 
         The log then starts at this snapshot, unless no segment could go and it starts at 0.
         """
@@ -275,8 +273,9 @@ class Log:
                 self._save_epochs()
 
     def replace(self, snapshot: LogPosition) -> None:
-        """Drop the whole log for one that starts, and ends, where a snapshot does; durable when it
-        returns (`truncateFullyAndStartAt`)."""
+        """Replace the whole log by an empty one that starts where a snapshot ends; durable when it
+        returns (`truncateFullyAndStartAt`).
+        """
         self.mark.fall(snapshot.offset)
         started = start_anew(self.disk, self.directory, self.segments, snapshot.offset)
         self.segments.append(started)
@@ -286,7 +285,7 @@ class Log:
         self.kept.remove_before(snapshot.offset)
 
     def flush(self) -> Offset:
-        """Make everything appended durable. The offset below which everything is."""
+        """Make everything appended durable. Returns the offset below which everything is."""
         end = self.next_offset
         if not self.flushed:
             self.segments[-1].file.flush()
@@ -294,12 +293,12 @@ class Log:
         return end
 
     def close(self) -> None:
-        """Let go of the files, flushed or not."""
+        """Close the files, flushed or not."""
         for segment in self.segments:
             segment.file.close()
 
     def _flushed(self) -> None:
-        """All that there is, just now."""
+        """All of the log is flushed now."""
         self.flushed = True
         self.mark.rise(self.next_offset)
 

@@ -1,7 +1,7 @@
-"""All logs of replicas that a broker has, in one log directory or in several (KIP-112, KIP-858).
+"""All logs of a broker's replicas, in one log directory or in several (KIP-112, KIP-858).
 
-Each directory has checkpoints and a clean-shutdown file of its own, of the logs that are in it, as
-in Kafka: it may be taken to another place, and the order in which they are named means nothing.
+Each directory has checkpoints and a clean-shutdown file of its own logs, as in Kafka: it may be
+moved to another place, and the order in which directories are named means nothing.
 """
 
 import re
@@ -27,12 +27,11 @@ from node.storage.partition_log import PartitionLog
 from node.storage.partition_recovery import Vouched
 from node.storage.partition_segment import IndexChecksums, Reindexed
 
-# Which indexes a clean shutdown left behind: the CRC-32C of both files of each segment.
+# The indexes that a clean shutdown left behind: the CRC-32C of both files of each segment.
 #
-# Kafka's index files hold nothing by which one could tell that they are whole: one that lost its
-# last entries, or is of zeros, looks sound (Kafka believes such a time index).
-# `.kafka_cleanshutdown` vouches for this file, and this one for them; after any other end nothing
-# of it is looked at.
+# Kafka's index files have nothing that shows whether they are whole: one that lost its last
+# entries, or is of zeros, looks sound (Kafka believes such a time index). `.kafka_cleanshutdown`
+# vouches for this file, and this one for them; after any other end it is ignored.
 
 
 INDEX_CHECKSUMS = "index-checksums"
@@ -41,8 +40,9 @@ OfLogs = Mapping[LogId, Mapping[Offset, IndexChecksums]]
 
 
 def save_index_checksums(disk: Disk, of_logs: OfLogs) -> None:
-    """Version 0, the number of entries, then `topic partition base offsets times` a line. Durable
-    when it returns."""
+    """Version 0, the number of entries, then `topic partition base offsets times` per line. Durable
+    when it returns.
+    """
     rows = [
         f"{' '.join(log.rsplit('-', 1))} {base} {found.offsets} {found.times}"
         for log, segments in sorted(of_logs.items())
@@ -52,7 +52,7 @@ def save_index_checksums(disk: Disk, of_logs: OfLogs) -> None:
 
 
 def load_index_checksums(disk: Disk) -> OfLogs:
-    """Empty where nothing is there that can be read: then nothing is vouched for."""
+    """Empty if there is no readable file: then nothing is vouched for."""
     if not disk.exists(INDEX_CHECKSUMS):
         return {}
     try:
@@ -80,7 +80,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 
 
 def logs_on(disk: Disk) -> list[LogId]:
-    """A directory that does not say whose it is was being made, or being removed: it is none."""
+    """A directory without a topic id was being made, or being removed: it is no log."""
     return [
         LogId(name)
         for name in disk.names("")
@@ -93,17 +93,17 @@ def logs_on(disk: Disk) -> list[LogId]:
 @dataclass(slots=True, kw_only=True)
 class PartitionLogs(Mapping[LogId, PartitionLog]):
     disk: Disk
-    limits: SegmentLimits  # of a log until it is told others
-    cut_bytes: int = 0  # that recovery took off all of them
+    limits: SegmentLimits  # of a log that has no limits of its own yet
+    cut_bytes: int = 0  # that recovery truncated, of all of them
     high_watermarks: Mapping[LogId, Offset] = field(default_factory=dict)  # as they are saved
     _starts: dict[LogId, Offset] = field(default_factory=dict)  # as they are saved
     _recovery_points: dict[LogId, Offset] = field(default_factory=dict)  # as they are saved
     _logs: dict[LogId, PartitionLog] = field(default_factory=dict)
-    _reindexed: list[Reindexed] = field(default_factory=list)  # and nobody was told of
+    _reindexed: list[Reindexed] = field(default_factory=list)  # not reported yet
 
     @classmethod
     def open(cls, disk: Disk, limits: SegmentLimits, *, clean: bool = False) -> Self:
-        """Those that are there. `clean`: the last process said that it left all of them whole."""
+        """Open the existing logs. `clean`: the last process said that it left all of them whole."""
         indexes = load_index_checksums(disk)
         logs = cls(
             disk=disk,
@@ -137,18 +137,19 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         return self._logs.get(log)
 
     def take_reindexed(self) -> list[Reindexed]:
-        """Whose indexes were made anew since this was asked last, though a clean shutdown vouched
-        for them."""
+        """Segments with indexes rebuilt since the last call, though a clean shutdown vouched
+        for them.
+        """
         taken = list(self._reindexed)
         self._reindexed.clear()
         return taken
 
     def files(self) -> int:
-        """That are open: the last segment of each."""
+        """Open files: the last segment of each log."""
         return len(self._logs)
 
     def create(self, log: LogId, topic: UUID) -> None:
-        """An empty one, in the place of one of another topic of that name."""
+        """Make an empty log, in place of one of another topic with that name."""
         if log in self._logs:
             self._logs.pop(log).close()
         if self._starts.pop(log, None) is not None:
@@ -176,19 +177,20 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         self._logs[log].restart(start)
 
     def save_clean_shutdown(self, broker_epoch: int) -> None:
-        """All of them were flushed before this call."""
+        """Called when all of them are flushed."""
         assert all(log.flushed for log in self._logs.values()), "a log is not durable"
         self._save_indexes()
         self.save_recovery_points()
         save_clean_shutdown(self.disk, broker_epoch)
 
     def save_recovery_points(self) -> None:
-        """As they are now, with what vouches for the indexes below them; where that is no news,
-        nothing."""
+        """Save the present ones, with the checksums of the indexes below them, if they have
+        changed.
+        """
         every = {name: log.recovery_point for name, log in self._logs.items()}
         points = {name: point for name, point in every.items() if point > 0}
         if points != self._recovery_points:
-            self._save_indexes()  # first: a point that tells of them is durable after them
+            self._save_indexes()  # first: they are durable before a point that relies on them
             self._recovery_points = points
             save_offsets(self.disk, RECOVERY_POINTS, points)
 
@@ -201,9 +203,10 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         save_offsets(self.disk, HIGH_WATERMARKS, offsets)
 
     def _lower_high_watermarks(self, ends: Mapping[LogId, Offset]) -> None:
-        """Before anything is written to a log that ends below what is saved of it, because the
-        power took its end, or it begins anew: whatever is written there is not committed by
-        that, and after another power cut it would be taken for that."""
+        """Called before anything is written to a log that ends below its saved high watermark,
+        because a power cut took its end, or it begins anew: what is written there is not committed
+        by that, and after another power cut would be taken for it.
+        """
         marks = self.high_watermarks
         lowered = {log: end for log, end in ends.items() if marks.get(log, 0) > end}
         if lowered:
@@ -214,8 +217,9 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
         log.on_cut = lambda end: self._lower_recovery_points({name: end})
 
     def _lower_recovery_points(self, ends: Mapping[LogId, Offset]) -> None:
-        """Before anything of a log is cut off from there on: indexes of what was there may come
-        back with the power, and what is written in its place is not durable by that."""
+        """Called before a log is truncated to there: a power cut may bring back indexes of what was
+        there, and what is written in its place is not durable by that.
+        """
         points = self._recovery_points
         lowered = {log: end for log, end in ends.items() if points.get(log, 0) > end}
         if lowered:
@@ -223,14 +227,14 @@ class PartitionLogs(Mapping[LogId, PartitionLog]):
             save_offsets(self.disk, RECOVERY_POINTS, points)
 
     def _save_starts(self, starts: Mapping[LogId, Offset]) -> None:
-        """First, so that a log that was cut half is one that begins there."""
+        """Saved first, so that a log begins there if its deletion was interrupted."""
         self._starts |= starts
         save_offsets(self.disk, LOG_STARTS, self._starts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirectory:
-    """`path`: as the operator named it. `id`: of its meta.properties."""
+    """`path`: as the operator named it. `id`: in its meta.properties."""
 
     path: str
     id: UUID
@@ -238,7 +242,7 @@ class LogDirectory:
 
 
 class _Place(NamedTuple):
-    """Of a log: the directory that it is in, and all logs there."""
+    """A log's directory, and all logs there."""
 
     directory: UUID
     logs: PartitionLogs
@@ -246,19 +250,20 @@ class _Place(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class LogDirectories(Mapping[LogId, PartitionLog]):
-    """`previous_epoch`: of the last process, if that shut down in good order and left all that it
-    wrote; else -1 (KIP-966)."""
+    """`previous_epoch`: of the last process, if that shut down cleanly and all its writes are
+    there; otherwise -1 (KIP-966).
+    """
 
     previous_epoch: int
-    high_watermarks: Mapping[LogId, Offset]  # of the last life, as each log's directory has it
+    high_watermarks: Mapping[LogId, Offset]  # of the last life, from each log's directory
     _in: Mapping[UUID, PartitionLogs]  # in the order in which they are named
     _places: dict[LogId, _Place] = field(default_factory=dict)
 
     @classmethod
     def open(cls, directories: Sequence[LogDirectory], limits: SegmentLimits) -> Self:
-        """Raises StorageError or OSError where one of them is damaged, or two have the same log."""
+        """Raises StorageError or OSError if one of them is damaged, or two have the same log."""
         _refuse_twins(directories)
-        # Nobody can ask for the epoch again, and before the logs are opened: whoever is killed
+        # The epoch is taken once only, and before the logs are opened: a process that is killed
         # meanwhile has changed them (KAFKA-10471).
         epochs = [take_clean_shutdown(each.disk) for each in directories]
         found = {
@@ -310,7 +315,7 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
     # --- what is done ---
 
     def create(self, log: LogId, topic: UUID, directory: UUID) -> None:
-        """An empty one; one of another topic of that name goes, wherever that was."""
+        """Make an empty log; one of another topic with that name goes, in whatever directory."""
         before = self._places.get(log)
         if before is not None and before.directory != directory:
             self.remove(log)
@@ -336,8 +341,9 @@ class LogDirectories(Mapping[LogId, PartitionLog]):
             self._in[directory].save_high_watermarks(own)
 
     def save_clean_shutdown(self, broker_epoch: int) -> None:
-        """All logs were flushed before this call. A power cut between two directories leaves one
-        that does not say it, and then nobody believes the others."""
+        """Called when all logs are flushed. After a power cut between two directories one of them
+        does not have the file, and then the others' do not count.
+        """
         for logs in self._in.values():
             logs.save_clean_shutdown(broker_epoch)
 
@@ -374,7 +380,8 @@ def _opened(directory: LogDirectory, limits: SegmentLimits, *, clean: bool) -> P
 
 
 def _agreed(epochs: Sequence[int], found: Iterable[PartitionLogs]) -> int:
-    """All of them have to say the same (`LogManager.readBrokerEpochFromCleanShutdownFiles`),
-    and nothing may have been cut off."""
+    """All of them have to have the same epoch (`LogManager.readBrokerEpochFromCleanShutdownFiles`),
+    and nothing may have been truncated by recovery.
+    """
     is_whole = not any(logs.cut_bytes for logs in found)
     return epochs[0] if is_whole and len(set(epochs)) == 1 else NO_BROKER_EPOCH

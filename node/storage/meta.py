@@ -1,4 +1,4 @@
-"""meta.properties: whose disk this is. Its presence is what makes a log directory formatted."""
+"""meta.properties: the identity of a disk. Its presence makes a log directory formatted."""
 
 from uuid import UUID
 
@@ -6,7 +6,7 @@ from node.ids import NodeId, parse_uuid, uuid_text
 from node.lazy_dataclass import dataclass
 from node.storage.disk import META_PROPERTIES, CorruptFile, Disk, NotFormatted
 
-# Only this node writes it, and Kafka reads over it: a disk of a static quorum that Kafka formatted
+# Only this node writes it, and Kafka ignores it: a disk of a static quorum that Kafka formatted
 # looks the same otherwise, and there ids alone count.
 _VOTERS, _LISTED = "voters", "controller.quorum.voters"
 _KEYS = {"cluster.id", "directory.id", "node.id", "version", _VOTERS}
@@ -15,16 +15,16 @@ _LAST_RESERVED_UUID = 99  # Kafka keeps the first hundred uuids for itself (Uuid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaProperties:
-    """The identity of a log directory. A node that comes back with another is another replica."""
+    """The identity of a log directory. A node that returns with another one is another replica."""
 
     cluster_id: str
     node_id: NodeId
     directory_id: UUID
-    lists_voters: bool = False  # of a quorum whose voters the configuration lists (KIP-856)
+    lists_voters: bool = False  # does the configuration list the quorum's voters? (KIP-856)
 
 
 def load_meta(disk: Disk, new_directory: UUID | None = None) -> MetaProperties:
-    """Raises NotFormatted where the file is missing, CorruptFile where it is not whole.
+    """Raises NotFormatted if the file is missing, CorruptFile if it is not whole.
 
     A file from before directory ids lacks one: it is given `new_directory`, durably (KIP-856).
     """
@@ -40,7 +40,7 @@ def save_meta(disk: Disk, meta: MetaProperties) -> None:
 
 
 def read_meta(disk: Disk, new_directory: UUID | None = None) -> MetaProperties:
-    """As `load_meta`, and nothing is written yet."""
+    """As `load_meta`, but writes nothing."""
     if not disk.exists(META_PROPERTIES):
         raise NotFormatted(
             f"the log directory is not formatted: it holds no {META_PROPERTIES}\n"

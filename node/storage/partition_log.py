@@ -1,12 +1,12 @@
-"""The log of a replica of a partition: written to the page cache, and flushed when it shuts down.
+"""The log of a partition's replica: written to the page cache, and flushed at a clean shutdown.
 
-As in Kafka nothing is flushed before it is acknowledged: what keeps a record is that it is on
-several brokers (KIP-966 counts on that, and on no more). So a power cut takes what it likes of the
-end, and recovery keeps what is whole, up to the first batch that is not (`LogLoader`). Whoever
-restarts like that says so, by not saying that it shut down cleanly (`clean_shutdown`).
+As in Kafka nothing is flushed before it is acknowledged: a record survives because it is on several
+brokers (KIP-966 relies on that alone). So a power cut may take any part of the end, and recovery
+keeps what is whole, up to the first batch that is not (`LogLoader`). After such an end the
+clean-shutdown file is missing, and so the broker registers without its last epoch (`checkpoints`).
 
-A log begins at `start`: at 0, or where records were deleted up to (KIP-107, retention). What lies
-before it in its first segment is nobody's any more.
+A log begins at `start`: at 0, or where deletion ended (KIP-107, retention). What lies before it in
+its first segment is not served any more.
 """
 
 from bisect import bisect_right
@@ -30,10 +30,10 @@ _BEGIN = Offset(0)
 
 
 def _nobody_hears(end: Offset) -> None:
-    """Of a log that has no recovery point on any disk."""
+    """The default for a log without a recovery point on any disk."""
 
 
-_CUT_BACK = 2  # segments, into which a log may be cut without much reading
+_CUT_BACK = 2  # segments, to which a log may be truncated without much reading
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,14 +45,14 @@ class PartitionLog:
     segments: list[PartitionSegment]
     epochs: LeaderEpochs
     next_offset: Offset
-    reindexed: list[Reindexed]  # is added to, where a clean shutdown vouched for wrong indexes
+    reindexed: list[Reindexed]  # extended where a clean shutdown vouched for wrong indexes
     states: ProducerStates
     start: Offset = Offset(0)
-    cut_bytes: int = 0  # that recovery took off when the log was opened
+    cut_bytes: int = 0  # that recovery truncated when the log was opened
     flushed: bool = False
-    # Is told of the offset from which on the log is about to be no more what it was.
+    # Called with the offset from which on the log is about to change.
     on_cut: Callable[[Offset], None] = _nobody_hears
-    _unflushed: int = 0  # records that were appended since its last segment was flushed
+    _unflushed: int = 0  # records appended since its last segment was flushed
 
     @classmethod
     def create(
@@ -63,7 +63,7 @@ class PartitionLog:
         limits: SegmentLimits,
         reindexed: list[Reindexed],
     ) -> Self:
-        """An empty one, in the place of whatever the directory holds."""
+        """Make an empty log, in place of whatever the directory holds."""
         disk.make_directory(directory)
         _remove_all(disk, directory)
         log = cls(
@@ -91,8 +91,9 @@ class PartitionLog:
         vouched: Vouched,
         reindexed: list[Reindexed],
     ) -> Self:
-        """What is whole of the one that is there, which begins at `start` or later
-        (`partition_recovery`). Raises CorruptFile where nothing says whose it is."""
+        """Open what is whole of an existing log, which begins at `start` or later
+        (`partition_recovery`). Raises CorruptFile if it has no topic id.
+        """
         topic = read_topic(disk, directory)
         found = find_log(disk, directory, limits.index_interval, start, vouched, reindexed)
         log = cls(
@@ -113,7 +114,7 @@ class PartitionLog:
         return log
 
     def _begin(self, known: LeaderEpochs | None, epoch_before: Epoch | None) -> None:
-        """Where it does, with the epochs from there on."""
+        """Set the start, with the epochs from there on."""
         if not self.segments or self.next_offset < self.start:
             self.restart(self.start)
         else:
@@ -141,8 +142,9 @@ class PartitionLog:
         return self.epochs.end_of(epoch, LogPosition(Epoch(0), self.start), self.next_offset)
 
     def read(self, offset: Offset, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset`, at least one if there is any; nothing at
-        the log's end, and never across the end of a segment."""
+        """Whole batches from the one that holds `offset`, at least one if there is any; empty at
+        the log's end, and never across the end of a segment.
+        """
         return self.read_below(offset, max_bytes, self.next_offset)
 
     def readable(self, offset: Offset, max_bytes: int, limit: Offset) -> int:
@@ -161,8 +163,7 @@ class PartitionLog:
         return segment.slice(start, end - start)
 
     def first_at(self, time_ms: int, limit: Offset) -> BatchHeader | None:
-        """The first batch with a record of that time or a later one, if it ends at `limit` or
-        before."""
+        """The first batch with a record of that time or later, if it ends at `limit` or before."""
         for segment, end in self._kept():
             header = segment.first_at(time_ms, self.start) if end > self.start else None
             if header is not None:
@@ -170,7 +171,9 @@ class PartitionLog:
         return None
 
     def latest_ms(self, limit: Offset) -> int | None:
-        """The latest time of the batches that end at `limit` or before; None: none has one."""
+        """The maximum timestamp of the batches that end at `limit` or before; None: none has
+        one.
+        """
         times = [
             segment.latest_ms(self.start, None if end <= limit else limit)
             for segment, end in self._kept()
@@ -180,17 +183,18 @@ class PartitionLog:
         return None if latest == NO_TIME else latest
 
     def headers(self) -> Iterator[BatchHeader]:
-        """Of all batches, also of the first one's segment that end before `start`."""
+        """The headers of all batches, also those in the first segment that end before `start`."""
         return self._headers_between(_BEGIN, self.next_offset)
 
     @property
     def producers(self) -> KnownProducers:
-        """What its batches tell of idempotent producers. Raises CorruptLog where it was cut, or
-        opened, and could not be read."""
+        """The idempotent producers in its batches. Raises CorruptLog if it could not be read when
+        it was truncated or opened.
+        """
         return self.states.producers()
 
     def _headers_between(self, start: Offset, end: Offset) -> Iterator[BatchHeader]:
-        """Of all batches from the one that holds `start` to the one before `end`."""
+        """The headers of all batches from the one that holds `start` to the one before `end`."""
         for segment, segment_end in self._kept():
             if segment_end > start and segment.base < end:
                 for header in segment.headers(start):
@@ -200,15 +204,16 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> Offset:
-        """All below is durable, with the indexes of the segments that end there or before. Of the
-        last segment that is so only while nothing was appended since it was flushed."""
+        """All below is durable, with the indexes of the segments that end there or before. The last
+        segment counts only while nothing was appended since it was flushed.
+        """
         if self.flushed:
             return self.next_offset
         unsaved = (each.base for each in self.segments if each.saved is None)
         return next(unsaved, self.segments[-1].base)
 
     def index_checksums(self) -> dict[Offset, IndexChecksums]:
-        """Of the segments whose indexes are durable, by their bases."""
+        """The checksums of the segments with durable indexes, by their bases."""
         return {each.base: each.saved for each in self.segments if each.saved is not None}
 
     def _kept(self) -> Iterator[tuple[PartitionSegment, Offset]]:
@@ -254,18 +259,18 @@ class PartitionLog:
         self.states.take_if_due()
 
     def truncate(self, end: Offset) -> None:
-        """Cut the log so that it ends at `end`, a batch's boundary."""
+        """Truncate the log to `end`, a batch's boundary."""
         assert self.start <= end <= self.next_offset
         if end == self.next_offset:
             return
-        # The segment that is the last one then is written on, and its indexes with it.
+        # The new last segment is written again, and its indexes with it.
         self.on_cut(next((it.base for it in reversed(self.segments) if it.base < end), self.start))
         self.flushed = False
-        # First, and durably: what is written there next they do not tell of.
+        # First, and durably: the snapshots do not cover what is written there next.
         self.states.keep(self.segments[0].base, end)
         while len(self.segments) > 1 and self.segments[-1].base >= end:
             last = self.segments.pop()
-            last.slices.cut(0)  # it is cut off, and not only deleted
+            last.slices.cut(0)  # it is truncated, and not only deleted
             last.remove()
             self.next_offset = last.base
         self.segments[-1].go_on()
@@ -277,8 +282,9 @@ class PartitionLog:
             self._save_epochs()
 
     def raise_start(self, start: Offset) -> None:
-        """Nothing below `start` is in the log any more; whole segments of that go. The file of
-        epochs tells of former ones until it is written for another reason."""
+        """Nothing below `start` is in the log any more; whole segments below it are deleted. The
+        epoch file keeps former epochs until it is written for another reason.
+        """
         assert self.start <= start <= self.next_offset
         self.start = start
         if start == self.next_offset > self.segments[-1].base:
@@ -293,8 +299,7 @@ class PartitionLog:
         self.epochs.raise_start(start)
 
     def restart(self, start: Offset) -> None:
-        """Drop all of it for a log that begins, and ends, at `start`
-        (`truncateFullyAndStartAt`)."""
+        """Replace all of it by an empty log at `start` (`truncateFullyAndStartAt`)."""
         self.states.clear(start)
         while self.segments:
             self.segments.pop().remove()
@@ -305,7 +310,9 @@ class PartitionLog:
         self._save_epochs()
 
     def flush(self) -> Offset:
-        """Make all of it durable, with its indexes. The offset below which everything is."""
+        """Make all of it durable, with its indexes. Returns the offset below which everything
+        is.
+        """
         if not self.flushed:
             self.segments[-1].file.flush()
             is_news = self._save_indexes()
@@ -315,7 +322,7 @@ class PartitionLog:
         return self.next_offset
 
     def limit(self, limits: SegmentLimits) -> None:
-        """From now on."""
+        """Set the limits from now on."""
         self.limits = limits
         self.segments[-1].index.interval = limits.index_interval
 
@@ -324,15 +331,16 @@ class PartitionLog:
             segment.close()
 
     def remove(self) -> None:
-        """All files of it; the id first, without which the rest belongs to nobody."""
+        """Remove its files; the topic id first, without which the rest is no log."""
         self.close()
         _remove_all(self.disk, self.directory)
 
     # --- files ---
 
     def _must_roll(self, header: BatchHeader) -> bool:
-        """By size, or by the time between the first batch and this one as their timestamps tell it
-        (`LogSegment.shouldRoll`; by the clock, where the first has none, only in Kafka)."""
+        """Decides by size, or by the time between the timestamps of the first batch and this one
+        (`LogSegment.shouldRoll`; only Kafka uses the clock, if the first has none).
+        """
         active = self.segments[-1]
         if active.size == 0:
             return False
@@ -342,8 +350,9 @@ class PartitionLog:
         return is_old or is_full or not active.holds(header)
 
     def _roll(self) -> None:
-        """The full one is flushed, as Kafka does, and with its indexes: it is not read again as a
-        whole, however this process ends."""
+        """The full segment is flushed, as Kafka does, and with its indexes: it is not read again as
+        a whole, however this process ends.
+        """
         self.segments[-1].file.flush()
         self.segments[-1].save_index()
         self._unflushed = 0
@@ -360,7 +369,7 @@ class PartitionLog:
         )
 
     def _save_indexes(self) -> bool:
-        """But not their names. Were there any to be saved?"""
+        """Make the indexes durable, but not their names. Returns whether there were any to save."""
         unsaved = [each for each in self.segments if each.saved is None and each.size > 0]
         for segment in unsaved:
             segment.save_index()
@@ -376,7 +385,7 @@ class PartitionLog:
 
 
 def _remove_all(disk: Disk, directory: str) -> None:
-    """The id first, durably: without it the rest belongs to nobody."""
+    """The topic id first, durably: without it the rest is no log."""
     names = disk.names(directory)
     rest = [f"{directory}/{name}" for name in names if name != PARTITION_METADATA]
     if PARTITION_METADATA in names:

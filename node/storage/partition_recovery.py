@@ -1,17 +1,17 @@
 """Opening the log of a partition.
 
 After a clean shutdown each segment is opened by its indexes, if they are as that shutdown left them
-(`index_checksums`). After any other end so is each that lies below the log's recovery point: what
-was flushed, with its indexes, before that was written down (`partition_logs`). Of such a segment it
-reads both index files, whole; its first batch's header; and its batches from the last entry on,
-whole, which is at most an interval and a batch. That tells where it ends, its times, and that it
-goes on in the next one. Leader epochs are taken from their file, which the batches read must agree
-with. Of producers the newest snapshot tells that the log reaches, and the headers behind it
-(`producer_states`).
+(`index_checksums`). After any other end so is each segment below the log's recovery point, which
+was flushed with its indexes before the point was saved (`PartitionLogs`). Read of such a segment
+are both index files, whole; its first batch's header; and its batches from the last entry on,
+whole, which is at most an interval and a batch. That shows where it ends, its times, and that the
+next one continues it. Leader epochs are taken from their file, with which the batches read must
+agree. Producers come from the newest snapshot within the log, and the headers behind it
+(`producers`).
 
-Otherwise, and where anything of this does not fit, every batch of the segment is read, its CRC is
-checked, and its indexes are made anew. What is whole and continues the log is kept, and the rest,
-with all segments after it, goes (`LogSegment.recover`, `LogLoader`).
+Otherwise, and if any of this does not fit, every batch of the segment is read, its CRC is checked,
+and its indexes are rebuilt. What is whole and continues the log is kept, and the rest, with all
+segments after it, is removed (`LogSegment.recover`, `LogLoader`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,8 +30,9 @@ from node.storage.segment import SUFFIX, parse_segment_name, scan_batches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vouched:
-    """What was durable of a log when that was written down: by a clean shutdown all of it, else
-    what lies below its recovery point. `indexes`: of its segments then, by their bases."""
+    """What was durable of a log: after a clean shutdown all of it, otherwise what lies below its
+    recovery point. `indexes`: the checksums of its segments then, by their bases.
+    """
 
     indexes: Mapping[Offset, IndexChecksums] = field(default_factory=dict)
     below: Offset | None = Offset(0)  # None: all of it
@@ -41,7 +42,7 @@ class Vouched:
         return self.below is None
 
     def index_of(self, base: Offset, end: Offset | None) -> IndexChecksums | None:
-        """Of a segment up to `end`; None: it is the last one."""
+        """The checksums for a segment up to `end`; None: it is the last one."""
         is_below = self.below is None or (end is not None and end <= self.below)
         return self.indexes.get(base) if is_below else None
 
@@ -51,12 +52,12 @@ NOTHING_VOUCHED = Vouched()
 
 @dataclass(slots=True, kw_only=True)
 class FoundLog:
-    """What is whole of the log in `directory`."""
+    """The whole part of the log in `directory`."""
 
     disk: Disk
     directory: str
     interval: int
-    known: LeaderEpochs | None  # as the file tells them; None: it says what nobody writes
+    known: LeaderEpochs | None  # as in the file; None: the file is malformed
     start: Offset  # all below was deleted
     end: Offset
     reindexed: list[Reindexed]  # is added to
@@ -66,10 +67,10 @@ class FoundLog:
     segments: list[PartitionSegment] = field(default_factory=list)
     epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
     cut_bytes: int = 0
-    has_saved: bool = False  # indexes, whose names are yet to be made durable
+    has_saved: bool = False  # indexes; their names are yet to be made durable
 
     def take(self, base: Offset, following: Offset | None) -> None:
-        """The next segment, or what is whole of it; `following`: where another one begins."""
+        """Take the next segment, or what is whole of it; `following`: where another one begins."""
         if self.segments:
             self._finish(self.segments[-1])
         segment = self._open(base)
@@ -79,8 +80,9 @@ class FoundLog:
             self._scan(segment)
 
     def _finish(self, segment: PartitionSegment) -> None:
-        """Another follows it. One that was read is not read again after the next end, whatever that
-        is like; and whoever wrote it need not have flushed it (Kafka does so behind its back)."""
+        """Another segment follows. One that was read is not read again after the next end, of any
+        kind; and it may have been written without a flush (Kafka flushes it in the background).
+        """
         if segment.saved is None and segment.size:
             segment.file.flush()
             segment.save_index()
@@ -94,16 +96,18 @@ class FoundLog:
         segment.remove()
 
     def epoch_before(self) -> Epoch | None:
-        """Of the last record before the start, as the file tells: where no batch is left, nothing
-        else does."""
+        """The epoch of the last record before the start, by the file: if no batch is left, there is
+        no other source.
+        """
         told = (self.known or LeaderEpochs()).between(self.start, Offset(self.start + 1))
         return told[0][0] if told else None
 
     def _open(self, base: Offset) -> PartitionSegment:
-        """Its name is durable: what has a byte was given one after that, and so was the first
-        segment of a log that never had a record, before the log said whose it is. Another that is
-        empty may have been begun by a process that was killed before it could make it so, unless
-        one shut down in good order since."""
+        """Opened without making its name durable, if it is: a segment with a byte got its name
+        durably before that, and so did the first segment of a log that never had a record, before
+        the topic id was written. Another that is empty may be of a process that was killed before
+        it could make it so, unless one shut down cleanly since.
+        """
         found = PartitionSegment.found(
             self.disk, self.directory, base, self.interval, self.reindexed
         )
@@ -113,7 +117,7 @@ class FoundLog:
         return found
 
     def _is_opened(self, segment: PartitionSegment, vouched: IndexChecksums) -> bool:
-        """By its indexes."""
+        """Opened by its indexes?"""
         try:
             headers = segment.load_index(vouched)
             epochs = self._epochs_of(headers)
@@ -126,8 +130,9 @@ class FoundLog:
         return True
 
     def _epochs_of(self, headers: Sequence[BatchHeader]) -> Sequence[tuple[Epoch, Offset]]:
-        """Of a segment with these batches, and others between the first two, as the file tells;
-        of what was deleted it tells nothing. Raises ValueError where they disagree."""
+        """The epochs of a segment with these batches, and others between the first two, by the
+        file, which has none of what was deleted. Raises ValueError if they disagree.
+        """
         known = self.known or LeaderEpochs()
         for header in headers:
             at = max(header.base_offset, self.start)
@@ -152,7 +157,7 @@ class FoundLog:
             segment.file.truncate(segment.size)
 
     def _headers_between(self, start: Offset, end: Offset) -> Iterator[BatchHeader]:
-        """Where segments end, which are opened by their indexes and not read."""
+        """For the ends of segments that are opened by their indexes and not read."""
         ends = [*(each.base for each in self.segments[1:]), self.end]
         for segment, segment_end in zip(self.segments, ends, strict=True):
             if start < segment_end <= end:
@@ -167,7 +172,7 @@ def find_log(
     vouched: Vouched,
     reindexed: list[Reindexed],
 ) -> FoundLog:
-    """Indexes that are not as `vouched` has them are added to `reindexed`."""
+    """Indexes that differ from `vouched` are added to `reindexed`."""
     names = disk.names(directory)
     bases = sorted(base for base in map(parse_segment_name, names) if base is not None)
     found = FoundLog(
@@ -200,7 +205,7 @@ def find_log(
 
 
 def _remove_orphans(disk: Disk, directory: str, names: list[str]) -> None:
-    """Indexes of segments that are no more."""
+    """Remove indexes of segments that no longer exist."""
     for name in names:
         stem, dot, ending = name.rpartition(".")
         if dot + ending in (OFFSET_INDEX, TIME_INDEX) and stem + SUFFIX not in names:
@@ -208,7 +213,7 @@ def _remove_orphans(disk: Disk, directory: str, names: list[str]) -> None:
 
 
 def _read_epochs(disk: Disk, directory: str) -> LeaderEpochs | None:
-    """None where the file says what nobody writes."""
+    """None if the file is malformed."""
     try:
         return parse_epochs(disk.read_all(f"{directory}/{LEADER_EPOCHS}"))
     except ValueError:

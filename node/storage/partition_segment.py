@@ -1,9 +1,9 @@
 """One segment of a partition's log: a file of batches, and its indexes in memory and in two files.
 
-The files are Kafka's, and as they are in memory they are written when the segment is full, cut or
-recovered, in the page cache only. They are made durable when the log is flushed. An index is made
-anew from the batches wherever it is not what was flushed, and where an entry does not name the
-batch that it leads to.
+The files are Kafka's. Indexes are written as they are in memory when the segment is full, truncated
+or recovered, in the page cache only, and made durable when the log is flushed. An index is rebuilt
+from the batches if it is not what was flushed, or an entry does not name the batch that it leads
+to.
 """
 
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ from node.storage.indexes import (
 )
 from node.storage.segment import SUFFIX, scan_batches, segment_name, walk_batches
 
-# A segment that is not written any more holds no descriptor: how many there are is in the hands of
-# clients, whose timestamps roll them.
+# A full segment holds no descriptor: clients decide how many there are, as their timestamps roll
+# segments.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,27 +54,27 @@ class RolledFile:
         raise AssertionError(f"{self.path} is not open, and is to be cut to {size} bytes")
 
     def flush(self) -> None:
-        """It was."""
+        """It is flushed already."""
 
     def close(self) -> None:
-        """It is."""
+        """It is closed already."""
 
 
-# Parts of a partition's segments that answers are made of: read when they are sent, not before.
+# Parts of segments in responses: read when they are sent, not before.
 #
-# An answer may be under way for long: its reader is slow. Meanwhile the segment is rolled, deleted
-# or cut. What was rolled is read on by its name; a file that is deleted is held open until it is
-# sent. A part that is cut off is sent no more, and whoever was to get it is hung up on, as by
-# Kafka, whose `FileRecords.writeTo` fails where a file "has been truncated during write": what
-# stands there next are other records.
+# A response may take long to send: its reader is slow. Meanwhile the segment is rolled, deleted or
+# truncated. A rolled file is read on by its name; a deleted file is held open until it is sent. A
+# truncated part is not sent any more, and its connection is closed, as by Kafka, whose
+# `FileRecords.writeTo` fails where a file "has been truncated during write": the next bytes there
+# are other records.
 
 
-# Deleted files that may be held open at once: what else has to be sent of one is gone.
+# Deleted files that may be held open at once: beyond these, unsent parts are lost.
 MAX_HELD = 16
 
 
 class HeldFile:
-    """A file that has no name any more; closed when nothing of it is to be sent."""
+    """A file without a name; closed when nothing of it is to be sent."""
 
     count = 0  # of this process
 
@@ -91,13 +91,13 @@ class HeldFile:
 
 
 class _Source:
-    """The file of a segment, as the slices that were taken of it at one time have it."""
+    """The file of a segment, for the slices that were taken of it at one time."""
 
     __slots__ = ("__weakref__", "file", "sound")
 
     def __init__(self, file: File) -> None:
         self.file: File | HeldFile = file
-        self.sound: int | None = None  # bytes before this are what they were; None: all are
+        self.sound: int | None = None  # bytes before this are unchanged; None: all are
 
 
 class FileSlice:
@@ -114,7 +114,7 @@ class FileSlice:
         return self._size
 
     def read(self, position: int, length: int) -> bytes | None:
-        """So many bytes of it; None: they are not what they were any more."""
+        """Up to that many bytes; None: they have changed."""
         source, start = self._source, self._start + position
         if source.sound is not None and self._start + self._size > source.sound:
             return None
@@ -123,7 +123,7 @@ class FileSlice:
 
 
 class Slices:
-    """Those of one segment that are still to be sent."""
+    """The slices of one segment that are still to be sent."""
 
     __slots__ = ("_sources",)
 
@@ -140,18 +140,19 @@ class Slices:
         return FileSlice(source, start, size)
 
     def moved(self, file: File) -> None:
-        """The same bytes are in this one from now on."""
+        """The same bytes are in this file from now on."""
         for source in self._sources:
             source.file = file
 
     def cut(self, size: int) -> None:
-        """The file is about to end there."""
+        """The file is about to be truncated there."""
         for source in self._sources:
             source.sound = size if source.sound is None else min(source.sound, size)
 
     def must_be_held(self) -> bool:
-        """May the file not be closed, which is about to be deleted? If it may, nothing is sent of
-        it any more."""
+        """Must the file, which is about to be deleted, stay open? If not, nothing more of it is
+        sent.
+        """
         if not self._sources:
             return False
         if HeldFile.count < MAX_HELD:
@@ -173,7 +174,7 @@ class IndexChecksums(NamedTuple):
 
 
 class Reindexed(NamedTuple):
-    """A segment, whose indexes were made anew, and why that was needed."""
+    """A segment with rebuilt indexes, and why they were rebuilt."""
 
     segment: str
     reason: str
@@ -188,10 +189,10 @@ class PartitionSegment:
     path: str
     file: File
     index: SegmentIndex
-    reindexed: list[Reindexed]  # is added to
+    reindexed: list[Reindexed]  # is extended
     size: int = 0
     first_ms: int = NO_TIME  # the timestamp of its first batch
-    saved: IndexChecksums | None = None  # of the files, if they are durable, and as in memory
+    saved: IndexChecksums | None = None  # of the files, if they are durable and as in memory
     slices: Slices = field(default_factory=Slices)
     _later: SegmentIndex | None = None  # of the batches that are not deleted, if some are
 
@@ -199,7 +200,7 @@ class PartitionSegment:
     def begin(
         cls, disk: Disk, directory: str, base: Offset, interval: int, reindexed: list[Reindexed]
     ) -> Self:
-        """A new one, whose name is durable. `interval`: index.interval.bytes."""
+        """A new segment, with a durable name. `interval`: index.interval.bytes."""
         path = f"{directory}/{segment_name(base)}"
         return cls._of(disk, path, disk.open(path), base, interval, reindexed)
 
@@ -207,7 +208,7 @@ class PartitionSegment:
     def found(
         cls, disk: Disk, directory: str, base: Offset, interval: int, reindexed: list[Reindexed]
     ) -> Self:
-        """One that is there: with no batch yet, whatever its file holds."""
+        """An existing segment: with no batch yet, whatever its file holds."""
         path = f"{directory}/{segment_name(base)}"
         return cls._of(disk, path, disk.reopen(path), base, interval, reindexed)
 
@@ -238,7 +239,7 @@ class PartitionSegment:
     # --- what is asked ---
 
     def locate(self, offset: Offset) -> int:
-        """Where the batch begins that holds `offset`, which is in here."""
+        """The position of the batch that holds `offset`, which is in here."""
         exact = self.index.exact(offset)
         if exact is not None:
             return exact
@@ -246,7 +247,7 @@ class PartitionSegment:
         return next(at for at, header in self._walk(begin) if header.last_offset >= offset)
 
     def range(self, offset: Offset, max_bytes: int) -> tuple[int, int]:
-        """Where whole batches are from the one that holds `offset`, at least one."""
+        """The range of whole batches from the one that holds `offset`, at least one."""
         start = self.locate(offset)
         limit = start + max_bytes
         if limit >= self.size:
@@ -261,12 +262,13 @@ class PartitionSegment:
         return start, end
 
     def slice(self, start: int, size: int) -> FileSlice:
-        """So many bytes from there on, to be read later."""
+        """That many bytes from there on, to be read later."""
         return self.slices.take(self.file, start, size)
 
     def first_at(self, time_ms: int, start: Offset) -> BatchHeader | None:
         """The first batch from the one that holds `start` on with a record of that time, 0 or
-        later, or of a later one."""
+        later, or of a later one.
+        """
         index = self._index_from(start)
         if time_ms > index.newest_ms:
             return None
@@ -275,8 +277,9 @@ class PartitionSegment:
         return next(later, None)
 
     def latest_ms(self, start: Offset, end: Offset | None) -> int:
-        """The latest time of the batches from the one that holds `start` on that end at `end` or
-        before, or of all; -1: none has one."""
+        """The maximum timestamp of the batches from the one that holds `start` on that end at `end`
+        or before, or of all; -1: none has one.
+        """
         index = self._index_from(start)
         if end is None:
             return index.newest_ms
@@ -289,12 +292,12 @@ class PartitionSegment:
         return latest
 
     def headers(self, start: Offset) -> Iterator[BatchHeader]:
-        """Of all batches from the one that holds `start` on."""
+        """The headers of all batches from the one that holds `start` on."""
         begin = 0 if start <= self.base else self.locate(start)
         return (header for _, header in self._walk(begin))
 
     def holds(self, header: BatchHeader) -> bool:
-        """Can its indexes tell of that batch?"""
+        """Do its indexes cover that batch?"""
         return header.last_offset - self.base <= MOST_OFFSETS
 
     def _walk(self, position: int) -> Iterator[tuple[int, BatchHeader]]:
@@ -308,7 +311,7 @@ class PartitionSegment:
             ) from damage
 
     def _trusted(self, entry: Entry | None, otherwise: int) -> int:
-        """Where to begin to read: at an entry, if it names the batch there."""
+        """The position to begin reading at: an entry's, if it names the batch there."""
         if entry is None:
             return otherwise
         data = self.file.read(entry.position, HEADER_SIZE)
@@ -324,7 +327,7 @@ class PartitionSegment:
         return otherwise
 
     def _index_from(self, start: Offset) -> SegmentIndex:
-        """What was deleted is not looked at; that is found once, and again for another start."""
+        """Leaves out what was deleted; found once, and again for another start."""
         if start <= self.base:
             return self.index
         first = self.locate(start)
@@ -348,7 +351,7 @@ class PartitionSegment:
         self.saved = None
 
     def truncate(self, end: Offset) -> None:
-        """Forget, durably, the batches from offset `end` on, which must be the base of one."""
+        """Remove, durably, the batches from offset `end` on, which must be the base of one."""
         position = self.locate(end)
         _, header = next(self._walk(position))
         assert header.base_offset == end, f"{end} is inside a batch"
@@ -358,7 +361,7 @@ class PartitionSegment:
         self.index.resume(self._walk(tail))
         self.slices.cut(self.size)
         self.file.truncate(self.size)
-        # At once: were it left to a later flush, a power cut could bring back pages of the old
+        # At once: if it were left to a later flush, a power cut could bring back pages of the old
         # tail among those of a new one.
         self.file.flush()
         self.put_index()
@@ -380,7 +383,7 @@ class PartitionSegment:
         self.slices.moved(self.file)
 
     def go_on(self) -> None:
-        """It is the last one again."""
+        """It is the last segment again."""
         if isinstance(self.file, RolledFile):
             self.file = self.disk.reopen(self.path)
 
@@ -388,8 +391,9 @@ class PartitionSegment:
         self.disk.remove(*self.close_to_remove())
 
     def close_to_remove(self) -> list[str]:
-        """Its files, which nobody has open any more. The batches go first: indexes that are left
-        alone belong to nobody, and batches without theirs would be looked at as damaged."""
+        """Its files, which nothing has open any more. The batches go first: indexes alone are
+        ignored, and batches without their indexes would look damaged.
+        """
         self.close()
         indexes = [path for path in self._index_paths() if self.disk.exists(path)]
         return [self.path, *indexes]
@@ -397,9 +401,10 @@ class PartitionSegment:
     # --- its indexes ---
 
     def load_index(self, vouched: IndexChecksums) -> list[BatchHeader]:
-        """Of a segment that was just opened: both files, and from the last entry on all batches.
-        Those, each of them whole, and the first of all. Raises ValueError where they do not agree,
-        or the files are not those that were flushed: then nothing is changed."""
+        """Load a segment that was just opened: both index files, and all batches from the last
+        entry on. Returns those, each of them whole, and the first of all. Raises ValueError if they
+        do not agree, or the files are not those that were flushed: then nothing is changed.
+        """
         index = SegmentIndex(base=self.base, interval=self.index.interval)
         offsets, times = map(self._as_flushed, self._index_paths(), vouched)
         size = self.file.size()
@@ -420,7 +425,8 @@ class PartitionSegment:
 
     def put_index(self) -> None:
         """Write both files as they are in memory, unless they are durable so; in the page cache
-        only."""
+        only.
+        """
         if self.saved is not None:
             return
         self.index.complete()
@@ -450,7 +456,7 @@ class PartitionSegment:
         return data
 
     def _index_anew(self) -> None:
-        """Where a batch is damaged nothing is changed: half an index would tell of half a log."""
+        """If a batch is damaged nothing is changed: half an index would describe half a log."""
         index = SegmentIndex(base=self.base, interval=self.index.interval)
         for position, header in self._walk(0):
             index.add(header, position)

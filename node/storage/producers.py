@@ -1,8 +1,8 @@
-"""What is in a log of its idempotent producers (KIP-98, `ProducerStateManager`): of each the newest
-batches, by which a batch is known again, and what may follow is told.
+"""The idempotent producers of a log (KIP-98, `ProducerStateManager`): the newest batches of each,
+by which a duplicate is recognized, and what may follow is decided.
 
-A function of the batches that the log has, or has had: what was deleted of it is remembered
-(KIP-360), until nothing was heard of a producer for producer.id.expiration.ms.
+They are a function of the batches that the log has, or has had: a producer is remembered after its
+batches are deleted (KIP-360), until it was silent for producer.id.expiration.ms.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -30,15 +30,15 @@ class Known:
     last: int
     base: Offset
     end: Offset
-    time_ms: int  # the latest of its records
+    time_ms: int  # the maximum timestamp of its records
 
 
 @dataclass(slots=True, kw_only=True)
 class Producer:
-    """`batches`: of its epoch, the newest last; none where a transaction's end alone told of it."""
+    """`batches`: of its epoch, the newest last; none if only a transaction's end has named it."""
 
     epoch: int
-    time_ms: int  # of what it wrote last
+    time_ms: int  # of its last write
     batches: list[Known] = field(default_factory=list)
 
     def copy(self) -> "Producer":
@@ -46,11 +46,11 @@ class Producer:
 
 
 class KnownProducers:
-    """Of one log, by their ids."""
+    """The producers of one log, by their ids."""
 
     def __init__(self) -> None:
         self._known: dict[int, Producer] = {}
-        self.end = Offset(0)  # behind all batches of theirs: a cut there or later changes nothing
+        self.end = Offset(0)  # behind all their batches: truncation there changes nothing
 
     def __len__(self) -> int:
         return len(self._known)
@@ -62,14 +62,14 @@ class KnownProducers:
         return self._known.get(producer)
 
     def appended(self, header: BatchHeader) -> None:
-        """The next batch of the log."""
+        """Add the next batch of the log."""
         if header.producer_id == NO_PRODUCER:
             return
         self._known[header.producer_id] = followed(self.find(header.producer_id), header)
         self.end = header.next_offset
 
     def restored(self, producer: int, epoch: int, time_ms: int, batch: Known | None) -> None:
-        """The next one of a snapshot."""
+        """Add the next entry of a snapshot."""
         known = self._known.get(producer)
         if known is None or known.epoch != epoch:
             known = self._known[producer] = Producer(epoch=epoch, time_ms=time_ms)
@@ -80,15 +80,16 @@ class KnownProducers:
             self.end = max(self.end, batch.end)
 
     def forget(self, before_ms: int) -> None:
-        """Those of which nothing was written at that time or later."""
+        """Forget those that wrote nothing at that time or later."""
         late = [id_ for id_, each in self._known.items() if each.time_ms < before_ms]
         for id_ in late:
             del self._known[id_]
 
 
 def followed(known: Producer | None, header: BatchHeader) -> Producer:
-    """The producer after that batch; `known` is changed where it is still the same epoch's. The end
-    of a transaction, which Kafka's coordinators write, has no sequence numbers."""
+    """The producer after that batch; `known` is changed if it is still of the same epoch. The end
+    of a transaction, which Kafka's coordinators write, has no sequence numbers.
+    """
     epoch, time_ms = header.producer_epoch, header.max_timestamp_ms
     if known is None or known.epoch != epoch:
         known = Producer(epoch=epoch, time_ms=time_ms)
@@ -119,9 +120,9 @@ def last_sequence(header: BatchHeader) -> int:
 # (int64), how many records before it the batch began (int32), time (int64), the coordinator's epoch
 # (int32) and where a transaction began (int64); -1 is none.
 #
-# Kafka keeps one batch of a producer there, and so knows one again after a start. Here up to five
-# entries in a row tell of one producer, the newest last: whoever reads them one by one, as Kafka
-# does, keeps that, and here all are known again.
+# Kafka keeps one batch of a producer there, and so recognizes only that after a start. Here up to
+# five entries in a row are of one producer, the newest last: a reader that takes them one by one,
+# as Kafka does, keeps that one, and this node all of them.
 
 
 SNAPSHOT = ".snapshot"
@@ -129,7 +130,7 @@ _DIGITS = 20
 _VERSION = 1
 _HEAD, _COUNT = Struct(">hI"), Struct(">i")
 _ENTRY = Struct(">qhiqiqiq")
-_NOTHING = (-1, -1)  # of the coordinator of transactions
+_NOTHING = (-1, -1)  # of the transaction coordinator
 
 
 def snapshot_name(offset: Offset) -> str:
@@ -137,7 +138,7 @@ def snapshot_name(offset: Offset) -> str:
 
 
 def parse_snapshot_name(name: str) -> Offset | None:
-    """The offset that a file name tells, or None if it is no snapshot's."""
+    """The offset in a snapshot's file name, or None if it is no snapshot's."""
     digits = name.removesuffix(SNAPSHOT)
     is_one = len(digits) == _DIGITS and digits.isascii() and digits.isdecimal() and name != digits
     return Offset(int(digits)) if is_one else None
@@ -157,7 +158,7 @@ def encode_producers(producers: KnownProducers) -> bytes:
 
 
 def decode_producers(data: bytes) -> KnownProducers:
-    """Raises ValueError on what nobody has written so."""
+    """Raises ValueError on malformed bytes."""
     try:
         version, crc = _HEAD.unpack_from(data)
         (count,) = _COUNT.unpack_from(data, _HEAD.size)
@@ -186,17 +187,18 @@ def decode_producers(data: bytes) -> KnownProducers:
     return producers
 
 
-# The idempotent producers of a log that is open, and the snapshots of them beside it.
+# The producers of an open log, and their snapshots beside it.
 #
 # A snapshot is taken where a segment begins, durably, and at the end when the log is flushed; they
-# go with their segments, and with what is cut off. So whoever opens the log reads the headers
-# behind the newest one only. Within a segment others are taken, in the page cache, so that a cut
-# never leads far back: a segment may have millions of batches. What of them the power leaves is
-# told by the CRC; what cannot be read is dropped, and the one before it is used.
+# are deleted with their segments, and with what is truncated. So opening a log reads only the
+# headers behind the newest one. Within a segment others are taken, in the page cache, so that a
+# truncation never leads far back: a segment may have millions of batches. Whether they survived a
+# power cut is checked by the CRC; one that cannot be read is dropped, and the one before it is
+# used.
 
 
-# What may lie behind a snapshot: some two microseconds a header that is read again, and for larger
-# batches a system call. Where more producers than batches are known, they are what takes long.
+# Limits behind a snapshot: a header that is read again takes some 2 us, and for larger batches a
+# system call. If there are more producers than batches, those take the time.
 MAX_BATCHES, MAX_BYTES = 50_000, 64 * 1024 * 1024
 _STRAYS = 2  # that an open log keeps
 _BEGIN = Offset(0)
@@ -207,8 +209,9 @@ Headers = Callable[[Offset, Offset], Iterator[BatchHeader]]
 
 @dataclass(slots=True, kw_only=True)
 class ProducerStates:
-    """Of the log in `directory`. `known` tells of all batches below `end`; None, once the log could
-    not be read."""
+    """The producers of the log in `directory`. `known` covers all batches below `end`; None, once
+    the log could not be read.
+    """
 
     disk: Disk
     directory: str
@@ -223,7 +226,7 @@ class ProducerStates:
 
     @classmethod
     def find(cls, disk: Disk, directory: str, names: Iterable[str]) -> Self:
-        """Of a log that is about to be opened, which has files of these names."""
+        """Find the snapshots of a log that is about to be opened, among files of these names."""
         found = {name: parse_snapshot_name(name) for name in names}
         unfinished = [name for name in found if name.endswith(f"{SNAPSHOT}.tmp")]
         if unfinished:
@@ -243,13 +246,13 @@ class ProducerStates:
     # --- as the log is read, or changes ---
 
     def begin(self, start: Offset) -> None:
-        """Of a log whose first segment begins at `start`: by the snapshot there, if any."""
+        """Begin with a log's first segment at `start`: from the snapshot there, if any."""
         self.known, self.damage, self.end, self._start = KnownProducers(), None, start, start
         if start in self.offsets:
             self._load(start)
 
     def advance(self, to: Offset, headers: Headers) -> None:
-        """By the newest snapshot until there, and by what the log has behind it."""
+        """Load the newest snapshot until there, and the log behind it."""
         newer = [each for each in self.offsets if self.end < each <= to]
         while newer and not self._load(newer.pop()):
             pass
@@ -279,21 +282,22 @@ class ProducerStates:
         self.advance(end, headers)
 
     def clear(self, start: Offset) -> None:
-        """All of the log is to go, and another begins at `start`."""
+        """All of the log is to be removed, and another begins at `start`."""
         self._remove(self.offsets)
         self.begin(start)
 
     # --- snapshots ---
 
     def take_if_due(self) -> None:
-        """In the page cache."""
+        """Take one in the page cache."""
         most = max(MAX_BATCHES, len(self.known) if self.known is not None else 0)
         if self._batches >= most or self._bytes >= MAX_BYTES:
             self._put()
 
     def take(self) -> bool:
-        """At the end of the log, and make its content durable, but not its name: false if it is
-        there already."""
+        """Take one at the end of the log, and make its content durable, but not its name; False if
+        it exists already.
+        """
         is_new = self._put()
         if is_new or self._loose == self.end:
             self.disk.sync(self._path(self.end))
@@ -302,16 +306,16 @@ class ProducerStates:
         return False
 
     def keep(self, first: Offset, end: Offset) -> None:
-        """Durably none but those of a log from `first` on that ends, or is to end, at `end`."""
+        """Keep, durably, only those of a log from `first` that ends, or is to end, at `end`."""
         self._start = max(self._start, first)
         self._remove([each for each in self.offsets if not first <= each <= end])
 
     def drop_within(self, first: Offset, last: Offset) -> None:
-        """Those between two segments' beginnings: nobody will cut so far back."""
+        """Drop those between two segments' beginnings: no truncation will go so far back."""
         self._remove([each for each in self.offsets if first < each < last])
 
     def drop_strays(self, bases: Collection[Offset]) -> None:
-        """What former lives left within segments, but for the newest."""
+        """Drop what former lives left within segments, except the newest."""
         strays = [each for each in self.offsets if each not in bases]
         self._remove(strays[:-_STRAYS])
 
@@ -326,7 +330,7 @@ class ProducerStates:
         return True
 
     def _load(self, offset: Offset) -> bool:
-        """False, and it is dropped, where it cannot be read."""
+        """False, and it is dropped, if it cannot be read."""
         try:
             known = decode_producers(self.disk.read_all(self._path(offset)))
         except ValueError:

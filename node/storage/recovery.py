@@ -1,7 +1,7 @@
-"""Opening a log after anything may have happened: what is kept, what is cut, what is refused.
+"""Opening the metadata log after any end: what is kept, what is truncated, what is refused.
 
-Every batch of every segment is read and its CRC checked; offsets must be contiguous. What to do
-where that fails depends on `flush_mark`, which says how far the log was flushed:
+Every batch of every segment is read and its CRC checked; offsets must be contiguous. The flush mark
+says how far the log was flushed, and so what to do about damage:
 
 * **Cut** it off from there on, if that is at or above the mark, in the last segment: a power cut
   took unflushed appends away. It may leave nothing of them, part of a batch, zeros where a size
@@ -12,20 +12,19 @@ where that fails depends on `flush_mark`, which says how far the log was flushed
   before the next is made), and a log that ends below the mark: that is rot. A replica that silently
   forgot what it had acknowledged could elect a leader that lacks committed records.
 
-The limit, stated: the mark may be eight flushes late (`flush_mark`). Rot that strikes just there
-looks like a torn append and is cut, and nobody misses what was removed just there. Without a mark
-(somebody removed it) nothing is cut, and a log that is sound is opened with a word about it: whole
-batches may be missing at its end.
+The limit: the mark may be eight flushes late. Rot within those looks like a torn append and is cut,
+and what was removed there is not missed. Without a mark (it was removed) nothing is cut, and a
+sound log is opened with a warning: whole batches may be missing at its end.
 
-A log that was cut behind a snapshot starts at one: the oldest that ends within its segments, which
-may begin before it. One that a snapshot has overtaken, newer than the log's end, is replaced by it:
-the node took it from its leader and had not yet dropped its log, or it was leader and had less on
-its disk than a majority. Whatever the mark vouches for is in the log or below that snapshot.
+A log that was truncated behind a snapshot starts at one: the oldest that ends within its segments,
+which may begin before it. A log that ends below its newest snapshot is replaced by it: the node
+took it from its leader and had not yet dropped its log, or it was leader and had less on its disk
+than a majority. Whatever the mark vouches for is in the log or below that snapshot.
 
 The CRC covers neither base offset nor leader epoch. Epochs are compared with
-`leader-epoch-checkpoint`, which is made durable before the first batch of an epoch is written:
-where it can be read, it must say what the batches say. Where it is missing or cannot be read it is
-rebuilt from them.
+`leader-epoch-checkpoint`, which is made durable before the first batch of an epoch is written: if
+it can be read, it must agree with the batches. If it is missing or cannot be read it is rebuilt
+from them.
 """
 
 from dataclasses import field
@@ -39,19 +38,20 @@ from node.storage.leader_epochs import LeaderEpochs, encode_epochs, parse_epochs
 from node.storage.segment import Segment, parse_segment_name, scan_batches, segment_name
 from node.storage.snapshots import Snapshot, Snapshots, oldest_from
 
-# How far the log was flushed, as the name of an empty file beside it: `flushed-<offset>`.
+# The flush mark: how far the log was flushed, in the name of an empty file: `flushed-<offset>`.
 #
 # Every batch below the mark was made durable once, so damage there is rot. What is at or above it
-# may never have been written, and damage is what a power cut left (`recovery`). The files of the
-# log hold nothing of this: they stay as Kafka writes them.
+# may never have been written, and damage there is what a power cut left. The files of the log hold
+# nothing of this: they stay as Kafka writes them.
 #
-# * **Never ahead.** The file is renamed after the flush that it tells of, and before a truncation.
+# * **Never ahead.** The file is renamed after the flush that it stands for, and before a
+#   truncation.
 # * **Not torn.** A rename is one event in a file system's journal: the old name or the new one.
-# * **Not dear.** It is not synced: it becomes durable together with the next flush, which commits
-#   the journal because the log has grown (ext4: `tests/sim/test_real_power_off.py`). And it is
-#   renamed once in eight flushes, since what it adds to every commit of the journal was an eighth
-#   of the CPU time of a write. So the last eight flushes may not be vouched for; where a file
-#   system commits names later than that, more are not. After an orderly start everything is.
+# * **Cheap.** It is not synced: it becomes durable together with the next flush, which commits the
+#   journal because the log has grown (ext4: `tests/sim/test_real_power_off.py`). And it is renamed
+#   once in eight flushes, since what it adds to every commit of the journal was an eighth of the
+#   CPU time of a write. So the last eight flushes may not be vouched for; if a file system commits
+#   names later than that, more are not. After a clean start everything is.
 
 
 _PREFIX = "flushed-"
@@ -61,16 +61,16 @@ FLUSHES_A_RISE = 8
 
 @dataclass(slots=True, kw_only=True)
 class FlushMark:
-    """Of the log in `directory`, while that is open."""
+    """The mark of the log in `directory`, while that is open."""
 
     disk: Disk
     directory: str
     flushed: Offset  # as the name says
-    late: int = 0  # how many flushes it does not tell of
+    late: int = 0  # flushes that it does not cover
 
     @classmethod
     def put(cls, disk: Disk, directory: str, end: Offset) -> Self:
-        """All below `end` was flushed; the only mark from now on, durable when it returns."""
+        """All below `end` was flushed; makes the only mark, durable when it returns."""
         path = f"{directory}/{flush_mark_name(end)}"
         if end not in (found := _marks(disk, directory)):
             if found:
@@ -91,7 +91,7 @@ class FlushMark:
             self._move(end)
 
     def fall(self, end: Offset) -> None:
-        """What is at `end` or above is about to be cut off; durable when it returns."""
+        """Called before a truncation to `end`; durable when it returns."""
         if end < self.flushed:
             self._move(end)
             self.disk.sync_names(self.directory)
@@ -105,13 +105,14 @@ class FlushMark:
 
 
 def find_mark(disk: Disk, directory: str) -> Offset | None:
-    """As the last process left it, or None if nothing tells. Of several, which no node leaves
-    behind, the highest."""
+    """The mark as the last process left it, or None. Of several, which no node leaves behind, the
+    highest.
+    """
     return max(_marks(disk, directory), default=None)
 
 
 def _marks(disk: Disk, directory: str) -> list[Offset]:
-    """Rising."""
+    """The marks, in rising order."""
     found = (_parse(name) for name in disk.names(directory))
     return [offset for offset in found if offset is not None]
 
@@ -121,7 +122,7 @@ def flush_mark_name(offset: Offset) -> str:
 
 
 def _parse(name: str) -> Offset | None:
-    """The offset that a file name tells, or None if it is no mark's."""
+    """The offset in a mark's file name, or None if it is no mark's."""
     digits = name.removeprefix(_PREFIX)
     ours = digits.isascii() and digits.isdecimal() and len(digits) == _DIGITS
     if not ours or name == digits:
@@ -131,7 +132,7 @@ def _parse(name: str) -> Offset | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """What a power cut left behind `end`, and recovery removed."""
+    """The unflushed bytes behind `end` that recovery removed after a power cut."""
 
     segment: str  # the file
     end: Offset  # the log's from then on
@@ -142,7 +143,7 @@ class Cut:
 
 @dataclass(slots=True, kw_only=True)
 class RecoveredLog:
-    """What was found: at least one segment, the last of which is appended to."""
+    """The log as found: at least one segment, the last of which is appended to."""
 
     flushed: Offset | None  # the mark as it was found
     was_unmarked: bool = False  # there was a log, and no mark
@@ -183,8 +184,8 @@ def recover_log(disk: Disk, directory: str, snapshots: Snapshots) -> RecoveredLo
     last = found.segments[-1]
     if found.cut is not None:
         last.file.truncate(last.size)
-    # A process that was killed leaves bytes that are in the page cache only. From here on they
-    # count as the log, so they are made as durable as it.
+    # A killed process leaves bytes in the page cache only. From here on they count as the log, so
+    # they are made as durable as it.
     last.file.flush()
     found.epochs.begin_at(found.start.offset, found.end)
     _reconcile(disk, directory, checkpoint, found)
@@ -192,7 +193,7 @@ def recover_log(disk: Disk, directory: str, snapshots: Snapshots) -> RecoveredLo
 
 
 def start_anew(disk: Disk, directory: str, segments: list[Segment], start: Offset) -> Segment:
-    """Drop a log for one that is empty and starts at `start`, where a snapshot ends.
+    """Replace a log by an empty one that starts at `start`, where a snapshot ends.
 
     The oldest segment first: after a power cut in between, what is left is older than the snapshot.
     The mark is at `start` or below.
@@ -217,7 +218,7 @@ def _scan(disk: Disk, directory: str, bases: list[Offset], found: RecoveredLog) 
 
 
 def _replace(disk: Disk, directory: str, found: RecoveredLog, newest: Snapshot) -> None:
-    """By the snapshot, which is newer than the log."""
+    """Replace the log by the snapshot, which is newer."""
     offset, flushed = newest.id.offset, found.flushed
     if flushed is not None and max(found.end, offset) < flushed:
         raise _too_short(found, newest)
@@ -259,13 +260,13 @@ def _read_checkpoint(disk: Disk, directory: str) -> LeaderEpochs | None:
     try:
         return parse_epochs(disk.read_all(path))
     except ValueError:
-        return None  # rebuilt from the batches, which are what counts
+        return None  # rebuilt from the batches, which are authoritative
 
 
 def _reconcile(
     disk: Disk, directory: str, checkpoint: LeaderEpochs | None, found: RecoveredLog
 ) -> None:
-    """Hold the checkpoint against the batches, and write it anew where it says more or nothing."""
+    """Compare the checkpoint with the batches, and rewrite it if it has more, or nothing."""
     if checkpoint is not None:
         is_longer = checkpoint.begin_at(found.start.offset, found.end)
         is_longer |= checkpoint.truncate(found.end)
@@ -279,7 +280,7 @@ def _reconcile(
 def _refuse_if_known(
     directory: str, checkpoint: LeaderEpochs | None, flushed: Offset | None
 ) -> None:
-    """An epoch is written down, and something flushed, only after the first segment was made."""
+    """Epochs are saved, and flushes happen, only after the first segment was made."""
     epoch = checkpoint.latest() if checkpoint is not None else 0
     if epoch or flushed:
         raise CorruptLog(

@@ -1,5 +1,6 @@
-"""One segment of the metadata log: a file of batches, and an index of all of them in memory. A
-partition's has another one (`partition_segment`)."""
+"""One segment of the metadata log: a file of batches, and an index of all of them in memory.
+Segments of partitions are in `partition_segment`.
+"""
 
 import re
 from array import array
@@ -50,17 +51,16 @@ def scan_batches(file: File, position: int = 0) -> Iterator[tuple[int, BatchHead
             more = position + len(window) < size
             if not (damage.torn and more):
                 raise DamagedBatch(position + at, damage.reason, torn=damage.torn) from None
-            # Cut short by the window and not by the file: again from here, with a wider one if
-            # this batch alone did not fit.
+            # The window, and not the file, ended within the batch: read from here again, with a
+            # wider window if this batch alone did not fit.
             length = _WINDOW if at else length * 2
         position += at
 
 
 def walk_batches(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of every batch from `position` to before `end`: nothing else of them is
-    looked at.
+    """Position and header of every batch from `position` to before `end`; only headers are checked.
 
-    Raises DamagedBatch, with the position in the file, where one does not continue the one before.
+    Raises DamagedBatch, with the position in the file, if one does not continue the one before.
     """
     start, window = position, b""
     expected = -1
@@ -109,7 +109,7 @@ def segment_name(base: Offset) -> str:
 
 
 def parse_segment_name(name: str) -> Offset | None:
-    """The base offset that a file name tells, or None if it is no segment's."""
+    """The base offset in a segment's file name, or None if it is no segment's."""
     digits = name.removesuffix(SUFFIX)
     if len(digits) != _DIGITS or not digits.isdecimal() or name == digits:
         return None
@@ -144,7 +144,7 @@ class Segment:
         return self.file.read(start, end - start)
 
     def range(self, offset: Offset, max_bytes: int) -> tuple[int, int]:
-        """Where in the file these batches are."""
+        """The range of these batches in the file."""
         first = self.place(offset)
         start = self.positions[first]
         # The last batch boundary that is within reach; the end of the file is one as well.
@@ -155,18 +155,18 @@ class Segment:
         return start, self.positions[after] if after < len(self.positions) else self.size
 
     def place(self, offset: Offset) -> int:
-        """Of the batch that holds `offset`, among those of this segment."""
+        """The index of the batch that holds `offset`, among those of this segment."""
         return bisect_right(self.offsets, offset) - 1
 
     def truncate(self, end: Offset) -> None:
-        """Forget, durably, the batches from offset `end` on, which must be the base of one."""
+        """Remove, durably, the batches from offset `end` on, which must be the base of one."""
         keep = bisect_right(self.offsets, end) - 1
         assert self.offsets[keep] == end, f"{end} is inside a batch"
         self.size = self.positions[keep]
         del self.offsets[keep:]
         del self.positions[keep:]
         self.file.truncate(self.size)
-        # At once: were it left to a later flush, a power cut could bring back pages of the old
+        # At once: if it were left to a later flush, a power cut could bring back pages of the old
         # tail among those of a new one.
         self.file.flush()
 
@@ -175,8 +175,8 @@ def accept_batches(data: bytes, last: LogPosition) -> list[BatchHeader]:
     """The headers of `data`: whole, sound batches, which continue a log that ends at `last`, and
     one another.
 
-    Raises DamagedBatch on bytes that are no such batches; offsets and epochs that do not continue
-    are a broken invariant.
+    Raises DamagedBatch on other bytes; offsets and epochs that do not continue are a broken
+    invariant.
     """
     headers = []
     end, epoch = last.offset, last.epoch

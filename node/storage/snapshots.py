@@ -1,8 +1,8 @@
 """The snapshots of a log, `OFFSET-EPOCH.checkpoint` beside its segments (KIP-630).
 
-One is written to `....checkpoint.part`, synced piece by piece, and has its name, durably, once it
+One is written to `....checkpoint.part`, synced piece by piece, and gets its name, durably, once it
 is whole. So a power cut leaves a `.part`, which is removed at the next start, or a whole snapshot.
-What is no whole and sound snapshot all the same has rotted: it is told of, and never loaded.
+Any other damage to one is rot: it is reported, and never loaded.
 """
 
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ _WINDOW = 1024 * 1024
 class Snapshot:
     """A whole, sound snapshot."""
 
-    id: LogPosition  # the offset after the last record that it stands for, and that one's epoch
+    id: LogPosition  # the offset after its last record, and that record's epoch
     size: int
     timestamp_ms: int  # of that record
-    controls: tuple[ControlRecord, ...]  # what was the quorum's own business there: who votes
+    controls: tuple[ControlRecord, ...]  # the quorum's control records there: the voters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class _Part:
 
 @dataclass(slots=True, kw_only=True)
 class Snapshots:
-    """Of the log in `directory`, oldest first."""
+    """The snapshots of the log in `directory`, oldest first."""
 
     disk: Disk
     directory: str
@@ -59,7 +59,7 @@ class Snapshots:
 
     @classmethod
     def open(cls, disk: Disk, directory: str) -> Self:
-        """Those that are there, each read to its end; what was not finished is removed."""
+        """Open the existing ones, each read to its end; unfinished ones are removed."""
         snapshots = cls(disk=disk, directory=directory)
         for name in disk.names(directory):
             path = f"{directory}/{name}"
@@ -74,12 +74,13 @@ class Snapshots:
         return self.found[-1] if self.found else None
 
     def read(self, id_: LogPosition, position: int, length: int) -> bytes:
-        """Up to `length` bytes of one that is there."""
+        """Up to `length` bytes of an existing one."""
         return self.disk.read(self._path(id_), position, length)
 
     def write(self, id_: LogPosition, position: int, data: bytes) -> None:
-        """The next piece, durable when it returns. From position 0 on, what was begun before, of
-        this one or another, is dropped."""
+        """Write the next piece, durable when it returns. Position 0 drops what was begun before, of
+        this snapshot or another.
+        """
         if position == 0:
             self._begin(id_)
         part = self._written(id_)
@@ -102,7 +103,7 @@ class Snapshots:
         self._add(id_, size, part.reader)
 
     def remove_before(self, offset: Offset) -> None:
-        """Those that end below `offset`, the oldest first."""
+        """Remove those that end below `offset`, the oldest first."""
         while self.found and self.found[0].id.offset < offset:
             self.disk.remove(self._path(self.found[0].id))
             del self.found[0]
@@ -155,7 +156,7 @@ def snapshot_name(id_: LogPosition) -> str:
 
 
 def parse_snapshot_name(name: str) -> LogPosition | None:
-    """The id that a file name tells, or None if it is no snapshot's."""
+    """The id in a snapshot's file name, or None if it is no snapshot's."""
     offset, dash, epoch = name.removesuffix(_SUFFIX).partition("-")
     if not (name.endswith(_SUFFIX) and dash and offset.isdecimal() and epoch.isdecimal()):
         return None

@@ -1,4 +1,4 @@
-"""What the core may ask of the log. Reads only: the core's own writes are effects."""
+"""What the core may read of the log. Its own writes are effects."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -14,7 +14,7 @@ class LogView(Protocol):
         """The next offset, with the epoch of the last record (0 when there never was one)."""
 
     def start(self) -> Offset:
-        """The first offset: 0, or that of a snapshot, behind which the log was cut."""
+        """The first offset: 0, or that of a snapshot, behind which the log was truncated."""
 
     def end_of_epoch(self, epoch: Epoch) -> LogPosition:
         """The largest epoch <= `epoch` in the log, and the offset after its last record.
@@ -32,4 +32,4 @@ class LogView(Protocol):
         """Oldest first; sound when they were opened or written."""
 
     def read_snapshot(self, id_: LogPosition, position: int, max_bytes: int) -> bytes:
-        """Of one of `snapshots`; nothing at its end."""
+        """Bytes of one of `snapshots`; empty at its end."""

@@ -1,4 +1,7 @@
-"""AlterPartition: the leader of a partition proposes another ISR (KIP-497, KIP-841, KIP-903)."""
+"""AlterPartition and AssignReplicasToDirs: what brokers report to the controller of their replicas.
+
+AlterPartition: the leader of a partition proposes another ISR (KIP-497, KIP-841, KIP-903).
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +19,7 @@ ANY_EPOCH = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IsrMember:
-    """A replica, and the broker epoch in which it was seen to be caught up; -1: in any (before
-    version 3)."""
+    """A replica, and the broker epoch in which it was caught up; -1: in any (before version 3)."""
 
     broker: NodeId
     epoch: int = ANY_EPOCH
@@ -25,7 +27,7 @@ class IsrMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlteredPartition:
-    """`recovery` 1: it is recovering from an unclean election, 0: it is not, or not any more."""
+    """`recovery` 1: it is recovering from an unclean election, 0: it is not."""
 
     topic: UUID
     index: int
@@ -44,7 +46,7 @@ class AlterPartitionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionResult:
-    """The partition as it is now; without an error alone."""
+    """The partition as it is now; with an error, nothing else."""
 
     topic: UUID
     index: int
@@ -82,7 +84,7 @@ def _read_alter_partition_request(entity: Any) -> AlterPartitionRequest:
 
 
 def _read_isr(partition: Any) -> tuple[IsrMember, ...]:
-    """From version 3 on with broker epochs."""
+    """The ISR; from version 3 on it has broker epochs."""
     if hasattr(partition, "new_isr"):
         return tuple(IsrMember(broker=NodeId(broker)) for broker in partition.new_isr)
     return tuple(
@@ -92,7 +94,7 @@ def _read_isr(partition: Any) -> tuple[IsrMember, ...]:
 
 
 def _write_alter_partition_request(message: AlterPartitionRequest, kio: SimpleNamespace) -> Any:
-    """A topic for each partition: nobody asks for them to be joined."""
+    """Each partition gets a topic entry: the protocol does not ask for them to be joined."""
     topics = tuple(
         kio.TopicData(
             topic_id=each.topic,
@@ -177,7 +179,7 @@ ALTER_PARTITION = Api(
 )
 
 
-# AssignReplicasToDirs: a broker says on which of its disks replicas are (KIP-858).
+# AssignReplicasToDirs: the log directories of a broker's replicas (KIP-858).
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +228,7 @@ def _read_assign_directories_request(entity: Any) -> AssignDirectoriesRequest:
 def _write_assign_directories_request(
     message: AssignDirectoriesRequest, kio: SimpleNamespace
 ) -> Any:
-    """A directory for each replica: nobody asks for them to be joined."""
+    """Each replica gets a directory entry: the protocol does not ask for them to be joined."""
     directories = tuple(
         kio.DirectoryData(
             id_=each.directory,

@@ -1,4 +1,4 @@
-"""What is known of one API: which versions are served, and how its messages translate."""
+"""The description of one API: which versions are served, and how its messages translate."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
@@ -12,13 +12,13 @@ from node.lazy_dataclass import dataclass
 
 Side = Literal["request", "response"]
 SIDES: tuple[Side, ...] = ("request", "response")
-# A kio message to ours; ours to a kio message of the version whose makers are given.
+# A kio message to ours; ours to a kio message of the version that the makers belong to.
 FromKio = Callable[[Any], Any]
 ToKio = Callable[[Any, SimpleNamespace], Any]
-# The bytes of ours in a version; None where only kio's classes make them.
+# The bytes of our message in a version; None if only kio's classes can make them.
 Pack = Callable[[Any, int], bytes | None]
-# Ours of a frame, from a position to its end, in a version; None where kio's classes have to read
-# them.
+# Our message from a frame, from a position to its end, in a version; None if kio's classes have to
+# read it.
 Unpack = Callable[[bytes, int, int], Any]
 _Known = Callable[[], dict[str, set[str]]]
 
@@ -33,7 +33,7 @@ def _unpack_none(_frame: bytes, _at: int, _version: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRange:
-    """Which versions of an API are served, as ApiVersions tells it."""
+    """The served versions of an API, as in ApiVersions."""
 
     api_key: int
     min_version: int
@@ -42,11 +42,13 @@ class ApiRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """One API. `name` is Kafka's; `package` is where kio keeps it. `pack_request` and
-    `pack_response` write what is sent most often, in a sixth of the time and the same bytes;
+    """One API. `name` is Kafka's; `package` is kio's package of it. `pack_request` and
+    `pack_response` write the most frequent messages, in a sixth of the time and the same bytes;
     `unpack_request` and `unpack_response` read just those, in less than half of the time.
-    `may_be_followed`: clients are known that send more bytes than a request has, which Kafka does
-    not look at. `most`: so many elements a request has, or an answer (`node.limits`)."""
+    `may_be_followed`: some known clients send more bytes than a request has, which Kafka ignores.
+    `most`: the limit on the elements of a request; `most_told`: on those of an answer
+    (`node.limits`).
+    """
 
     key: int
     name: str
@@ -94,12 +96,12 @@ def kio_class(package: str, name: str, version: int, side: Side) -> Any:
 
 @cache
 def kio_makers(package: str, side: Side, version: int, first: int, last: int) -> SimpleNamespace:
-    """What makes kio's messages of one version, by the names of their classes.
+    """The makers of kio's messages of one version, by the names of their classes.
 
-    A translation names the fields of all versions that are served, `first` to `last`. A maker
-    leaves out those that its version lacks, and makes None of a class that its version lacks. What
-    no served version knows is a mistake: TypeError for a field, AttributeError for a class. The
-    other versions are imported when the first is left out: most often, never.
+    A translation names the fields of all served versions, `first` to `last`. A maker leaves out
+    those that its version lacks, and makes None of a class that its version lacks. A name that no
+    served version knows is a mistake: TypeError for a field, AttributeError for a class. The other
+    versions are imported when the first name is left out: usually never.
     """
     return _Makers(
         version, _classes(package, version, side), partial(_known, package, side, first, last)
@@ -112,7 +114,7 @@ class _Makers(SimpleNamespace):
         super().__init__(version=version, known=known, **makers)
 
     def __getattr__(self, name: str) -> Any:
-        """What makes None of a class that this version lacks."""
+        """The maker, which returns None, of a class that this version lacks."""
         if name not in self.known():
             raise AttributeError(f"no served version has a class {name}")
         return _maker(_nothing, name, self.known)
@@ -132,8 +134,9 @@ def _maker(found: Any, name: str, known: _Known) -> Any:
 
 @cache
 def _constructor(found: Any) -> Any:
-    """Makes one of these as its class does, but for the guard of a frozen dataclass: that takes a
-    call for each field (`node.lazy_dataclass`)."""
+    """Makes an instance as the class does, without the guard of a frozen dataclass, which takes a
+    call for each field (`node.lazy_dataclass`).
+    """
     if not is_dataclass(found):
         return found
     assert not hasattr(found, "__post_init__"), f"{found} does more than to set its fields"
@@ -152,7 +155,7 @@ def _constructor(found: Any) -> Any:
 
 @cache
 def _known(package: str, side: Side, first: int, last: int) -> dict[str, set[str]]:
-    """The names of all fields that any of these versions has, by the names of their classes."""
+    """The names of all fields of any of these versions, by the names of their classes."""
     known: dict[str, set[str]] = {}
     for each in range(first, last + 1):
         for name, found in _classes(package, each, side).items():
@@ -174,4 +177,4 @@ def _names(kio_class: Any) -> set[str]:
 
 
 def _nothing() -> None:
-    """What becomes of a struct that a version lacks: the field that holds it is left out too."""
+    """Stands for a struct that a version lacks: the field that holds it is left out too."""

@@ -1,4 +1,4 @@
-"""ApiVersions: what is served, and which features there are."""
+"""ApiVersions: the served APIs, and the supported and finalized features."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +8,7 @@ from node.lazy_dataclass import dataclass
 from node.wire.api import Api, ApiRange
 from node.wire.entities import NO_THROTTLE, our_error
 
-# What every controller here can do: name, lowest and highest level.
+# The features of every controller here: name, lowest and highest level.
 SUPPORTED_FEATURES = (
     ("kraft.version", 0, 1),
     ("metadata.version", 7, 30),
@@ -19,7 +19,7 @@ FIRST_VERSION_WITH_ZERO_FEATURES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest:
-    """`supported=False`: asked in a version we do not know; answered with 35 in version 0."""
+    """`supported=False`: in a version that we do not know; answered with 35 in version 0."""
 
     supported: bool = True
 
@@ -36,7 +36,7 @@ class ApiVersionsResponse:
     features_at: int = -1
 
     def levels(self, feature: str) -> tuple[int, int]:
-        """The lowest and the highest that is supported; 0 and 0 of a feature that is not known."""
+        """The lowest and highest supported level; 0 and 0 for an unknown feature."""
         found = ((low, high) for name, low, high in self.supported if name == feature)
         return next(found, (0, 0))
 
@@ -84,7 +84,7 @@ def _write_versions_response(message: ApiVersionsResponse, kio: SimpleNamespace)
 
 
 def _supported_features(message: ApiVersionsResponse, kio: SimpleNamespace) -> tuple[Any, ...]:
-    """Clients before version 4 fail on a feature whose lowest level is 0: they are not told."""
+    """Clients before version 4 fail on a feature with lowest level 0: they do not get those."""
     all_of_them = kio.version >= FIRST_VERSION_WITH_ZERO_FEATURES
     return tuple(
         kio.SupportedFeatureKey(name=name, min_version=low, max_version=high)

@@ -1,4 +1,4 @@
-"""The table of what is served: API keys and version ranges, as ApiVersions tells them."""
+"""The tables of served APIs: keys and version ranges, as in ApiVersions."""
 
 from typing import get_args
 
@@ -204,7 +204,7 @@ APIS: tuple[Api, ...] = (
     REMOVE_RAFT_VOTER,
     UPDATE_RAFT_VOTER,
 )
-# What a broker hands on for a client (Kafka's `ApiKeys.forwardable`).
+# Requests that a broker forwards for a client (Kafka's `ApiKeys.forwardable`).
 ForwardedRequest = (
     AlterConfigsRequest
     | ReplaceConfigsRequest
@@ -220,7 +220,7 @@ ForwardedRequest = (
     | AddVoterRequest
     | RemoveVoterRequest
 )
-# What brokers serve: clients, and each other.
+# The APIs of brokers, for clients and other brokers.
 BROKER_APIS: tuple[Api, ...] = (
     PRODUCE,
     PARTITIONS_FETCH,
@@ -261,7 +261,7 @@ PeerRequest = (
     | FetchSnapshotRequest
     | UpdateVoterRequest
 )
-# What other nodes say of themselves to the active controller.
+# Requests with which other nodes register, or report their state, at the active controller.
 NodeRequest = (
     ControllerRegistrationRequest
     | BrokerRegistrationRequest
@@ -274,13 +274,13 @@ NodeRequest = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedOn:
-    """What a broker hands on for a client, as it came: `frame` is all of it."""
+    """A request that a broker forwards as it came: `frame` is all of it."""
 
     request: ForwardedRequest
     frame: bytes
 
 
-# What coordinators of groups serve.
+# Requests to group coordinators.
 GroupRequest = (
     FindCoordinatorRequest
     | JoinGroupRequest
@@ -294,7 +294,7 @@ GroupRequest = (
     | DeleteGroupsRequest
     | OffsetDeleteRequest
 )
-# What only brokers serve.
+# Requests that only brokers serve.
 DataRequest = (
     ProduceRequest
     | PartitionsFetchRequest
@@ -308,14 +308,14 @@ DataRequest = (
     | HandedOn
     | GroupRequest
 )
-# What brokers serve.
+# Requests that brokers serve.
 BrokerRequest = DataRequest | DescribeConfigsRequest | DescribeClusterRequest
-# What brokers ask of the active controller for themselves.
+# Requests of brokers to the active controller, for themselves.
 ControllerRequest = NodeRequest | CreateTopicsRequest
 OutgoingRequest = (
     PeerRequest | ApiVersionsRequest | ControllerRequest | PartitionsFetchRequest | EnvelopeRequest
 )
-# What becomes records, if the active controller grants it.
+# Requests that become records, if the active controller accepts them.
 WriteRequest = (
     NodeRequest
     | AlterConfigsRequest
@@ -328,7 +328,7 @@ WriteRequest = (
     | UpdateFeaturesRequest
     | UnregisterBrokerRequest
 )
-# What is answered from what is committed, once a majority confirmed that it is.
+# Requests that are answered from committed state, after a majority has confirmed the leader.
 ReadRequest = DescribeConfigsRequest | ListReassignmentsRequest
 Request = (
     PeerRequest

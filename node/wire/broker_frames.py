@@ -1,4 +1,4 @@
-"""Frames as brokers read and write them: what they serve is another table than the controllers'."""
+"""Frames as brokers read and write them, by the brokers' table of APIs."""
 
 from dataclasses import replace
 
@@ -21,8 +21,9 @@ __all__ = [
 
 
 def decode_request(frame: bytes) -> tuple[RequestHeader, Request]:
-    """As `frames.decode_request`. What is handed on keeps its bytes, and who joins a group has the
-    name that the header gives it."""
+    """As `frames.decode_request`. A forwarded request keeps its bytes, and a member that joins a
+    group gets the client id from the header.
+    """
     header, request = decode_served(frame, BROKER_BY_KEY)
     if isinstance(request, ForwardedRequest):
         request = HandedOn(request=request, frame=frame)

@@ -1,5 +1,6 @@
-"""IncrementalAlterConfigs (KIP-339), AlterConfigs 0-2, which came before it and is still used, and
-DescribeConfigs: what controllers alone can be asked."""
+"""Configs: IncrementalAlterConfigs (KIP-339), the older AlterConfigs 0-2, which is still used, and
+DescribeConfigs.
+"""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -13,11 +14,13 @@ from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 
-# IncrementalAlterConfigs and DescribeConfigs, whatever the version.
+# The messages of any version.
 
 
 class ConfigSource(IntEnum):
-    """Who said a value, as the protocol numbers it (`DescribeConfigsResponse.ConfigSource`)."""
+    """The source of a value, as the protocol numbers it
+    (`DescribeConfigsResponse.ConfigSource`).
+    """
 
     UNKNOWN = 0
     TOPIC = 1
@@ -29,12 +32,12 @@ class ConfigSource(IntEnum):
 
     @classmethod
     def _missing_(cls, _: object) -> "ConfigSource":
-        """Newer than this node, or nonsense, in somebody's answer."""
+        """Newer than this node, or invalid, in a peer's answer."""
         return cls.UNKNOWN
 
 
 class ConfigType(IntEnum):
-    """What a value is (KIP-569); told from version 3 on."""
+    """The type of a value (KIP-569); from version 3 on."""
 
     UNKNOWN = 0
     BOOLEAN = 1
@@ -49,7 +52,7 @@ class ConfigType(IntEnum):
 
     @classmethod
     def _missing_(cls, _: object) -> "ConfigType":
-        """Newer than this node, or nonsense, in somebody's answer."""
+        """Newer than this node, or invalid, in a peer's answer."""
         return cls.UNKNOWN
 
 
@@ -77,7 +80,7 @@ class AlterConfigsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceConfigsRequest:
-    """Each change sets a value, and what a resource has beside is to go."""
+    """Each change sets a value; the resource's other values are removed."""
 
     resources: tuple[ResourceChange, ...]
     validate_only: bool
@@ -119,7 +122,7 @@ class ConfigEntry:
 
     @property
     def is_default(self) -> bool:
-        """Nobody set it; the value is what the schema says."""
+        """The value is the schema's default, which no config overrides."""
         return self.source is ConfigSource.DEFAULT
 
 
@@ -137,15 +140,15 @@ class DescribeConfigsResponse:
     results: tuple[ResourceDescription, ...]
 
 
-# Configs, as clients alter them one by one and look at them again: without kio's classes.
+# The fast path, without kio's classes, for configs that clients alter one by one and read again.
 #
-# What is packed has the bytes that those write, and what is unpacked is what they read. Only what
-# is short, in the newest version and without an error is; all else goes by them.
+# What is packed has the bytes that kio writes, and what is unpacked is what kio reads. Only short
+# messages in the newest version and without an error take this path.
 
 
 _ALTER_VERSION, _DESCRIBE_VERSION = 1, 4
-_SHORT = 0x7E  # bytes, or elements, whose number and one more takes a byte
-_ONE = 2  # element, as a compact array says it
+_SHORT = 0x7E  # the largest number of bytes, or elements, that takes one byte
+_ONE = 2  # one element, as a compact array's length
 _SIGN = 0x80
 _NULL = _NO_TAGS = b"\0"
 _NOT_THROTTLED = bytes(4)
@@ -156,11 +159,11 @@ _OF_ENTRY = Struct(">BbBBbBB")
 
 
 class _OtherShapeError(Exception):
-    """It is not short."""
+    """The message is not a short one."""
 
 
 def pack_altered(message: AlterConfigsResponse, version: int) -> bytes | None:
-    """All went well, or was refused without a word."""
+    """All went well, or was refused without a message."""
     if version != _ALTER_VERSION:
         return None
     try:
@@ -211,7 +214,7 @@ def _count(elements: Sequence[object]) -> bytes:
 
 
 def unpack_alter(frame: bytes, at: int, version: int) -> AlterConfigsRequest | None:
-    """One resource; None: there are others, or its bytes are something else."""
+    """One resource; None: there are several, or the bytes are something else."""
     if version != _ALTER_VERSION:
         return None
     try:
@@ -252,7 +255,7 @@ def _read_changes(frame: bytes, at: int) -> tuple[tuple[ConfigChange, ...], int]
 
 
 def _read_text(frame: bytes, at: int) -> tuple[str, int]:
-    """A short one, and where it ends. What is cut off here is missed behind it."""
+    """A short text, and where it ends. A text that is cut off here fails in what follows."""
     size = frame[at]
     if not 0 < size <= _SHORT:
         raise _OtherShapeError
@@ -260,7 +263,7 @@ def _read_text(frame: bytes, at: int) -> tuple[str, int]:
     return frame[at + 1 : end].decode(), end
 
 
-SET = 0  # the operation of a change that gives a value
+SET = 0  # the operation of a change that sets a value
 
 
 def _read_alter(entity: Any) -> AlterConfigsRequest:

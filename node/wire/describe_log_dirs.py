@@ -1,4 +1,4 @@
-"""DescribeLogDirs 1-4 (KIP-113, KIP-827): what is in the log directories of a broker."""
+"""DescribeLogDirs 1-4 (KIP-113, KIP-827): the content of a broker's log directories."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +27,7 @@ class DescribedLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedLogDir:
-    """How large its volume is a node does not know."""
+    """The size of its volume is not known to a node."""
 
     path: str
     error: ErrorCode = ErrorCode.NONE

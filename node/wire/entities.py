@@ -1,4 +1,4 @@
-"""Between our messages and kio's classes: what several families of requests need."""
+"""Translation between our messages and kio's classes that several families of requests need."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import field
@@ -18,7 +18,7 @@ _BY_NUMBER = {code.value: code for code in ErrorCode}
 
 
 def our_error(number: int) -> ErrorCode:
-    """Codes that no controller of ours sends are all the same to us."""
+    """Codes that our controllers never send become one and the same error."""
     return _BY_NUMBER.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
@@ -27,7 +27,7 @@ def milliseconds(value: timedelta) -> int:
 
 
 def top_error(entity: Any) -> ErrorCode:
-    """An answer without our partition is an error, whether it says so or not."""
+    """An answer without our partition is an error, whether it has an error code or not."""
     return our_error(entity.error_code) or ErrorCode.UNKNOWN_SERVER_ERROR
 
 
@@ -37,7 +37,7 @@ def some_uuid(value: UUID | None) -> UUID:
 
 
 def metadata_partition(topics: Iterable[Any]) -> Any | None:
-    """The one partition of the one topic, if it is `__cluster_metadata`-0; else None.
+    """The one partition of the one topic, if it is `__cluster_metadata`-0; otherwise None.
 
     Before Fetch v13 topics are named, from then on they have ids. The field is called
     `partition_index` everywhere but in Fetch and FetchSnapshot.
@@ -78,15 +78,16 @@ def endpoints(entity: Any, field: str) -> tuple[Endpoint, ...]:
 def node_endpoints(
     leader: NodeId, endpoint: Endpoint | None, kio: SimpleNamespace
 ) -> tuple[Any, ...]:
-    """The tagged NodeEndpoints of an answer: where the leader is, if that is known."""
+    """The tagged NodeEndpoints of an answer: the leader's address, if that is known."""
     if endpoint is None or leader == NO_NODE:
         return ()
     return (kio.NodeEndpoint(node_id=leader, host=endpoint.host, port=endpoint.port),)
 
 
 def leader_endpoint(entity: Any, leader: NodeId) -> Endpoint | None:
-    """The inverse: what a version that has NodeEndpoints tells of the leader. The listener is the
-    one that was asked by, and has no name there."""
+    """The inverse: the leader's address in a version with NodeEndpoints. The listener is the one
+    that the request came by, and has no name there.
+    """
     for node in getattr(entity, "node_endpoints", ()):
         if node.node_id == leader:
             return Endpoint(name="", host=node.host, port=node.port)
@@ -101,8 +102,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPartition:
-    """Of the topic, what the version of the message says: its name, its id, or both. `entry`: which
-    one of a request's topics names it, where answers keep apart what two of them name."""
+    """The topic by its name, its id, or both, as in the message's version. `entry`: the index of
+    its topic in the request, for answers that keep two entries of one topic apart.
+    """
 
     name: str = ""
     id: UUID = ZERO_UUID
@@ -117,7 +119,7 @@ def read_partition(topic: Any, index: int, entry: int = 0) -> TopicPartition:
 
 
 def pack_topic(out: bytearray, at: TopicPartition, count: int, *, by_id: bool) -> None:
-    """How a topic begins in a flexible message (KIP-482), and so many of its partitions."""
+    """The start of a topic in a flexible message (KIP-482), with that many partitions."""
     if by_id:
         out += at.id.bytes
     else:
@@ -130,7 +132,7 @@ def pack_topic(out: bytearray, at: TopicPartition, count: int, *, by_id: bool) -
 def by_topic(
     items: Iterable[T], partition_of: Callable[[T], TopicPartition]
 ) -> list[tuple[TopicPartition, list[T]]]:
-    """One of each topic's partitions, and all items of that topic; both in their order."""
+    """One partition and all items of each topic; both in their order."""
     found: dict[tuple[int, str, int], tuple[TopicPartition, list[T]]] = {}
     for item in items:
         at = partition_of(item)
@@ -139,5 +141,5 @@ def by_topic(
 
 
 def grouped(items: Iterable[T], partition_of: Callable[[T], TopicPartition]) -> tuple[T, ...]:
-    """In the order in which a message names them: those of a topic together."""
+    """The results in the message's order, with those of a topic together."""
     return tuple(item for _, those in by_topic(items, partition_of) for item in those)

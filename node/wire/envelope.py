@@ -1,5 +1,6 @@
-"""Envelope: a broker hands on what a client asked of it and only the active controller can do
-(KIP-590). What is in it has a header of its own, and so has the answer."""
+"""Envelope: a broker forwards a client's request that only the active controller can handle
+(KIP-590). The request and the response inside have their own headers.
+"""
 
 from dataclasses import fields
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from node.lazy_dataclass import dataclass
 from node.wire.api import Api
 from node.wire.entities import our_error
 
-_LOOPBACK = b"\x7f\0\0\1"  # nobody is told apart by the address of a client
+_LOOPBACK = b"\x7f\0\0\1"  # the controller does not use the client's address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,22 +23,23 @@ class EnvelopeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvelopeResponse:
-    """`frame` is the answer to that request; without an error alone."""
+    """`frame` is the response to that request; with an error, there is none."""
 
     error: ErrorCode = ErrorCode.NONE
     frame: bytes | None = None
 
 
 def enveloped(response: Any, frame: bytes) -> EnvelopeResponse:
-    """An answer, and its frame. That another controller is the active one is said of the envelope:
-    the broker then looks for it, and the client never knows."""
+    """An answer, and its frame. NOT_CONTROLLER becomes the envelope's error: the broker then looks
+    for the active controller, and the client never sees it.
+    """
     if _is_of_standby(response):
         return EnvelopeResponse(error=ErrorCode.NOT_CONTROLLER)
     return EnvelopeResponse(frame=frame)
 
 
 def _is_of_standby(response: Any) -> bool:
-    """Whether any error in it says so."""
+    """Does any error in it say so?"""
     names = {each.name for each in fields(response)}
     parts = (response, *(response.results if "results" in names else ()))
     return any(getattr(part, "error", None) == ErrorCode.NOT_CONTROLLER for part in parts)

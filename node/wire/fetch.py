@@ -1,7 +1,7 @@
-"""Fetch 12-18 of `__cluster_metadata`: how a replica follows, and how it tells what it has.
+"""Fetch 12-18 of `__cluster_metadata`: how a replica follows, and reports what it has.
 
 What changes between the versions: topics have ids from 13 on, the replica's id moves into the
-tagged ReplicaState at 15 (KIP-903), answers tell the leader's address from 16 on, the directory id
+tagged ReplicaState at 15 (KIP-903), answers have the leader's address from 16 on, the directory id
 comes with 17 (KIP-853) and the follower's high watermark with 18.
 """
 
@@ -38,7 +38,7 @@ from node.wire.entities import (
     top_error,
 )
 
-# Fetch of the quorum, whatever the version.
+# The messages of any version.
 
 
 NO_HIGH_WATERMARK = 2**63 - 1
@@ -46,7 +46,7 @@ NO_HIGH_WATERMARK = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
-    """A replica asks for what follows its log; its fetch offset tells what is durable there.
+    """A replica asks for what follows its log; its fetch offset shows what is durable there.
 
     `high_watermark`: 2**63-1 = not supported by the sender, -1 = unknown (Fetch v18).
     """
@@ -64,7 +64,7 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResponse:
-    """At most one of `diverging`, `snapshot` and `records` tells how to go on."""
+    """At most one of `diverging`, `snapshot` and `records` says how to go on."""
 
     top_error: ErrorCode = ErrorCode.NONE
     error: ErrorCode = ErrorCode.NONE
@@ -78,35 +78,36 @@ class FetchResponse:
     leader_endpoint: Endpoint | None = None
 
 
-# Fetch of the quorum, as its replicas send and answer it all day long: without kio's classes.
+# The fast path, without kio's classes, for Fetch as the quorum's replicas send and answer it all
+# the time.
 #
-# What is packed has the bytes that those write. What is unpacked packs to the very bytes that came,
-# so that it is what they read; of all other bytes they say what they are.
+# What is packed has the bytes that kio writes. What is unpacked packs to the very bytes that came,
+# so that it is what kio reads; kio reads all other bytes.
 
 
-# What `pack_request` packs: all of a request but the cluster id, with sizes and tags.
+# The format of `pack_request`: all of a request but the cluster id, with sizes and tags.
 _PACKED_VERSION = 18
 _PACKED_HEAD = Struct(">iiibii B16sBi iqiqi BBB16sBBq BBB BBBB")
 _PACKED_TAIL = Struct(">BBiqB")
-# What of that is another one each time, and where it stands.
+# The part that differs in each request, and its position.
 _ASKED, _ASKED_AT = Struct(">iqi"), struct.calcsize(">iiibii B16sBi")
 _KNOWN, _KNOWN_AT = Struct(">q"), struct.calcsize(">iiibii B16sBi iqiqi BBB16sBB")
-_EMPTY, _ONE = 1, 2  # how many there are of something, as compact arrays and strings say it
-_SHORT = 0x7E  # bytes whose number, and one more, takes a byte
+_EMPTY, _ONE = 1, 2  # the number of elements, as the length of a compact array or string
+_SHORT = 0x7E  # the largest number of bytes that takes one byte
 
-# What `pack_response` packs: all before the records, and what follows them.
+# The format of `pack_response`: all before the records, and what follows them.
 _TOLD = Struct(">ihiB16sB ihqqqBi")
 _TOLD_LEADER = Struct(">BBBiiBB")
 _NODE_TAIL = Struct(">iBB")
 _FIRST_WITH_IDS, _FIRST_WITH_NODES = 13, 16
 
 _BEFORE_HOST = 8  # bytes of `_node`
-_FAULTS = (struct.error, ValueError, IndexError)  # of bytes that are something else
-_LARGE = 1 << 16  # bytes that take longer to be packed again than kio's classes take to read them
+_FAULTS = (struct.error, ValueError, IndexError)  # on bytes that are something else
+_LARGE = 1 << 16  # bytes that kio's classes read faster than they are packed again
 
 
 def pack_request(message: FetchRequest, version: int) -> bytes | None:
-    """As a replica of a running quorum asks all day long."""
+    """Packs what a replica of a running quorum asks all the time."""
     if version != _PACKED_VERSION or message.high_watermark == NO_HIGH_WATERMARK:
         return None
     same = _packed_of(message.replica, message.cluster_id, message.max_wait_ms, message.max_bytes)
@@ -118,27 +119,27 @@ def pack_request(message: FetchRequest, version: int) -> bytes | None:
     return bytes(out)
 
 
-@lru_cache(maxsize=64)  # a node has few peers, and each asks like this all day
+@lru_cache(maxsize=64)  # a node has few peers, and each repeats this all the time
 def _packed_of(
     replica: ReplicaKey, cluster_id: str | None, max_wait_ms: int, max_bytes: int
 ) -> bytes | None:
-    """All that a replica asks, but for what is another one each time: there are zeros."""
+    """A replica's whole request, with zeros for what differs each time."""
     cluster = None if cluster_id is None else cluster_id.encode()
     if cluster is None or len(cluster) >= _SHORT or not replica.directory.int:
         return None
     head = _PACKED_HEAD.pack(
-        *(max_wait_ms, 0, max_bytes, 0, 0, -1),  # of no session
+        *(max_wait_ms, 0, max_bytes, 0, 0, -1),  # without a session
         *(_ONE, METADATA_TOPIC_ID.bytes, _ONE, 0),
         *(0, 0, 0, 0, max_bytes),
         *(2, 0, 16, replica.directory.bytes, 1, 8, 0),
-        *(0, _EMPTY, _EMPTY),  # the topic has no tags; nothing is forgotten, and no rack named
+        *(0, _EMPTY, _EMPTY),  # the topic has no tags; nothing is forgotten; no rack
         *(2, 0, len(cluster) + 1, len(cluster) + 1),
     )
     return head + cluster + _PACKED_TAIL.pack(1, 13, replica.id, -1, 0)
 
 
 def unpack_request(frame: bytes, at: int, version: int) -> FetchRequest | None:
-    """None: from there on are other bytes than `pack_request` makes of any."""
+    """None: the bytes are not what `pack_request` makes of any request."""
     if version != _PACKED_VERSION or len(frame) - at >= _LARGE:
         return None
     body = frame[at:]
@@ -161,13 +162,13 @@ def unpack_request(frame: bytes, at: int, version: int) -> FetchRequest | None:
 
 
 def pack_response(message: FetchResponse, version: int) -> bytes | None:
-    """As a leader answers all day long: nothing, or what follows."""
+    """Packs what a leader answers all the time: nothing, or records."""
     is_other = message.top_error or message.diverging is not None or message.snapshot is not None
     if is_other or version < _FIRST_WITH_IDS or message.leader < 0:
         return None
     out = bytearray(
         _TOLD.pack(
-            *(0, 0, 0, _ONE, METADATA_TOPIC_ID.bytes, _ONE),  # not throttled, and of no session
+            *(0, 0, 0, _ONE, METADATA_TOPIC_ID.bytes, _ONE),  # not throttled, without a session
             *(0, message.error, message.high_watermark, -1, message.log_start, 0, NO_NODE),
         )
     )
@@ -180,7 +181,7 @@ def pack_response(message: FetchResponse, version: int) -> bytes | None:
 
 
 def unpack_response(frame: bytes, at: int, version: int) -> FetchResponse | None:
-    """None: from there on are other bytes than `pack_response` makes of any without an error."""
+    """None: the bytes are not what `pack_response` makes of any answer without an error."""
     if version < _FIRST_WITH_IDS or len(frame) - at >= _LARGE:
         return None
     body = frame[at:]
@@ -203,7 +204,7 @@ def unpack_response(frame: bytes, at: int, version: int) -> FetchResponse | None
 
 
 def _endpoint(body: bytes, at: int) -> Endpoint | None:
-    """As `_node` writes it, if anything is there."""
+    """The address as `_node` writes it, if there is one."""
     if not body[at]:
         return None
     size, host_at = read_unsigned(body, at + _BEFORE_HOST)
@@ -216,7 +217,7 @@ def _node(leader: NodeId, at: Endpoint) -> bytes:
     """The tagged NodeEndpoints."""
     host, node = at.host.encode(), bytearray((_ONE, *leader.to_bytes(4, "big")))
     write_unsigned(node, len(host) + 1)
-    node += host + _NODE_TAIL.pack(at.port, 0, 0)  # in no rack
+    node += host + _NODE_TAIL.pack(at.port, 0, 0)  # without a rack
     out = bytearray((1, 0))
     write_unsigned(out, len(node))
     return bytes(out + node)

@@ -1,6 +1,6 @@
 """FetchSnapshot 0-1 of `__cluster_metadata` (KIP-630): a snapshot's bytes, by position.
 
-Version 1 knows the directory of who fetches, and tells the leader's address.
+Version 1 adds the fetching replica's directory, and the leader's address.
 """
 
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ class FetchSnapshotRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchSnapshotResponse:
-    """`data` is cut anywhere. `size` is that of the whole snapshot."""
+    """`data` may end anywhere. `size` is that of the whole snapshot."""
 
     top_error: ErrorCode = ErrorCode.NONE
     error: ErrorCode = ErrorCode.NONE

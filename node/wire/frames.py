@@ -1,4 +1,4 @@
-"""Frames to messages and back: the four functions that the rest of the node uses."""
+"""Encoding and decoding of frames: the functions that the rest of the node uses."""
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,20 +27,20 @@ from node.wire.headers import (
     response_header,
 )
 
-# How an answer to ApiVersions begins, behind its header, of who does not know the version that it
-# was asked in: that answer is in version 0 (KIP-511).
+# How a response to ApiVersions begins, behind its header, if the server does not know the request's
+# version: that response is in version 0 (KIP-511).
 _NOT_THAT_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
-# What the header of an ApiVersions request looks like is known even of versions that are not.
+# The header of an ApiVersions request can be read even in an unknown version.
 _FIRST_FLEXIBLE_API_VERSIONS = 3
 
 
 def decode_request(
     frame: bytes, served: Mapping[int, Api] = BY_KEY
 ) -> tuple[RequestHeader, Request]:
-    """A frame as somebody sent it, to a node that serves these APIs.
+    """A frame as it was sent, to a node that serves these APIs.
 
-    Raises MalformedFrame where Kafka closes the connection: what cannot be parsed, an unknown API,
-    a version that is not served. ApiVersions in an unknown version is a question all the same.
+    Raises MalformedFrame where Kafka closes the connection: a frame that cannot be parsed, an
+    unknown API, a version that is not served. ApiVersions in an unknown version is a valid request.
     """
     key, version = read_api(frame)
     api = served.get(key)
@@ -74,7 +74,7 @@ def encode_response(
 ) -> bytes:
     """The answer to the request with this header, in its version (ApiVersions: in 0 if unknown).
 
-    Raises UnencodableMessage, also on what is larger than anybody takes.
+    Raises UnencodableMessage, also on an answer above the size limit.
     """
     api = served[header.api_key]
     frame = packed_response(api, header, response) or written_response(api, header, response)
@@ -86,7 +86,7 @@ def encode_response(
 def encode_pieces(
     header: RequestHeader, response: Response, served: Mapping[int, Api] = BY_KEY
 ) -> tuple[Piece, ...]:
-    """As `encode_response`, of one that has slices."""
+    """As `encode_response`, for an answer that has slices."""
     api = served[header.api_key]
     entity = api.write_response(response, api.makers(header.api_version, "response"))
     out = Spliced(response_header(header.correlation_id, tagged=_tagged(api, entity)))
@@ -101,7 +101,7 @@ def encode_pieces(
 def encode_request(
     request: Request, *, correlation_id: int, client_id: str, version: int | None = None
 ) -> tuple[RequestHeader, bytes]:
-    """A request in the newest version, unless told otherwise, with the header it went out under."""
+    """A request in the newest version, unless another is given, and its header."""
     api = BY_REQUEST[type(request)]
     header = RequestHeader(
         api_key=api.key,
@@ -114,16 +114,16 @@ def encode_request(
 
 
 def packed(api: Api, header: RequestHeader, request: Request) -> bytes | None:
-    """The frame without kio's classes; None for most."""
+    """The frame without kio's classes; None for most messages."""
     try:
         body = api.pack_request(request, header.api_version)
     except (struct.error, UnicodeEncodeError):
-        return None  # it cannot be written: the long way says why
+        return None  # it cannot be encoded: kio's classes report why
     return None if body is None else request_header(header, flexible=True) + body
 
 
 def written(api: Api, header: RequestHeader, request: Request) -> bytes:
-    """By kio's classes, whatever it is. Raises UnencodableMessage."""
+    """The frame by kio's classes, for any message. Raises UnencodableMessage."""
     entity = api.write_request(request, api.makers(header.api_version, "request"))
     return request_header(header, flexible=entity.__flexible__) + write_whole(entity)
 
@@ -169,10 +169,10 @@ def decode_response(header: RequestHeader, frame: bytes) -> Response:
 
 
 def load_codecs(apis: Iterable[Api] = BY_REQUEST.values()) -> Iterator[None]:
-    """Import all that the four functions otherwise import when they need it, for these, and make
-    what reads a request and writes its response: of a message each time that the next value is
-    taken, which takes some milliseconds. A node sends few requests itself; what writes those, and
-    reads what comes back, is made with the first."""
+    """Import all that these functions otherwise import on demand, for these APIs, and make the
+    readers of requests and the writers of responses: of one message for each value taken, some
+    milliseconds. A node sends few requests itself; their codecs are made with the first.
+    """
     for api in apis:
         for version in range(api.min_version, api.max_version + 1):
             struct_reader(kio_class(api.package, api.name, version, "request"), None)

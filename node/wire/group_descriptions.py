@@ -1,4 +1,6 @@
-"""ListGroups 0-5 and DescribeGroups 0-6: which groups a broker coordinates, and how they stand."""
+"""FindCoordinator, ListGroups, DescribeGroups, DeleteGroups and OffsetDelete: a group's coordinator
+and state, and the deletion of groups and offsets.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +12,7 @@ from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, TopicPartition, by_topic, our_error, read_partition
 from node.wire.group_offsets import LIST_FLEXIBLE, pack_listed
 
-# FindCoordinator 0-6: which broker coordinates a group, or a transactional id.
+# FindCoordinator 0-6: the broker that coordinates a group, or a transactional id.
 
 
 GROUP, TRANSACTION = 0, 1  # types of keys
@@ -57,7 +59,7 @@ def _write_find_coordinator_request(message: FindCoordinatorRequest, kio: Simple
 
 
 def _read_find_coordinator_response(entity: Any) -> FindCoordinatorResponse:
-    """Before version 4 it does not say whose coordinator it is."""
+    """Before version 4 it does not name the group."""
     found = getattr(entity, "coordinators", (entity,))
     return FindCoordinatorResponse(
         coordinators=tuple(
@@ -110,14 +112,14 @@ FIND_COORDINATOR = Api(
 )
 
 
-CLASSIC = "classic"  # the type of all groups that there are
+CLASSIC = "classic"  # the type of all groups here
 _FIRST_WITH_UNKNOWN = 6  # DescribeGroups
-_NOT_ASKED = -(2**31)  # of what who asks may do
+_NOT_ASKED = -(2**31)  # the client did not ask for its authorized operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsRequest:
-    """In one of these states, and of one of these types; none: in any, of any."""
+    """Asks for groups in these states and of these types; an empty filter matches any."""
 
     states: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -267,7 +269,7 @@ def _write_describe_response(message: DescribeGroupsResponse, kio: SimpleNamespa
 
 
 def _error_of(group: DescribedGroup, version: int) -> ErrorCode:
-    """That there is no such group older versions tell by its state alone (KIP-1043)."""
+    """For a missing group, older versions have the state alone (KIP-1043)."""
     is_unknown = group.error is ErrorCode.GROUP_ID_NOT_FOUND
     return ErrorCode.NONE if is_unknown and version < _FIRST_WITH_UNKNOWN else group.error
 
@@ -311,8 +313,8 @@ DESCRIBE_GROUPS = Api(
 )
 
 
-# DeleteGroups 0-2 (KIP-229) and OffsetDelete (KIP-496): groups that nobody is in, and what was
-# committed of topics that nobody reads.
+# DeleteGroups 0-2 (KIP-229) and OffsetDelete (KIP-496): for groups without members, and offsets of
+# topics that the group does not read.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,7 +347,7 @@ class DeletedOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetDeleteResponse:
-    """`error`: of all of it, and then there are no results."""
+    """`error`: for all of it, and then there are no results."""
 
     error: ErrorCode = ErrorCode.NONE
     results: tuple[DeletedOffset, ...] = ()

@@ -1,4 +1,7 @@
-"""What members of a group say while it is at rest: Heartbeat 0-4, and LeaveGroup 0-5."""
+"""Heartbeat, LeaveGroup, JoinGroup and SyncGroup: the requests of group members.
+
+This section is Heartbeat 0-4 and LeaveGroup 0-5.
+"""
 
 from datetime import timedelta
 from types import SimpleNamespace
@@ -81,7 +84,7 @@ def _write_heartbeat_response(message: HeartbeatResponse, kio: SimpleNamespace) 
 
 
 def _read_leave(entity: Any) -> LeaveGroupRequest:
-    """Before version 3 the request is the member."""
+    """Before version 3 the request itself names the member."""
     leaving = getattr(entity, "members", (entity,))
     return LeaveGroupRequest(
         group=entity.group_id,
@@ -159,7 +162,7 @@ LEAVE_GROUP = Api(
 )
 
 
-# JoinGroup 0-9: a consumer wants to be a member of its group, in the next generation of it.
+# JoinGroup 0-9: a consumer joins the next generation of its group.
 
 
 _FIRST_WITH_KNOWN_MEMBERS = 4  # KIP-394
@@ -169,7 +172,7 @@ _FIRST_WITHOUT_SHARING = 9  # KIP-814
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinProtocol:
-    """A way to share partitions (`range`), and what the member says of itself for it."""
+    """An assignment protocol (`range`), and the member's metadata for it."""
 
     name: str
     metadata: bytes
@@ -177,10 +180,10 @@ class JoinProtocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupRequest:
-    """`member` is empty for one that has no id yet; `needs_known_id` says that it then is to be
-    given one and to come again. `instance` is that of a static member (KIP-345), and `may_lead`
-    that it may be told that it leads what is shared out already. `client_id` stands in the
-    header."""
+    """`member` is empty for one without an id; `needs_known_id`: it is then given one, and has to
+    join again with it. `instance` is a static member's (KIP-345); `may_lead`: it understands that
+    it leads a generation that keeps its assignment. `client_id` is from the header.
+    """
 
     group: str
     session_timeout_ms: int
@@ -203,7 +206,7 @@ class JoinedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupResponse:
-    """`members`: to the leader alone, which shares the partitions out; unless `is_shared_out`."""
+    """`members`: for the leader alone, which assigns the partitions, unless `is_shared_out`."""
 
     error: ErrorCode = ErrorCode.NONE
     generation: int = -1
@@ -216,7 +219,7 @@ class JoinGroupResponse:
 
 
 def _read_join_group_request(entity: Any) -> JoinGroupRequest:
-    """Version 0 knows one time-out for both."""
+    """Version 0 has one timeout for both."""
     session_ms = milliseconds(entity.session_timeout)
     rebalance = getattr(entity, "rebalance_timeout", entity.session_timeout)
     return JoinGroupRequest(
@@ -304,12 +307,12 @@ JOIN_GROUP = Api(
 )
 
 
-# SyncGroup 0-5: the leader of a group says who gets what, and each member learns its share.
+# SyncGroup 0-5: the group leader sends the assignment, and each member gets its part.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What one member gets."""
+    """The assignment of one member."""
 
     member: str
     assignment: bytes
@@ -317,7 +320,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupRequest:
-    """`shares`: of the leader alone."""
+    """`shares`: from the leader alone."""
 
     group: str
     generation: int

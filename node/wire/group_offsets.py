@@ -1,8 +1,9 @@
-"""All groups of a broker, and all offsets of a group, in one answer each: without kio's classes.
+"""OffsetCommit, OffsetFetch, and the fast encoding of ListGroups and OffsetFetch.
 
-Clients cannot ask for a part of them, and with those a hundred thousand would take a second and
-more, while nobody else is served. What is packed has the bytes that those write; what a version has
-no room for goes by them, and ends as it does there.
+This section encodes all groups of a broker, or all offsets of a group, without kio's classes:
+clients cannot ask for a part of them, and with kio a hundred thousand would take a second and more,
+while no other request is served. What is packed has the bytes that kio writes; what a version
+cannot carry goes to kio, and fails as it does there.
 """
 
 from struct import Struct
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _NOT_THROTTLED, _NO_TAGS = bytes(4), b"\0"
-_LONGEST = 2**15 - 1  # of a text that is not flexible
+_LONGEST = 2**15 - 1  # of a text in a version that is not flexible
 _TWO, _FOUR = Struct(">h"), Struct(">i")
 # A partition's index, its offset, and from version 5 on the leader epoch.
 _OFFSET, _OFFSET_WITH_EPOCH = Struct(">iq"), Struct(">iqi")
@@ -112,7 +113,7 @@ def _add_count(out: bytearray, count: int, *, is_flexible: bool) -> None:
 
 
 def _text(text: str, *, is_flexible: bool) -> bytes:
-    """Raises ValueError, as its encoding does, where it is too long."""
+    """Raises ValueError, as its encoding does, if it is too long."""
     raw = text.encode()
     if not is_flexible:
         if len(raw) > _LONGEST:
@@ -125,7 +126,7 @@ def _text(text: str, *, is_flexible: bool) -> bytes:
     return bytes(out + raw)
 
 
-# OffsetCommit 2-9: how far a group has come.
+# OffsetCommit 2-9: a group's committed offsets.
 
 
 _NO_RETENTION = -1  # in ms: as long as the broker keeps offsets
@@ -133,7 +134,7 @@ _NO_RETENTION = -1  # in ms: as long as the broker keeps offsets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedOffset:
-    """`offset` is the next to be read; `epoch` that of the record before it, -1 if not said."""
+    """`offset` is the next to be read; `epoch` that of the record before it, -1 if not given."""
 
     partition: TopicPartition
     offset: int
@@ -143,7 +144,7 @@ class CommittedOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest:
-    """`generation` -1: of one who is no member."""
+    """`generation` -1: from a client that is no member."""
 
     group: str
     generation: int = -1
@@ -254,16 +255,16 @@ OFFSET_COMMIT = Api(
 )
 
 
-# OffsetFetch 1-9: how far groups have come, as they last committed it.
+# OffsetFetch 1-9: groups' offsets, as last committed.
 
 
-_FIRST_WITH_ERROR = 2  # of a whole group; before it each partition says so
+_FIRST_WITH_ERROR = 2  # of a whole group; before it each partition has the error
 _FIRST_WITH_SEVERAL = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoughtOffsets:
-    """Of one group; `partitions` None: all that it has committed."""
+    """The offsets sought of one group; `partitions` None: all that it has committed."""
 
     group: str
     partitions: tuple[TopicPartition, ...] | None = None
@@ -289,7 +290,7 @@ class FetchedOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedOffsets:
-    """Of one group."""
+    """The offsets of one group."""
 
     group: str
     error: ErrorCode = ErrorCode.NONE
@@ -353,7 +354,7 @@ def _read_offset_fetch_response(entity: Any) -> OffsetFetchResponse:
 
 
 def _read_fetched(entity: Any) -> FetchedOffsets:
-    """Before version 8 it does not say whose offsets they are."""
+    """Before version 8 it does not name the group."""
     return FetchedOffsets(
         group=getattr(entity, "group_id", ""),
         error=our_error(getattr(entity, "error_code", ErrorCode.NONE)),

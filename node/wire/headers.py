@@ -1,4 +1,4 @@
-"""Request and response headers: what stands before every message.
+"""Request and response headers: the bytes before every message.
 
 A flexible message has a request header v2 and a response header v1 (with tagged fields), others v1
 and v0. One exception: an ApiVersions response always has header v0, so that a client of any age can
@@ -11,15 +11,15 @@ from node.codec import TooManyElements
 from node.codec.reader import skip_tags
 from node.lazy_dataclass import dataclass
 
-# What a node hangs up on.
+# The error on which a node closes the connection.
 
 
 class MalformedFrame(Exception):
-    """Not a frame of this protocol, or of a version that is not served: hang up, as Kafka does."""
+    """Not a frame of this protocol, or of a version that is not served: close, as Kafka does."""
 
     @property
     def is_too_large(self) -> bool:
-        """It has more elements than is taken of it: whoever sent it may mean well."""
+        """It has more elements than the limit: its sender may be honest."""
         return isinstance(self.__cause__, TooManyElements)
 
 
@@ -30,8 +30,9 @@ NO_TAGS = b"\0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHeader:
-    """What an answer must repeat or be encoded after. `request_type`: of a request that
-    we sent, what it was, where two have one key."""
+    """What an answer must repeat, or is encoded by. `request_type`: of a request that we sent, its
+    type, if two have one key.
+    """
 
     api_key: int
     api_version: int

@@ -1,4 +1,7 @@
-"""ListOffsets 1-11: where a partition begins and ends, for consumers."""
+"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords: requests about a partition's offsets.
+
+ListOffsets 1-11: where a partition begins and ends, for consumers.
+"""
 
 from datetime import timedelta
 from types import SimpleNamespace
@@ -11,11 +14,11 @@ from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, TopicPartition, by_topic, our_error, read_partition
 
-# In the place of a timestamp: what is committed last, the first there is, the record of the latest
-# time (KIP-734), and what only tiered storage tells apart (KIP-405, KIP-1005, KIP-1023).
+# In place of a timestamp: the last committed offset, the first one, the record of the maximum
+# timestamp (KIP-734), and those of tiered storage (KIP-405, KIP-1005, KIP-1023).
 LATEST, EARLIEST, LATEST_TIME = -1, -2, -3
 EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -4, -5, -6
-# The first version that knows each.
+# The first version with each.
 SPECIAL_TIMES = {
     LATEST: 0,
     EARLIEST: 0,
@@ -37,7 +40,7 @@ class SoughtOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsRequest:
-    """`version` is that in which it came, by which special times are known."""
+    """`version` is the request's, by which special times are known."""
 
     version: int = _NEWEST
     replica: NodeId = NodeId(-1)
@@ -155,7 +158,7 @@ LIST_OFFSETS = Api(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoughtEpoch:
-    """The end of `sought`; `epoch` is the leader's as whoever asks knows it."""
+    """The end of `sought`; `epoch` is the leader's as the client knows it."""
 
     partition: TopicPartition
     epoch: int = _NOT_SAID
@@ -272,8 +275,7 @@ OFFSET_FOR_LEADER_EPOCH = Api(
 )
 
 
-# DeleteRecords 0-2: the first records of partitions, of which a client has no need any more
-# (KIP-107).
+# DeleteRecords 0-2: a client deletes the first records of partitions (KIP-107).
 
 
 TO_HIGH_WATERMARK = -1  # in the place of an offset
@@ -295,7 +297,7 @@ class DeleteRecordsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedRecords:
-    """Nobody has anything below `low_watermark`."""
+    """No replica has anything below `low_watermark`."""
 
     partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE

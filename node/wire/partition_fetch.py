@@ -1,8 +1,8 @@
 """Fetch 4-18 of partitions: for consumers, and for the replicas that follow a leader.
 
-That of the metadata log is another (`fetch`): brokers do not serve it. A follower's broker epoch
-comes with 15 (KIP-903), topic ids with 13, the epoch of its last record with 12 (KIP-595), and
-sessions with 7 (KIP-227): who asks in one names only what changed since it asked last.
+Fetch of the metadata log is another message (`fetch`): brokers do not serve it. A follower's broker
+epoch comes with 15 (KIP-903), topic ids with 13, the epoch of its last record with 12 (KIP-595),
+and sessions with 7 (KIP-227): a request in a session names only what changed since the last one.
 """
 
 from dataclasses import field, replace
@@ -39,19 +39,20 @@ from node.wire.entities import (
 _NEWEST = 18
 _FIRST_WITH_LEADER = 16  # KIP-951
 _FIRST_FLEXIBLE = 12  # KIP-482
-_FIRST_WITH_IDS = 13  # of topics, in the place of their names
+_FIRST_WITH_IDS = 13  # topic ids in place of names
 _FIRST_FROM_FOLLOWERS = 11  # KIP-392
-CONSUMER = NodeId(-1)  # in the place of a replica
+CONSUMER = NodeId(-1)  # in place of a replica
 NO_SESSION = 0
-FIRST_SESSION_EPOCH = 0  # of who asks for all, and wants a session
-NO_SESSION_EPOCH = -1  # of who asks for all, and wants none
+FIRST_SESSION_EPOCH = 0  # asks for all, and for a session
+NO_SESSION_EPOCH = -1  # asks for all, without a session
 _MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPartition:
     """What follows `offset`. `epoch` is the leader's, `last_epoch` that of the record before;
-    `log_start` where the log of a follower that asks begins (KIP-107). -1: not said."""
+    `log_start` the log start of a follower that asks (KIP-107). -1: not given.
+    """
 
     partition: TopicPartition
     offset: int
@@ -63,9 +64,10 @@ class FetchedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsFetchRequest:
-    """In a session `partitions` are those that are new in it or asked for in another way, and
-    `forgotten` those that are no longer asked for. `by_id`: topics are named by their ids.
-    `may_be_from_follower`: a consumer knows that it may ask a follower, too."""
+    """In a session `partitions` are those that are new in it or have changed, and `forgotten` those
+    that are no longer asked for. `by_id`: topics are named by their ids. `may_be_from_follower`: a
+    consumer knows that it may ask a follower, too.
+    """
 
     replica: NodeId = CONSUMER
     broker_epoch: int = NO_BROKER_EPOCH
@@ -81,7 +83,7 @@ class PartitionsFetchRequest:
 
     @property
     def is_whole(self) -> bool:
-        """Does it name all that it asks for? (`FetchMetadata.isFull`)"""
+        """Does it name all partitions that it asks for? (`FetchMetadata.isFull`)"""
         return self.session_epoch in (FIRST_SESSION_EPOCH, NO_SESSION_EPOCH)
 
 
@@ -97,12 +99,12 @@ class FetchedRecords:
     leader: NodeId = NO_NODE
     leader_epoch: int = NO_EPOCH
     records: bytes = b""
-    sliced: Slice | None = None  # in the place of records: where they are
+    sliced: Slice | None = None  # in place of records: where they are in files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionsFetchResponse:
-    """`session`: the one that goes on, or was begun."""
+    """`session`: the one that was continued or opened."""
 
     error: ErrorCode = ErrorCode.NONE
     session: int = NO_SESSION
@@ -113,7 +115,7 @@ class PartitionsFetchResponse:
         return any(each.sliced is not None for each in self.partitions)
 
     def read(self) -> "PartitionsFetchResponse":
-        """With the records that are in files, as they are now."""
+        """The response with the records that are in files, as they are now."""
         if not self.is_sliced:
             return self
         return replace(self, partitions=tuple(map(_with_records, self.partitions)))
@@ -201,7 +203,7 @@ def _write_request(message: PartitionsFetchRequest, kio: SimpleNamespace) -> Any
 
 
 def _pack_request(message: PartitionsFetchRequest, version: int) -> bytes | None:
-    """As followers ask all day long."""
+    """Packs what followers ask all the time."""
     if version != _NEWEST or message.replica == CONSUMER:
         return None
     wait = (message.max_wait_ms, message.min_bytes, message.max_bytes)
@@ -223,11 +225,11 @@ def _pack_request(message: PartitionsFetchRequest, version: int) -> bytes | None
         for one in gone:
             out += _INDEX.pack(one.index)
         out.append(0)
-    # No rack is named, and one tagged field is the replica.
+    # No rack, and one tagged field, the replica.
     return bytes(out + _ASKING.pack(1, 1, 1, 13, message.replica, message.broker_epoch, 0))
 
 
-# What `_pack_request` and `_pack_response` pack, with sizes and tags (KIP-482).
+# The formats of `_pack_request` and `_pack_response`, with sizes and tags (KIP-482).
 _ASKED = Struct(">iiibii")
 _ASKED_PARTITION = Struct(">iiqiqiB")
 _INDEX = Struct(">i")
@@ -305,7 +307,7 @@ def _write_records(found: FetchedRecords, kio: SimpleNamespace) -> Any:
 
 
 def _pack_response(message: PartitionsFetchResponse, version: int) -> bytes | None:
-    """Of any number of partitions, with nothing but records and what they are counted by."""
+    """Packs any number of partitions, with nothing but records and their offsets."""
     if version < _FIRST_FLEXIBLE:
         return None
     out = bytearray(_TOLD.pack(0, message.error, message.session))
@@ -320,7 +322,7 @@ def _pack_response(message: PartitionsFetchResponse, version: int) -> bytes | No
             watermark = each.high_watermark
             out += _TOLD_PARTITION.pack(
                 *(each.partition.index, each.error, watermark, watermark, each.log_start),
-                *(0, NO_NODE),  # no transaction is aborted, and no replica preferred
+                *(0, NO_NODE),  # no aborted transactions, no preferred replica
             )
             write_unsigned(out, len(each.records) + 1)
             out += each.records

@@ -1,5 +1,4 @@
-"""Produce 3-13: batches for the leaders of partitions. Topics have ids from 13 on, and the answer
-tells who leads from 10 on (KIP-951)."""
+"""InitProducerId, AllocateProducerIds and Produce: what producers send, and their ids."""
 
 from datetime import timedelta
 from struct import Struct
@@ -21,12 +20,12 @@ from node.wire.entities import (
     read_partition,
 )
 
-# InitProducerId 0-5: an id of its own for an idempotent producer (KIP-98).
+# InitProducerId 0-5: an id for an idempotent producer (KIP-98).
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerIdRequest:
-    """`producer_id` and `producer_epoch` of one that goes on, both or neither (KIP-360)."""
+    """`producer_id` and `producer_epoch` of one that continues, both or neither (KIP-360)."""
 
     transactional_id: str | None = None
     producer_id: int = -1
@@ -156,7 +155,7 @@ class ProducedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceRequest:
-    """`acks`: 0 nothing is answered, 1 the leader has it, -1 all of the ISR have."""
+    """`acks`: 0 no answer, 1 when the leader has the records, -1 when all of the ISR have."""
 
     acks: int
     timeout_ms: int
@@ -166,8 +165,9 @@ class ProduceRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceResult:
-    """`base_offset` is that of the first record. The leader, where it is another. `append_ms`: the
-    time that it gave the records; -1: they keep their own."""
+    """`base_offset` is that of the first record. The leader, if it is another broker. `append_ms`:
+    the timestamp given to the records; -1: they keep their own.
+    """
 
     partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
@@ -265,7 +265,7 @@ def _result(result: ProduceResult, kio: SimpleNamespace) -> Any:
 
 
 def _pack_response(message: ProduceResponse, version: int) -> bytes | None:
-    """Of any number of partitions whose leader is the one that was asked."""
+    """Packs any number of partitions that the broker asked leads."""
     if version < _FIRST_FLEXIBLE:
         return None
     topics = by_topic(message.results, lambda each: each.partition)
@@ -283,12 +283,12 @@ def _pack_response(message: ProduceResponse, version: int) -> bytes | None:
                 each.append_ms,
                 each.log_start,
             )
-            out += _RESULT.pack(*row, 1, 0, 0)  # no record is wrong, and no message says why
+            out += _RESULT.pack(*row, 1, 0, 0)  # no record errors, no error message
         out.append(0)
     return bytes(out + _NOT_THROTTLED)
 
 
-# What `_pack_response` packs, with sizes and tags (KIP-482).
+# The format of `_pack_response`, with sizes and tags (KIP-482).
 _RESULT = Struct(">ihqqqBBB")
 _NOT_THROTTLED = bytes(5)
 _FIRST_FLEXIBLE, _FIRST_WITH_IDS = 9, 13  # KIP-482, KIP-516

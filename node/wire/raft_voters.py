@@ -1,4 +1,4 @@
-"""AddRaftVoter, RemoveRaftVoter and UpdateRaftVoter (KIP-853): requests that change who votes."""
+"""DescribeQuorum, and AddRaftVoter, RemoveRaftVoter and UpdateRaftVoter (KIP-853)."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -20,7 +20,7 @@ from node.wire.entities import (
     top_error,
 )
 
-# DescribeQuorum: who leads, and how far the replicas are as the leader sees it.
+# DescribeQuorum: the leader, and the progress of replicas as the leader sees it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,7 @@ class VoterChangeResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateVoterRequest:
-    """A voter tells where it listens, and which kraft.versions it supports."""
+    """A voter's listeners, and the kraft.versions that it supports."""
 
     cluster_id: str | None
     epoch: Epoch

@@ -1,5 +1,6 @@
-"""AlterPartitionReassignments and ListPartitionReassignments: replicas move to other brokers
-(KIP-455)."""
+"""ElectLeaders, and AlterPartitionReassignments and ListPartitionReassignments, which move replicas
+to other brokers (KIP-455).
+"""
 
 from dataclasses import field
 from types import SimpleNamespace
@@ -12,7 +13,8 @@ from node.limits import MAX_NAMED_ELEMENTS, MAX_PARTITION_ELEMENTS
 from node.wire.api import Api
 from node.wire.entities import NO_THROTTLE, our_error
 
-# ElectLeaders: an operator asks for the preferred leader, or for any (KIP-183, KIP-460).
+# ElectLeaders: an operator requests an election of the preferred leader, or an unclean one
+# (KIP-183, KIP-460).
 
 
 PREFERRED, UNCLEAN = 0, 1
@@ -20,8 +22,9 @@ PREFERRED, UNCLEAN = 0, 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPartition:
-    """`entry`: which one of a request's topics names it. Answers keep apart what two of them name,
-    as those of Kafka do; else it says nothing."""
+    """`entry`: the index of its topic in the request. Answers keep two entries of one topic apart,
+    as Kafka's do; otherwise it has no meaning.
+    """
 
     topic: str
     index: int
@@ -53,7 +56,7 @@ class ElectLeadersResponse:
 
 
 def _read_elect_leaders_request(entity: Any) -> ElectLeadersRequest:
-    """Version 0 knows one kind."""
+    """Version 0 has one kind only."""
     topics = entity.topic_partitions
     named = None
     if topics is not None:
@@ -93,7 +96,7 @@ def _read_elect_leaders_response(entity: Any) -> ElectLeadersResponse:
 
 
 def _write_elect_leaders_response(message: ElectLeadersResponse, kio: SimpleNamespace) -> Any:
-    # Also of a topic of which nothing is told.
+    # Also for a topic without any result.
     by_topic: dict[tuple[int, str], list[Any]] = {(0, topic): [] for topic in message.topics}
     for each in message.results:
         by_topic.setdefault((each.partition.entry, each.partition.topic), []).append(
@@ -133,7 +136,7 @@ ELECT_LEADERS = Api(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reassignment:
-    """`replicas`: where it is to be, the preferred leader first; None: what goes on is undone."""
+    """`replicas`: the target, the preferred leader first; None: cancel an ongoing reassignment."""
 
     partition: NamedPartition
     replicas: tuple[NodeId, ...] | None
@@ -141,7 +144,7 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterReassignmentsRequest:
-    """`may_resize`: the number of replicas may be another one (always, before version 1)."""
+    """`may_resize`: the number of replicas may change (always, before version 1)."""
 
     reassignments: tuple[Reassignment, ...]
     may_resize: bool = True
@@ -177,7 +180,7 @@ def _read_alteration(entity: Any) -> AlterReassignmentsRequest:
 
 
 def _write_alteration(message: AlterReassignmentsRequest, kio: SimpleNamespace) -> Any:
-    """A topic for each partition: nobody asks for them to be joined."""
+    """Each partition gets a topic entry: the protocol does not ask for them to be joined."""
     topics = tuple(
         kio.ReassignableTopic(
             name=each.partition.topic,

@@ -1,5 +1,6 @@
-"""What is answered to a request of which nothing is done, or nobody knows whether it will be: the
-same error for all of it."""
+"""The responses to requests that are refused as a whole, or whose outcome is unknown: the same
+error for every part.
+"""
 
 from typing import assert_never
 
@@ -63,7 +64,7 @@ from node.wire.update_features import UpdateFeaturesRequest, UpdateFeaturesRespo
 def refused(
     request: WriteRequest | ReadRequest | ForwardedRequest, error: ErrorCode, message: str | None
 ) -> Response:
-    """Nothing of it is done, for one reason; or nobody knows whether it will be."""
+    """Nothing of it is done, for one reason; or its outcome is unknown."""
     match request:
         case AlterConfigsRequest(resources=resources) | ReplaceConfigsRequest(resources=resources):
             return AlterConfigsResponse(

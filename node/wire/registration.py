@@ -1,4 +1,7 @@
-"""ControllerRegistration (KIP-919): a controller process tells the active one of itself."""
+"""Registration of nodes at the active controller.
+
+ControllerRegistration (KIP-919): a controller process registers its listeners and features.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +18,7 @@ _PLAINTEXT = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredListener:
-    """Where it can be reached, and by which security protocol (0: in plain text)."""
+    """Its address, and its security protocol (0: plain text)."""
 
     endpoint: Endpoint
     security_protocol: int = _PLAINTEXT
@@ -120,14 +123,15 @@ CONTROLLER_REGISTRATION = Api(
 )
 
 
-# What a broker tells the active controller of itself: BrokerRegistration, BrokerHeartbeat
-# (KIP-631); and UnregisterBroker, by which an operator forgets it.
+# A broker's registration and heartbeats, BrokerRegistration and BrokerHeartbeat (KIP-631); and
+# UnregisterBroker, by which an operator removes it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistrationRequest:
-    """`incarnation` names one life of the process. `previous_epoch` is the one that it had when it
-    shut down cleanly, else -1 (KIP-966)."""
+    """`incarnation` names one life of the process. `previous_epoch` is the broker epoch of its last
+    life if that shut down cleanly, otherwise -1 (KIP-966).
+    """
 
     broker: NodeId
     cluster_id: str
@@ -147,7 +151,7 @@ class BrokerRegistrationResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerHeartbeatRequest:
-    """`metadata_offset` is the last that it has replayed. `cordoned`: None if it does not say."""
+    """`metadata_offset` is the last that it has replayed. `cordoned`: None if not given."""
 
     broker: NodeId
     epoch: int

@@ -1,4 +1,4 @@
-"""CreateTopics."""
+"""CreateTopics, CreatePartitions and DeleteTopics."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -12,12 +12,12 @@ from node.wire.api import Api
 from node.wire.configs import ConfigEntry, ConfigSource
 from node.wire.entities import NO_THROTTLE, our_error, some_uuid
 
-BY_DEFAULT = -1  # of partitions and replicas: as the controller is configured
+BY_DEFAULT = -1  # partitions and replicas as the controller is configured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """Where the replicas of a partition are to be, the preferred leader first."""
+    """The replicas that a partition is to have, the preferred leader first."""
 
     index: int
     brokers: tuple[NodeId, ...]
@@ -46,8 +46,9 @@ class CreateTopicsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicResult:
-    """`partitions` and `replication` of what was created, -1 else, and what it is configured as
-    (from version 5 on, KIP-525); `id` from version 7 on."""
+    """`partitions` and `replication` of what was created, otherwise -1, and its configs (from
+    version 5 on, KIP-525); `id` from version 7 on.
+    """
 
     name: str
     error: ErrorCode = ErrorCode.NONE
@@ -119,7 +120,7 @@ def _read_topics_response(entity: Any) -> CreateTopicsResponse:
 
 
 def _write_topics_response(message: CreateTopicsResponse, kio: SimpleNamespace) -> Any:
-    told: dict[int, Any] = {}  # by what they were made of: most topics share it
+    told: dict[int, Any] = {}  # by their sources: most topics share them
 
     def configs(entries: tuple[ConfigEntry, ...]) -> Any:
         if id(entries) not in told:
@@ -134,7 +135,7 @@ def _write_topics_response(message: CreateTopicsResponse, kio: SimpleNamespace) 
             error_message=result.message,
             num_partitions=result.partitions,
             replication_factor=result.replication,
-            # Null, with no error, is what clients fail on.
+            # Clients fail on null without an error.
             configs=configs(result.configs),
         )
         for result in message.results
@@ -168,13 +169,14 @@ CREATE_TOPICS = Api(
 )
 
 
-# CreatePartitions: a topic is to have more of them (KIP-195).
+# CreatePartitions: adds partitions to a topic (KIP-195).
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedPartitions:
-    """`count` with those that there are. `assignments` has the replicas of each new one, the
-    preferred leader first; None: the controller places them."""
+    """`count` includes the existing ones. `assignments` has the replicas of each new one, the
+    preferred leader first; None: the controller places them.
+    """
 
     topic: str
     count: int
@@ -279,7 +281,7 @@ _STATES = 6  # the version in which topics became structs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedTopic:
-    """To be the one or the other: no name, or the zero id."""
+    """Has the one or the other: no name, or the zero id."""
 
     name: str | None = None
     id: UUID = ZERO_UUID

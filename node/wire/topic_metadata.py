@@ -1,4 +1,6 @@
-"""Metadata 0-13: who is there, and who leads what, for clients."""
+"""Metadata, DescribeCluster and DescribeTopicPartitions: brokers, leaders and replicas, for
+clients.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +21,9 @@ BROKERS, CONTROLLERS = 1, 2  # types of endpoints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeClusterRequest:
-    """`endpoint_type`: of those who are asked for; None: of those who are asked, in version 0."""
+    """`endpoint_type`: the nodes that the client asks for; None, in version 0: of the node's own
+    kind.
+    """
 
     endpoint_type: int | None
     with_fenced: bool = False
@@ -118,7 +122,7 @@ _FIRST_WITH_NULL = 1  # before it no topics means all of them
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoughtTopic:
-    """By its name, or (from version 12 on) by its id."""
+    """A topic by its name, or (from version 12 on) by its id."""
 
     name: str | None = None
     id: UUID = ZERO_UUID
@@ -126,9 +130,10 @@ class SoughtTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequest:
-    """`topics`: None for all. `is_too_early`: for what is sought by id; versions 10 and 11 have a
-    field for it, and refuse it (KIP-516). `may_create`: those that there are not; before version 4
-    nobody could say no (KIP-361)."""
+    """`topics`: None for all. `is_too_early`: names topics by id in versions 10 and 11, which have
+    a field for that, but refuse it (KIP-516). `may_create`: missing topics may be created; before
+    version 4 a client could not forbid it (KIP-361).
+    """
 
     topics: tuple[SoughtTopic, ...] | None = None
     may_create: bool = False
@@ -157,7 +162,7 @@ class DescribedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataResponse:
-    """`controller` is a broker that takes what controllers do."""
+    """`controller` is a broker, which forwards what controllers do."""
 
     cluster_id: str
     controller: NodeId
@@ -281,12 +286,12 @@ METADATA = Api(
 )
 
 
-# DescribeTopicPartitions 0: how partitions stand, a page at a time (KIP-966).
+# DescribeTopicPartitions 0: the state of partitions, a page at a time (KIP-966).
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """Where a page begins: all that is named before was told already."""
+    """Where a page begins: all before it was in earlier pages."""
 
     topic: str
     index: int

@@ -1,4 +1,4 @@
-"""UpdateFeatures: other levels of features are finalized, all or none (KIP-584)."""
+"""UpdateFeatures: finalizes other levels of features, all or none (KIP-584)."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +26,7 @@ class UpdateFeaturesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateFeaturesResponse:
-    """For all together; before version 2 a feature each is told the same."""
+    """One error for all; before version 2 each feature has it."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None

@@ -1,7 +1,7 @@
-"""Vote (KIP-595), with pre-vote (KIP-996).
+"""Vote, BeginQuorumEpoch and EndQuorumEpoch (KIP-595), with pre-vote (KIP-996).
 
-Here and in the other requests of the quorum, errors that concern the whole request (wrong cluster,
-wrong partition) stand at the top, with no topics; all others stand at the partition.
+In these and the other requests of the quorum, errors that concern the whole request (wrong cluster,
+wrong partition) are at the top, with no topics; all others are at the partition.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ from node.wire.entities import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoteRequest:
-    """KIP-595 Vote, KIP-996 pre-vote. `voter` is whom the sender believes to address."""
+    """KIP-595 Vote, KIP-996 pre-vote. `voter` is the node that the sender means to address."""
 
     cluster_id: str | None
     partition_ok: bool = True
@@ -140,7 +140,7 @@ VOTE = Api(
 )
 
 
-# BeginQuorumEpoch and EndQuorumEpoch (KIP-595): a leader tells that it leads, or does no more.
+# BeginQuorumEpoch and EndQuorumEpoch (KIP-595): a leader announces that it leads, or resigns.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: who may commit, what is written down, and what is read of it."""
+"""OffsetCommit and OffsetFetch: which commits are allowed, what is written, and what is read."""
 
 from collections.abc import Iterable, Iterator
 from uuid import UUID
@@ -23,8 +23,9 @@ from node.wire.group_offsets import (
 
 
 def why_not_commit(group: Group | None, request: OffsetCommitRequest, now: Now) -> ErrorCode:
-    """Nothing of it, if not NONE. A group without members may be committed for by anybody; a commit
-    tells that a member lives."""
+    """Why the whole commit is refused, if not NONE. Any client may commit for a group without
+    members; a commit shows that its member lives.
+    """
     if group is None or group.state is GroupState.EMPTY:
         return ErrorCode.NONE if request.generation < 0 else ErrorCode.ILLEGAL_GENERATION
     error = group.why_not(request.member, request.instance)
@@ -41,7 +42,7 @@ def why_not_commit(group: Group | None, request: OffsetCommitRequest, now: Now) 
 def checked(
     request: OffsetCommitRequest, image: Image, metadata_bytes: int
 ) -> tuple[list[CommittedOffset], list[CommitResult]]:
-    """What can be committed, and why the rest cannot."""
+    """The commits that are allowed, and why the others are not."""
     fit: list[CommittedOffset] = []
     unfit: list[CommitResult] = []
     for each in request.offsets:
@@ -61,7 +62,7 @@ def checked(
 def records(
     group: str, offsets: Iterable[CommittedOffset], topics: Topics, now: Now
 ) -> list[GroupRecord]:
-    """Of what was checked by the same image."""
+    """The records of commits that were checked by the same image."""
     return [
         (
             OffsetCommitKey(group=group, topic=each.partition.name, partition=each.partition.index),
@@ -94,8 +95,9 @@ def _id(topics: Topics, name: str) -> UUID:
 def fetched(
     log: GroupLog, sought: SoughtOffsets, topics: Topics
 ) -> Iterator[FetchedOffsets | None]:
-    """What is committed of what is sought, and of topics that there are: in the end, and None after
-    each piece of it."""
+    """The committed offsets that are sought, of existing topics: at the end, and None after each
+    piece.
+    """
     known = log.offsets.get(sought.group, {})
     wanted = sought.partitions
     if wanted is None:
@@ -118,7 +120,7 @@ def fetched(
 
 
 def refused_fetch(sought: SoughtOffsets, error: ErrorCode) -> FetchedOffsets:
-    """Each partition says so too: version 1 has no other place for it."""
+    """Each partition has the error too: version 1 has no other place for it."""
     return FetchedOffsets(
         group=sought.group,
         error=error,

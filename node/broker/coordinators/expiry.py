@@ -1,12 +1,12 @@
-"""Offsets and groups that nobody has needed for offsets.retention.minutes are forgotten, a piece a
-step (`GroupMetadataManager`, `OffsetMetadataManager.cleanupExpiredOffsets`; KIP-211).
+"""Expiry of offsets and groups that were not used for offsets.retention.minutes, a piece a step
+(`GroupMetadataManager`, `OffsetMetadataManager.cleanupExpiredOffsets`; KIP-211).
 
-Of a group without members offsets expire so long after the last one went; of who commits without a
-group, and of topics that consumers in a group do not read any more, so long after the commit; of
-any other group none. A group of which nothing is committed any more goes as well, if it is empty.
+Offsets of a group without members expire that long after the last one left; offsets committed
+without a group, and those of topics that a consumer group no longer reads, that long after the
+commit; in any other group none expire. An empty group without offsets goes as well.
 
-It is looked each offsets.retention.check.interval.ms. A piece is written once the one before is
-committed and replayed, as in `gone_offsets`; what became of it the next look finds.
+A check runs each offsets.retention.check.interval.ms. A piece is written once the one before is
+committed and replayed, as in `GoneOffsets`; the next check finds what became of it.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,16 +24,17 @@ from node.config import GroupSettings
 from node.ids import MS, NEVER_NS, Now, Offset
 from node.records.group_records import GroupMetadataKey, OffsetCommitKey, OffsetCommitValue
 
-# Which topics the members of a group read, as they say it themselves.
+# The topics that a group's members read, by their own subscriptions.
 
 
-CONSUMERS = "consumer"  # the type of protocol by which members say it
+CONSUMERS = "consumer"  # the protocol type of members with subscriptions
 _VERSION_BYTES, _COUNT_BYTES, _LENGTH_BYTES = 2, 4, 2
 
 
 def topics_read(group: Group) -> set[str] | None:
-    """By its members, as they say it for the protocol that they share; None: nobody understands
-    what they say, and it may be any."""
+    """The topics in the members' subscriptions, for their common protocol; None: a subscription
+    cannot be read, and it may be any topic.
+    """
     read: set[str] = set()
     for member in group.members.values():
         found = _subscription(member.metadata(group.protocol))
@@ -65,7 +66,7 @@ FindGroup = Callable[[str], Group | None]
 
 
 class Expiry:
-    """Of the groups of one partition. `forget` is told of a group that goes."""
+    """The expiry of one partition's groups. `forget` is called with each group that goes."""
 
     def __init__(
         self,
@@ -81,12 +82,12 @@ class Expiry:
         self._kept_ms = settings.retention_minutes * _MINUTE_MS
         self._interval_ns = settings.retention_check_ms * MS
         self._batch_bytes = message_bytes // PART_OF_A_BATCH
-        self.due_ns = 0  # of the next look; the first is an interval after the beginning
-        self._pieces: Iterator[list[GroupRecord]] | None = None  # of the one that is under way
+        self.due_ns = 0  # of the next check; the first is an interval after the beginning
+        self._pieces: Iterator[list[GroupRecord]] | None = None  # of the check under way
         self._written = Offset(0)  # where the last piece ends
 
     def go_on(self, now: Now) -> None:
-        """Only where all is loaded."""
+        """Called only when all is loaded."""
         if self.due_ns == 0:
             self.due_ns = now.mono_ns + self._interval_ns
         if self._pieces is None and now.mono_ns >= self.due_ns:
@@ -102,7 +103,7 @@ class Expiry:
             _, self._written = self._log.append(piece, now)
 
     def deadline_ns(self) -> int:
-        """Where nothing can be written, all stays until it can."""
+        """If nothing can be written, all stays until it can."""
         if self._pieces is not None:
             return 0 if self._may_go_on else NEVER_NS
         return self.due_ns
@@ -117,7 +118,7 @@ class Expiry:
         return is_at_it and self._log.has_replayed(self._written) and self._log.may_append
 
     def _looked_through(self, wall_ms: int) -> Iterator[list[GroupRecord]]:
-        """What of it is too old, as far as one step gets."""
+        """The expired records, as far as one step gets."""
         piece: list[GroupRecord] = []
         looked, size = 0, 0
         for name in sorted(self._log.offsets.keys() | self._log.groups.keys()):
@@ -152,7 +153,7 @@ class Expiry:
         return is_long or size >= self._batch_bytes
 
     def _may_go(self, name: str) -> bool:
-        """Not while something is on its way."""
+        """False while a write of it is pending."""
         keys = self._log.keys_of(name)
         return not self._log.is_group_on_its_way(name) and not any(
             map(self._log.is_on_its_way, keys)
@@ -161,7 +162,7 @@ class Expiry:
     def _is_old(
         self, group: Group, wall_ms: int
     ) -> Callable[[OffsetCommitKey, OffsetCommitValue], bool]:
-        """By what is asked of each of its offsets."""
+        """Is the group old enough, by each of its offsets?"""
         since_ms, read = self._empty_since_ms(group), set[str]()
         is_simple = not group.protocol_type
         if not is_simple and not _is_empty(group):
@@ -179,7 +180,7 @@ class Expiry:
         return is_old
 
     def _empty_since_ms(self, group: Group) -> int:
-        """Since when nobody is in it, as far as is written down; else -1."""
+        """Since when the group is empty, as far as is recorded; otherwise -1."""
         recorded = self._log.groups.get(group.id)
         return -1 if recorded is None or group.members else recorded.current_state_timestamp
 

@@ -1,6 +1,6 @@
-"""A group, its members, and the rules that ask for no time (`ClassicGroup`).
+"""A group, its members, and the rules that do not depend on time (`ClassicGroup`).
 
-Invariant: only a group that is EMPTY has no members, but while a rebalance goes on.
+Invariant: only an EMPTY group has no members, except during a rebalance.
 """
 
 from collections import Counter
@@ -29,24 +29,24 @@ from node.wire.group_membership import (
     JoinProtocol,
 )
 
-# What was committed of topics that are no more: it is found, and forgotten, a piece a step.
+# Offsets committed for deleted topics are found and forgotten, a piece a step.
 #
-# Thousands of groups may have read a topic that is deleted, and to write and replay a tombstone
-# takes some forty microseconds. Kafka writes all of one coordinator in one operation
-# (`GroupCoordinatorService.onPartitionsDeleted`), but on a thread that answers nobody else.
+# Thousands of groups may have read a deleted topic, and to write and replay a tombstone takes some
+# 40 us. Kafka writes all of one coordinator in one operation
+# (`GroupCoordinatorService.onPartitionsDeleted`), but on a thread that serves nothing else.
 #
-# All that has been committed is looked through, by the image as it is then, when a topic goes and
-# when another broker begins to coordinate: so nothing has to outlive a coordinator. A look begins
-# when all is replayed that the log had by then, and a piece is written when the last one is
-# replayed: what is not yet, with what others commit meanwhile, is of topics that there are. Nobody
-# waits for it: what is left is told to nobody (`is_of_topic_that_is`).
+# All committed offsets are looked through, by the image as it is then, when a topic is deleted and
+# when another broker begins to coordinate: so nothing has to outlive a coordinator. A pass begins
+# when all that the log had at that time is replayed, and a piece is written when the last one is
+# replayed: what is not yet replayed, and what is committed meanwhile, is of existing topics. No
+# request waits for it: leftover offsets are not returned (`is_of_topic_that_is`).
 
 
-# Of one step, which is to take less than a tenth of the fetch time-out.
+# Per step, which is to take less than a tenth of the fetch timeout.
 MAX_FORGOTTEN = 1_000
 MAX_LOOKED_AT = 10_000
 _RECORD_BYTES = 40  # of a tombstone, beside names
-PART_OF_A_BATCH = 8  # characters are up to three bytes, and the last name goes beyond it
+PART_OF_A_BATCH = 8  # characters take up to three bytes, and the last name goes beyond it
 
 
 class GoneOffsets:
@@ -54,23 +54,23 @@ class GoneOffsets:
         self._log = log
         self._topics = Image().topics  # of the newest image
         self._batch_bytes = message_bytes // PART_OF_A_BATCH
-        self._pieces: Iterator[list[GroupRecord]] | None = None  # of the look that is under way
-        self._next_from: Offset | None = log.end  # another look begins once all below is replayed
+        self._pieces: Iterator[list[GroupRecord]] | None = None  # of the pass under way
+        self._next_from: Offset | None = log.end  # another pass begins once all below is replayed
         self._written = Offset(0)  # where the last piece ends
 
     def look(self) -> None:
-        """A topic has gone."""
+        """Called when a topic was deleted."""
         self._next_from = self._log.end
 
     @property
     def may_go_on(self) -> bool:
-        """Where nothing can be written, all stays until it can."""
+        """If nothing can be written, all stays until it can."""
         begins = self._next_from is not None and self._log.has_replayed(self._next_from)
         is_at_it = self._pieces is not None or begins
         return is_at_it and self._log.has_replayed(self._written) and self._log.may_append
 
     def go_on(self, topics: Topics, now: Now) -> None:
-        """Forget some, if there are any and it may be done."""
+        """Forget some, if there are any and it is allowed."""
         if not self.may_go_on:
             return
         self._topics = topics
@@ -84,7 +84,7 @@ class GoneOffsets:
             _, self._written = self._log.append(piece, now)
 
     def _looked_through(self) -> Iterator[list[GroupRecord]]:
-        """What of it is gone, as far as one step gets."""
+        """The gone offsets, as far as one step gets."""
         piece: list[GroupRecord] = []
         looked, size = 0, 0
         for key, value in self._all():
@@ -101,7 +101,7 @@ class GoneOffsets:
         yield piece
 
     def _all(self) -> Iterator[tuple[OffsetCommitKey, OffsetCommitValue]]:
-        """As it is when it is come to."""
+        """Each as it is when the pass reaches it."""
         for group in list(self._log.offsets):
             for topic, partition in list(self._log.offsets.get(group, ())):
                 value = self._log.offsets.get(group, {}).get((topic, partition))
@@ -110,25 +110,27 @@ class GoneOffsets:
 
 
 def tombstone_bytes(key: GroupKey) -> int:
-    """About, at most."""
+    """An upper estimate."""
     topic = key.topic if isinstance(key, OffsetCommitKey) else ""
     return len(key.group) + len(topic) + _RECORD_BYTES
 
 
 def is_of_topic_that_is(topics: Topics, name: str, value: OffsetCommitValue) -> bool:
-    """Not of one that had its name before (`OffsetMetadataManager.isMismatchedTopicId`)."""
+    """False for an offset of a deleted topic of the same name
+    (`OffsetMetadataManager.isMismatchedTopicId`).
+    """
     found = topics.named(name)
     return found is not None and value.topic_id in (ZERO_UUID, found.id)
 
 
-_PROTOCOL_BYTES = 8  # of a protocol without a name, which says nothing: its lengths in a message
-_MEMBER_BYTES = 1000  # of memory, beside what it has said
+_PROTOCOL_BYTES = 8  # of a protocol without name and metadata: its lengths in a message
+_MEMBER_BYTES = 1000  # of memory, beside its metadata
 
 
 class GroupState(StrEnum):
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"  # members join
-    COMPLETING = "CompletingRebalance"  # the leader shares out
+    COMPLETING = "CompletingRebalance"  # the group leader assigns partitions
     STABLE = "Stable"
 
 
@@ -142,7 +144,7 @@ class GroupMember:
     session_ms: int
     rebalance_ms: int
     protocols: tuple[JoinProtocol, ...]
-    expires_ns: int  # unless it is heard of; not while it waits
+    expires_ns: int  # session end without a heartbeat; not while it waits
     assignment: bytes = b""
     joining: ConnectionId | None = None
     syncing: ConnectionId | None = None
@@ -163,7 +165,7 @@ class GroupMember:
         )
 
     def metadata(self, protocol: str | None) -> bytes:
-        """What it says of itself for a protocol; nothing where it does not know that."""
+        """Its metadata for a protocol; empty if it does not support that."""
         return next((each.metadata for each in self.protocols if each.name == protocol), b"")
 
 
@@ -176,14 +178,14 @@ class Group:
     protocol: str | None = None
     leader: str | None = None
     members: dict[str, GroupMember] = field(default_factory=dict)
-    # Who was given an id and did not come back with it yet: until when that is waited for.
+    # Member ids that were given out and not used yet, with their deadlines.
     pending: dict[str, int] = field(default_factory=dict)
-    joined_until_ns: int = NEVER_NS  # PREPARING: who has not joined by then is left out
-    more_ns: int = 0  # how much longer the first members of a group may be waited for
+    joined_until_ns: int = NEVER_NS  # PREPARING: members that have not joined by then are left out
+    more_ns: int = 0  # how much longer to wait for the first members of a group
     is_first: bool = False  # PREPARING: of a group that was EMPTY
-    has_grown: bool = False  # since it was last waited for
-    is_shared_out: bool = False  # COMPLETING: the leader has said who gets what
-    synced_until_ns: int = NEVER_NS  # who has not asked for its share by then is left out
+    has_grown: bool = False  # since the last wait for more members
+    is_shared_out: bool = False  # COMPLETING: the leader has sent the assignment
+    synced_until_ns: int = NEVER_NS  # members that have not synced by then are left out
 
     # --- what is asked ---
 
@@ -194,13 +196,13 @@ class Group:
         return next((each for each in self.members.values() if each.instance == instance), None)
 
     def known(self, request: JoinGroupRequest) -> GroupMember | None:
-        """Who asks, or whose place it takes."""
+        """The member that asks, or the one that it replaces."""
         if request.member:
             return self.members.get(request.member)
         return self.static_member(request.instance)
 
     def why_not(self, member: str, instance: str | None) -> ErrorCode:
-        """Whoever says that it is this member, and this instance where it says that, is not."""
+        """Why the client is not this member, or not this instance where it names one."""
         found = self.members.get(member)
         if instance is not None and (found is None or found.instance != instance):
             known = self.static_member(instance)
@@ -208,22 +210,22 @@ class Group:
         return ErrorCode.UNKNOWN_MEMBER_ID if found is None else ErrorCode.NONE
 
     def rebalance_ms(self) -> int:
-        """Of the member that takes longest."""
+        """The longest rebalance timeout of all members."""
         return max((each.rebalance_ms for each in self.members.values()), default=0)
 
     def size_bytes(self) -> int:
-        """Of what members said of themselves."""
+        """Bytes of the members' metadata."""
         return sum(protocols_bytes(each.protocols) for each in self.members.values())
 
     def held_bytes(self) -> int:
-        """Of memory, about; nothing where nobody is in it, and nobody is expected."""
+        """An estimate of the memory; 0 if there are no members and no pending ids."""
         names = [*self.members, *self.pending]
         shares = sum(len(each.assignment) for each in self.members.values())
         size = self.size_bytes() + shares + sum(map(held_by_member, names))
         return size + len(self.id) if names else 0
 
     def supports(self, request: JoinGroupRequest) -> bool:
-        """Is there a protocol that all know, with whoever asks?"""
+        """Is there a protocol that all support, with the new member?"""
         names = {each.name for each in request.protocols}
         known = self.known(request)
         others = [each for each in self.members.values() if each is not known]
@@ -237,7 +239,7 @@ class Group:
         return joined and not self.pending
 
     def deadline_ns(self) -> int:
-        """When something is due, at the earliest."""
+        """The earliest time at which something is due."""
         return min(
             self.joined_until_ns,
             self.synced_until_ns,
@@ -249,7 +251,7 @@ class Group:
         )
 
     def joined(self, member: GroupMember) -> JoinGroupResponse:
-        """What a member of this generation is told of it; its leader also who else there is."""
+        """What a member of this generation gets; its leader gets the other members too."""
         is_leader = member.id == self.leader
         told = self.members.values() if is_leader else ()
         return JoinGroupResponse(
@@ -289,7 +291,7 @@ class Group:
     # --- changes ---
 
     def replace(self, old: GroupMember, new: GroupMember) -> None:
-        """It takes its place, also as the leader."""
+        """The new member takes the old one's place, also as the leader."""
         del self.members[old.id]
         self.members[new.id] = new
         if self.leader == old.id:
@@ -300,7 +302,7 @@ class Group:
         return self._elected_protocol()
 
     def begin_generation(self) -> None:
-        """Of the members that there are: static ones belong to it that have not joined."""
+        """Begin one with the present members, including static ones that have not joined."""
         self.generation += 1
         self.is_shared_out = False
         if not self.members:
@@ -312,7 +314,7 @@ class Group:
             self.leader = joined[0]
 
     def _elected_protocol(self) -> str:
-        """Each votes for the first in its list that all know; the earlier one of equals."""
+        """Each member votes for the first in its list that all support; of equals, the earlier."""
         known = set.intersection(*(_names(each) for each in self.members.values()))
         votes = Counter(
             next(each.name for each in member.protocols if each.name in known)
@@ -346,7 +348,9 @@ class Group:
 
 
 def recorded_group(id_: str, value: GroupMetadataValue, mono_ns: int) -> Group:
-    """As another leader wrote it down: its members are given a session's time to be heard of."""
+    """The group as another leader recorded it: members get a session timeout to send a
+    heartbeat.
+    """
     group = Group(
         id=id_,
         state=GroupState.STABLE if value.members else GroupState.EMPTY,

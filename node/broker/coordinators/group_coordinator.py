@@ -1,5 +1,6 @@
-"""The coordinator of groups: a method a request, for the groups whose partitions this broker leads
-(`GroupCoordinatorService`)."""
+"""The group coordinator: one method a request, for the groups in the partitions that it leads
+(`GroupCoordinatorService`).
+"""
 
 from collections.abc import Callable
 from random import Random
@@ -59,14 +60,14 @@ from node.wire.group_offsets import (
     OffsetFetchResponse,
 )
 
-# DeleteGroups and OffsetDelete: what somebody wants to be forgotten of a group, and may be.
+# DeleteGroups and OffsetDelete: which groups and offsets a client may delete.
 
 
 Find = Callable[[str], tuple[LedGroups | None, ErrorCode]]
 
 
 class DeletedGroups:
-    """Of one request, whose answer waits for the last of them."""
+    """The groups of one request, which is answered when the last of them is done."""
 
     def __init__(
         self, connection: ConnectionId, request: DeleteGroupsRequest, waiting: Waiting[str]
@@ -113,8 +114,9 @@ def delete_offsets(
     waiting: Waiting[str],
     now: Now,
 ) -> OffsetDeleteResponse | None:
-    """None: answered once it is written down. Of a group of consumers those of topics that they do
-    not read may go; of any other group nobody knows which it needs (`ClassicGroup`)."""
+    """None: answered once it is written. Of a consumer group, offsets of topics that it does not
+    read may go; what any other group needs is not known (`ClassicGroup`).
+    """
     group = led.find(request.group)
     if group is None:
         return OffsetDeleteResponse(error=ErrorCode.GROUP_ID_NOT_FOUND)
@@ -139,7 +141,7 @@ def delete_offsets(
     return None
 
 
-_DEAD = "Dead"  # the state of a group that is not there
+_DEAD = "Dead"  # the state of a group that does not exist
 
 
 class GroupCoordinator:
@@ -168,7 +170,7 @@ class GroupCoordinator:
     def handle(
         self, connection: ConnectionId, listener: str, request: GroupRequest, image: Image, now: Now
     ) -> Response | None:
-        """None: answered later."""
+        """The response; None: answered later."""
         match request:
             case FindCoordinatorRequest():
                 found = coordinators(request, self._topic, image, live_brokers(image, listener))
@@ -202,7 +204,7 @@ class GroupCoordinator:
         led, error = self._find(request.group, image)
         group = None
         if led is not None and error is ErrorCode.NONE:
-            # Only who has no id yet may begin a group.
+            # Only a member without an id may begin a group.
             group = led.find_or_make(request.group) if self._has_room(led, request) else None
             error = ErrorCode.GROUP_MAX_SIZE_REACHED if group is None else error
         if led is None or group is None:
@@ -273,7 +275,7 @@ class GroupCoordinator:
         return None
 
     def _fetched(self, request: OffsetFetchRequest, image: Image) -> Work:
-        """A group that is named twice is refused the second time: it may have very many."""
+        """A group that is named twice is refused the second time: it may have very many offsets."""
         found: list[FetchedOffsets] = []
         named: set[str] = set()
         for each in request.groups:
@@ -292,7 +294,7 @@ class GroupCoordinator:
         yield OffsetFetchResponse(groups=tuple(found))
 
     def _listed(self, request: ListGroupsRequest) -> Work:
-        """Whoever asks hears of all that is here, or that it is not known yet."""
+        """All groups of this broker, or the error that they are not loaded yet."""
         loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         if any(led.refusal() is loading for led in self._led.values()):
             yield ListGroupsResponse(error=loading)
@@ -340,14 +342,15 @@ class GroupCoordinator:
         return delete_offsets(led, connection, request, self._waiting, now)
 
     def make_offsets_topic(self) -> None:
-        """Somebody asks about it, and there is none."""
+        """Called when a client needs the topic, and there is none."""
         self._topic.make()
 
     # --- what is due ---
 
     def follow(self, image: Image, now: Now) -> None:
-        """Replicas were told what they lead. What was committed goes with its topic
-        (`GroupCoordinatorService.onPartitionsDeleted`)."""
+        """The replicas know what they lead. Offsets of deleted topics are forgotten
+        (`GroupCoordinatorService.onPartitionsDeleted`).
+        """
         before, self._topics = self._topics, image.topics.ids()
         is_gone = any(self._topics.get(name) != topic for name, topic in before.items())
         for index, led in list(self._led.items()):
@@ -381,7 +384,7 @@ class GroupCoordinator:
         )
 
     def _has_room(self, led: LedGroups, request: JoinGroupRequest) -> bool:
-        """For a member, or for more of what one says."""
+        """Is there room for a member, or for more metadata of one?"""
         group = led.find(request.group)
         known = None if group is None else group.known(request)
         more = protocols_bytes(request.protocols)
@@ -394,7 +397,7 @@ class GroupCoordinator:
     def _find(
         self, group: str, image: Image, *, may_be_unnamed: bool = False
     ) -> tuple[LedGroups | None, ErrorCode]:
-        """Who keeps it here, and why it is not to be asked, if it is not."""
+        """The groups of its partition, and why they cannot be used, if so."""
         if group == "" and not may_be_unnamed:
             return None, ErrorCode.INVALID_GROUP_ID
         partition = self._topic.partition_of(group, image)

@@ -1,5 +1,6 @@
-"""A partition of `__consumer_offsets` that this broker leads: what is committed of it, replayed,
-and what is appended to it (`CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`)."""
+"""A partition of `__consumer_offsets` that this broker leads: its committed records, replayed, and
+what is appended to it (`CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -32,21 +33,21 @@ from node.storage.disk import CorruptLog
 from node.wire.apis import Response
 from node.wire.group_offsets import CommittedOffset
 
-# How much room what clients say of groups takes of a broker's memory.
+# The broker's memory for groups and offsets.
 #
-# Kafka knows no such limit. What nobody has needed for long is forgotten (`expiry`); whoever is
-# known already may go on when there is no room left for others.
+# Kafka has no such limit. What was not used for long expires (`expiry`); known groups may go on
+# when there is no room for new ones.
 
 
 class GroupRoom:
-    """Of all groups that one broker coordinates. Sizes are bytes, about."""
+    """The sizes, in bytes, about, of all groups that one broker coordinates."""
 
     def __init__(self) -> None:
         self._sizes: dict[tuple[str, str], int] = {}
         self._total = 0
 
     def hold(self, kind: str, group: str, size: int) -> None:
-        """What that group takes now, of members or of offsets; 0: it is forgotten."""
+        """The size that a group, its members or its offsets now have; 0: it is forgotten."""
         key = (kind, group)
         self._total += size - self._sizes.get(key, 0)
         if size:
@@ -59,16 +60,16 @@ class GroupRoom:
         return self._total + size <= limits.MAX_GROUPS_BYTES
 
 
-# Requests that are about very many groups or offsets, answered a piece a step: what comes in
-# meanwhile is served between two pieces, and heartbeats are sent.
+# Requests about very many groups or offsets are answered a piece a step: between two pieces other
+# requests are served, and heartbeats are sent.
 #
-# What is told is as it is when it is come to; so it is in Kafka, where others change groups while a
-# thread lists them.
+# Each group is returned as it is when its turn comes; so it is in Kafka, where groups change while
+# a thread lists them.
 
 
-PIECE = 2_000  # groups or offsets, of some five microseconds
+PIECE = 2_000  # groups or offsets, of some 5 us
 
-# None after each piece, and in the end the answer.
+# None after each piece, and at the end the answer.
 Work = Iterator[Response | None]
 
 
@@ -77,14 +78,14 @@ class Piecemeal:
         self._waiting = Waiting[Work](parking)
 
     def begin(self, connection: ConnectionId, work: Work) -> Response | None:
-        """None: answered later, or hung up on."""
+        """The response; None: answered later, or the connection is closed."""
         response = next(work)
         if response is None:
             self._waiting.park(connection, work)
         return response
 
     def poll(self) -> None:
-        """A piece of the request that has waited longest since its last one."""
+        """Do a piece of the request with the oldest last piece."""
         for connection, work in self._waiting.requests.items():
             response = next(work)
             if response is not None:
@@ -100,12 +101,13 @@ class Piecemeal:
 GroupRecord = tuple[GroupKey, GroupValue | None]
 _OFFSETS = "offsets"
 _OFFSET_BYTES = 500  # of memory, beside names
-_READ_BYTES = 128 * 1024  # in one step: some ten microseconds for each record of it
+_READ_BYTES = 128 * 1024  # in one step: some 10 us for each record of it
 
 
 class GroupLog:
-    """As long as this broker leads it in one epoch. `is_unreadable`: it holds what nobody here
-    understands, and nothing is answered from it."""
+    """Lives while this broker leads it in one epoch. `is_unreadable`: it holds a record of an
+    unknown format, and nothing is answered from it.
+    """
 
     def __init__(
         self, replicas: ReplicaManager, held: HostedPartition, message_bytes: int, room: GroupRoom
@@ -116,12 +118,12 @@ class GroupLog:
         self._held = held
         self._message_bytes = message_bytes
         self._replayed = Offset(0)  # all below
-        # The high watermark and the log's end when nothing was left that could be replayed.
+        # The high watermark and the log's end when nothing was left to replay.
         self._nothing_at: tuple[Offset, Offset] | None = None
-        # Where the last write of an offset ends, until it is replayed.
+        # Where the pending write of an offset ends, until it is replayed.
         self._on_its_way: dict[OffsetCommitKey, Offset] = {}
         self._groups_on_their_way: dict[str, Offset] = {}
-        self._kept_at: dict[GroupKey, Offset] = {}  # of what means something, in which batch it is
+        self._kept_at: dict[GroupKey, Offset] = {}  # the batch with the current value of each key
         self.epoch = held.replica.leader_epoch
         self.groups: dict[str, GroupMetadataValue] = {}
         self.offsets: dict[str, dict[tuple[str, int], OffsetCommitValue]] = {}
@@ -129,7 +131,7 @@ class GroupLog:
 
     @property
     def is_led(self) -> bool:
-        """Not once the topic is deleted, and another one made in its place."""
+        """False once the topic is deleted and another one has its name."""
         replica, is_held = self._held.replica, self._replicas.find(self._held.at) is self._held
         return is_held and replica.leading is not None and replica.leader_epoch == self.epoch
 
@@ -155,7 +157,9 @@ class GroupLog:
         return [each.size for each in self._replicas.segments(self._held)]
 
     def begin_at(self, start: Offset) -> bool:
-        """Nothing below it is needed; all of that is replayed. Is that news?"""
+        """Raise the log start: nothing below it is needed, and all of that is replayed. Returns
+        whether that is new.
+        """
         is_news = self.is_led and start > self._held.replica.start
         if is_news:
             self._replicas.begin_at(self._held, start)
@@ -163,7 +167,7 @@ class GroupLog:
 
     @property
     def end(self) -> Offset:
-        """Also of what is not committed."""
+        """The log's end, with what is not committed yet."""
         return self._held.replica.end
 
     @property
@@ -175,33 +179,33 @@ class GroupLog:
         return key in self._on_its_way
 
     def is_group_on_its_way(self, name: str) -> bool:
-        """The same of what is written down of a group itself."""
+        """The same for the group's own record."""
         return name in self._groups_on_their_way
 
     @property
     def kept_at(self) -> Mapping[GroupKey, Offset]:
-        """Of all keys that mean something: where the batch begins that says what."""
+        """The start of the batch that has its value, for each key with one."""
         return self._kept_at
 
     def value_of(self, key: GroupKey) -> GroupValue:
-        """Of such a key."""
+        """The value of such a key."""
         if isinstance(key, OffsetCommitKey):
             return self.offsets[key.group][key.topic, key.partition]
         return self.groups[key.group]
 
     def is_coming(self, key: GroupKey) -> bool:
-        """Is something of it on its way?"""
+        """Is any write of it pending?"""
         if isinstance(key, OffsetCommitKey):
             return self.is_on_its_way(key)
         return self.is_group_on_its_way(key.group)
 
     def knows(self, key: OffsetCommitKey) -> bool:
-        """Is something committed there, or about to be?"""
+        """Is an offset committed there, or pending?"""
         is_committed = (key.topic, key.partition) in self.offsets.get(key.group, {})
         return is_committed or self.is_on_its_way(key)
 
     def keys_of(self, group: str) -> list[OffsetCommitKey]:
-        """All that it `knows` of a group."""
+        """All of a group's keys for which `knows` is true."""
         committed = (
             OffsetCommitKey(group=group, topic=topic, partition=partition)
             for topic, partition in self.offsets.get(group, {})
@@ -211,8 +215,9 @@ class GroupLog:
 
     @property
     def may_read(self) -> bool:
-        """Is there more to replay? Not where the high watermark lies within a batch: whoever says
-        that it is a follower may have fetched from anywhere."""
+        """Is there more to replay? Not if the high watermark lies within a batch: a client that
+        claims to be a follower may have fetched from any offset.
+        """
         is_more = self._replayed < self._held.replica.high_watermark
         return is_more and not self.is_unreadable and self._nothing_at != self._ends()
 
@@ -235,7 +240,7 @@ class GroupLog:
             self._nothing_at = self._ends()
 
     def _ends(self) -> tuple[Offset, Offset]:
-        """What was appended in this step is not in the log yet."""
+        """This step's appends are not in the log yet."""
         log = self._replicas.log(self._held)
         end = Offset(0) if log is None else log.next_offset
         return self._held.replica.high_watermark, end
@@ -245,7 +250,7 @@ class GroupLog:
         return b"" if log is None else log.read_below(self._replayed, _READ_BYTES, limit)
 
     def has_room(self, group: str, offsets: Iterable[CommittedOffset]) -> bool:
-        """For those that nothing is committed of yet, or less."""
+        """Is there room for new offsets of a group without any, or with fewer?"""
         known = self.offsets.get(group, {})
         more = 0
         for each in offsets:
@@ -256,7 +261,7 @@ class GroupLog:
         return more == 0 or self._room.has(more)
 
     def append(self, records: Sequence[GroupRecord], now: Now) -> tuple[ErrorCode, Offset]:
-        """Where they end, or why they are not appended."""
+        """Where the records end, or why they are not appended."""
         replica = self._held.replica
         error = replica.refusal(NO_EPOCH)
         if error is ErrorCode.NONE and not replica.may_append_for_all():
@@ -284,15 +289,17 @@ class GroupLog:
         return ErrorCode.NONE, replica.end
 
     def acknowledgement(self, end: Offset) -> ErrorCode | None:
-        """Of what was appended in this epoch, up to `end`; None: not yet. Only once it is replayed:
-        so whoever was told of it finds it here, and nobody who asks has to wait for a replay."""
+        """The result for what was appended in this epoch, up to `end`; None: not yet. OK only once
+        it is replayed: so a client that was acknowledged finds it here, and no read has to wait for
+        a replay.
+        """
         if not self.is_led or self.is_unreadable:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return self._held.replica.acknowledgement(end) if self._replayed >= end else None
 
     def _replay(self, batch: Batch) -> None:
         if batch.header.is_control:
-            return  # the end of a transaction of Kafka's, which says nothing of groups
+            return  # a transaction marker of Kafka's, which says nothing of groups
         for record in batch.records():
             key = decode_key(record.key)
             if key is not None:
@@ -300,7 +307,7 @@ class GroupLog:
                 self._note_place(key, batch.header, is_kept=record.value is not None)
 
     def _note_place(self, key: GroupKey, header: BatchHeader, *, is_kept: bool) -> None:
-        """A batch of that header told of it."""
+        """A batch with that header has its value."""
         if is_kept:
             self._kept_at[key] = header.base_offset
         else:
@@ -336,13 +343,13 @@ class GroupLog:
         self._room.hold(_OFFSETS, key.group, size)
 
     def drop(self) -> None:
-        """Another one takes its place."""
+        """Another log takes its place."""
         for group in self._sizes:
             self._room.hold(_OFFSETS, group, 0)
 
 
 def _held(key: OffsetCommitKey, value: OffsetCommitValue | None) -> int:
-    """Of memory, about; nothing where nothing is committed."""
+    """An estimate of the memory; 0 without offsets."""
     return 0 if value is None else held_by_offset(key.group, key.topic, value.metadata)
 
 

@@ -1,5 +1,6 @@
-"""The groups of one partition of `__consumer_offsets`, while this broker leads it, and what was
-written to it and is not committed yet."""
+"""The groups of one partition of `__consumer_offsets`, while this broker leads it, with its pending
+writes; and the cleaning of its log.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -35,36 +36,36 @@ from node.records.group_records import (
 from node.wire.apis import Response
 from node.wire.group_descriptions import ListedGroup
 
-# The front of a partition of `__consumer_offsets` goes when nothing in it means anything any more.
+# Cleaning: segments at the front of the log are deleted when they hold no current value.
 #
-# Kafka compacts that log. Here whole segments go, from the front alone, once no key has its newest
-# value there: the log begins later, as after a deletion of records, and followers' logs do by that.
-# So that one offset which nobody commits anew does not hold all that is behind it, the values that
-# mean something in the first segment are written again, at the end, where more than half of the log
-# means nothing. Nobody is told of that: what is read is the same.
+# Kafka compacts this log. Here whole segments are deleted, from the front only, once no key has its
+# newest value there: the log start is raised, as by DeleteRecords, and followers do the same. Where
+# more than half of the log is obsolete, the current values in its first segment are written again
+# at the end, so that one offset that is never committed again does not keep all segments behind it.
+# No client is affected: reads return the same.
 #
-# What is below the log's start is not missed: of each key the newest record is there, and an older
-# tombstone goes together with all that it has ended.
+# Nothing below the log start is missed: the newest record of each key remains, and an older
+# tombstone is deleted together with all that it ended.
 
 
-_FULL_SEGMENTS = 2  # of a log that is worth the trouble
-_DIRTY = 2  # times as large as what means something
-_VALUE_BYTES = 60  # of an offset, or of a member, beside what it says
+_FULL_SEGMENTS = 2  # of a log that is worth cleaning
+_DIRTY = 2  # times as large as its current values
+_VALUE_BYTES = 60  # of an offset, or of a member, beside its metadata
 
 
 class LogFront:
-    """Of one partition, while this broker leads it."""
+    """The front of one partition's log, while this broker leads it."""
 
     def __init__(self, log: GroupLog, settings: GroupSettings, message_bytes: int) -> None:
         self._log = log
         self._interval_ns = settings.retention_check_ms * MS
         self._batch_bytes = message_bytes // PART_OF_A_BATCH
-        self.due_ns = 0  # of the next look; the first is an interval after the beginning
+        self.due_ns = 0  # of the next check; the first is an interval after the beginning
         self._pieces: Iterator[list[GroupRecord]] | None = None
         self._written = Offset(0)
 
     def go_on(self, now: Now) -> None:
-        """Only where all is loaded."""
+        """Called only when all is loaded."""
         if self.due_ns == 0:
             self.due_ns = now.mono_ns + self._interval_ns
         if self._pieces is None and now.mono_ns >= self.due_ns:
@@ -94,19 +95,18 @@ class LogFront:
         return is_at_it and self._log.has_replayed(self._written) and self._log.may_append
 
     def _moved_on(self) -> Iterator[list[GroupRecord]]:
-        """What is written again, a piece at a time, and the front goes as far as it may."""
+        """The records to write again, a piece at a time; then the front goes as far as it may."""
         if self._drop():
             yield []  # until the segments are gone
         while self._is_dirty():
             yield from self._again(self._log.segment_bases()[1])
             yield []  # until the last piece is replayed
             if not self._drop():
-                return  # somebody's write was on its way: the next look goes on
+                return  # a client's write was pending: the next check goes on
             yield []
 
     def _drop(self) -> bool:
-        """Up to the last segment before the first value that means something: false if there is
-        none that goes."""
+        """Delete up to the last segment before the first current value; False if there is none."""
         needed = min(self._log.kept_at.values(), default=self._log.replayed)
         needed = min(needed, self._log.replayed)
         starts = [base for base in self._log.segment_bases()[1:] if base <= needed]
@@ -118,7 +118,7 @@ class LogFront:
         return len(sizes) > _FULL_SEGMENTS and sum(sizes) > _DIRTY * kept
 
     def _again(self, end: Offset) -> Iterator[list[GroupRecord]]:
-        """What means something below `end`."""
+        """Current values below `end`."""
         piece: list[GroupRecord] = []
         size = 0
         for key in [key for key, at in self._log.kept_at.items() if at < end]:
@@ -141,7 +141,7 @@ class LogFront:
 
 
 def _size(key: GroupKey, value: GroupValue) -> int:
-    """Of their record, about."""
+    """The size of their record, about."""
     return tombstone_bytes(key) + _value_size(value)
 
 
@@ -159,13 +159,13 @@ def _value_size(value: GroupValue) -> int:
 
 Written = Callable[[ErrorCode, Now], None]
 _MEMBERS = "members"
-_ROOM_OF_A_RECORD = 2  # what members say of themselves may be half of it: shares come to it
+_ROOM_OF_A_RECORD = 2  # members' metadata may be half of it: assignments are added
 
-# Groups in one step that are made of what another coordinator wrote, or in which something is due:
-# after a change of coordinators the sessions of all members may end at once.
+# Groups in one step that are loaded from another coordinator's records, or in which something is
+# due: after a change of coordinators the sessions of all members may end at once.
 MAX_GROUPS_AT_ONCE = 200
 
-# What clients are told of an append that failed (`CoordinatorOperationExceptionHelper`).
+# What clients get for an append that failed (`CoordinatorOperationExceptionHelper`).
 _COORDINATORS = {
     ErrorCode.NONE: ErrorCode.NONE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
@@ -206,7 +206,7 @@ class LedGroups:
         self._piece_bytes = message_bytes // PART_OF_A_BATCH
         self._expiry = Expiry(log, settings, message_bytes, self.find, self._forget_expired)
         self._front = LogFront(log, settings, message_bytes)
-        self._look_ns, self._is_forgetting = 0, False  # when either of them looks, or if it does
+        self._look_ns, self._is_forgetting = 0, False  # when either is due, or whether it runs
         self.due_ns = NEVER_NS  # of groups: nothing is due before
         group_bytes = message_bytes // _ROOM_OF_A_RECORD
         self.rebalancing = Rebalancing(settings, group_bytes, random, self)
@@ -214,14 +214,15 @@ class LedGroups:
     # --- what is asked ---
 
     def refusal(self) -> ErrorCode:
-        """Why nothing is answered from here, if nothing is. Once it is loaded, nobody waits for
-        what is yet to be replayed: of that nobody was told (`GroupLog.acknowledgement`)."""
+        """Why nothing is answered from here, if so. Once loaded, no read waits for the replay: what
+        is yet to be replayed was not acknowledged (`GroupLog.acknowledgement`).
+        """
         if not self.log.is_led or self.log.is_unreadable:
             return ErrorCode.NOT_COORDINATOR
         return ErrorCode.NONE if self._is_loaded else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
     def listed(self) -> Iterator[ListedGroup]:
-        """All, also those that have committed offsets and no members, now or ever."""
+        """All groups, also those with committed offsets and without members, now or ever."""
         for name in [*self._groups, *sorted(self.log.offsets.keys() - self._groups.keys())]:
             group = self._groups.get(name)
             state = GroupState.EMPTY if group is None else group.state
@@ -235,7 +236,7 @@ class LedGroups:
         return Group(id=group) if found is None and has_offsets else found
 
     def find_or_make(self, group: str) -> Group | None:
-        """None: there are too many."""
+        """None: there are too many groups."""
         found = self._groups.get(group)
         if found is None and len(self._groups) < limits.MAX_GROUPS_PER_PARTITION:
             found = self._groups[group] = Group(id=group)
@@ -256,14 +257,14 @@ class LedGroups:
             self._elapse(now)
 
     def _look(self, now: Now) -> None:
-        """For what nobody needs any more."""
+        """Look for what has expired."""
         self._expiry.go_on(now)
         self._front.go_on(now)
         self._is_forgetting = self._expiry.is_under_way or self._front.is_under_way
         self._look_ns = min(self._expiry.due_ns, self._front.due_ns)
 
     def _load_some(self, now: Now) -> None:
-        """What is caught up to does not change: nothing is written before all is loaded."""
+        """The replayed state does not change meanwhile: nothing is written before all is loaded."""
         if self._unloaded is None:
             self._unloaded = iter(self.log.groups.items())
         some = list(islice(self._unloaded, MAX_GROUPS_AT_ONCE))
@@ -275,8 +276,9 @@ class LedGroups:
             self.due_ns = now.mono_ns
 
     def _elapse(self, now: Now) -> None:
-        """Of groups; what nobody is in and nothing was said of is forgotten. Of more than may be at
-        once some stay due."""
+        """Let time pass in groups; forget one without members and records. Beyond the limit of a
+        step, some stay due.
+        """
         due = (each for each in self._groups.values() if each.deadline_ns() <= now.mono_ns)
         for group in list(islice(due, MAX_GROUPS_AT_ONCE)):
             self.rebalancing.elapse(group, now)
@@ -297,7 +299,7 @@ class LedGroups:
         return min(self.due_ns, written_ns, old_ns)
 
     def touched(self, name: str) -> None:
-        """Something was done to that group, if there is one."""
+        """Called when that group has changed, if it exists."""
         group = self._groups.get(name)
         if group is not None:
             self._forget_if_new(group)
@@ -310,7 +312,7 @@ class LedGroups:
             self._groups.pop(group.id, None)
 
     def _forget_expired(self, name: str) -> None:
-        """Nobody is in it, and nothing of it is committed."""
+        """It has no members, and no committed offsets."""
         self._groups.pop(name, None)
         self._room.hold(_MEMBERS, name, 0)
 
@@ -328,7 +330,7 @@ class LedGroups:
     # --- writes ---
 
     def write(self, records: Sequence[GroupRecord], now: Now, written: Written) -> None:
-        """Exactly one call of `written`: once it is committed, or with why that is not known."""
+        """Calls `written` exactly once: when it is committed, or with why that is not known."""
         error, end = self.log.append(records, now)
         if error is not ErrorCode.NONE:
             written(_told(error), now)
@@ -337,8 +339,9 @@ class LedGroups:
         self._writes.append(_Write(end=end, until_ns=until_ns, written=written))
 
     def forget(self, keys: Sequence[GroupKey], now: Now, written: Written) -> None:
-        """As `write`, that they mean nothing any more; any number of them, also none. In as many
-        batches as they need, but in one step: so nothing that others commit comes in between."""
+        """As `write`, with tombstones for any number of records, also none. In as many batches as
+        needed, but in one step: so no other commit comes in between.
+        """
         pieces = list(self._pieces(keys))
         if not pieces:
             written(ErrorCode.NONE, now)
@@ -363,8 +366,9 @@ class LedGroups:
             yield piece
 
     def delete(self, name: str, now: Now, deleted: Written) -> None:
-        """A group that nobody is in, and all that was committed of it. Whoever joins from now on
-        begins another one."""
+        """Delete an empty group and all its offsets. A client that joins from now on begins another
+        one.
+        """
         before = self._groups.pop(name, None)
         self._room.hold(_MEMBERS, name, 0)
 

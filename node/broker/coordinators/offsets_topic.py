@@ -1,4 +1,4 @@
-"""`__consumer_offsets`: which of its partitions a group belongs to, and how it is made."""
+"""`__consumer_offsets`: its creation, and the partition and coordinator of each group."""
 
 from collections.abc import Mapping
 from struct import unpack
@@ -16,8 +16,9 @@ OFFSETS_TOPIC = "__consumer_offsets"
 
 
 class OffsetsTopic:
-    """Made as Kafka's brokers do, when somebody looks for a coordinator
-    (`AutoTopicCreationManager`)."""
+    """Made as Kafka's brokers do, when a client looks for a coordinator
+    (`AutoTopicCreationManager`).
+    """
 
     def __init__(self, settings: GroupSettings, link: ControllerLink) -> None:
         self._settings = settings
@@ -30,7 +31,7 @@ class OffsetsTopic:
         return None if topic is None else java_hash(group) % topic.partitions
 
     def leader_of(self, group: str, image: Image) -> NodeId | None:
-        """-1: nobody leads its partition. None: there is no such topic yet."""
+        """-1: its partition has no leader. None: there is no such topic yet."""
         topic, partition = image.topics.named(OFFSETS_TOPIC), self.partition_of(group, image)
         if topic is None or partition is None:
             return None
@@ -38,7 +39,7 @@ class OffsetsTopic:
         return NO_NODE if found is None else NodeId(found.leader)
 
     def make(self) -> None:
-        """Whoever asks again later finds it, or has it asked for again."""
+        """A client that asks again later finds it, or causes another creation."""
         if self._is_requested:
             return
         self._is_requested = True
@@ -68,7 +69,7 @@ def java_hash(text: str) -> int:
     return 0 if signed == -(1 << 31) else abs(signed)
 
 
-# FindCoordinator: who leads the partition to which a group belongs.
+# FindCoordinator: the leader of a group's partition.
 
 
 def coordinators(
@@ -77,7 +78,9 @@ def coordinators(
     image: Image,
     brokers: Mapping[NodeId, Endpoint],
 ) -> tuple[Coordinator, ...]:
-    """One for each key, of the brokers that are up. Where there is no topic, it is asked for."""
+    """One for each key, of the brokers that are up. If there is no topic, its creation is
+    requested.
+    """
     refusal = _why_not(request.key_type)
     found = []
     for key in request.keys:
@@ -89,8 +92,9 @@ def coordinators(
 
 
 def _why_not(key_type: int) -> ErrorCode:
-    """There are no transactions here: an older broker would say the same, and a client that is told
-    so does not ask again."""
+    """There are no transactions here: an older broker would answer the same, and a client with that
+    answer does not ask again.
+    """
     if key_type == GROUP:
         return ErrorCode.NONE
     is_transaction = key_type == TRANSACTION

@@ -1,13 +1,13 @@
-"""A generation of a group: who joins, who shares out, and who is late (`GroupMetadataManager`'s
+"""Rebalances: joining, assignment, and members that are late or replaced (`GroupMetadataManager`'s
 classic groups, KIP-62, KIP-134, KIP-345, KIP-394).
 
-Members join until all have, or the longest rebalance time-out of them has passed; the first ones of
-a group are waited for a little longer. Then a generation begins, and its leader, the first that
-joined, says who gets what. That is written down before anybody hears of it.
+Members join until all have, or their longest rebalance timeout has passed; the first ones of a
+group are waited for a little longer. Then a generation begins, and its leader, the first that
+joined, assigns the partitions. The assignment is written before any member gets it.
 
 A static member (it brings the name of an instance) is waited for, and belongs to the next
-generation too, until its session ends. Whoever comes by the same name takes its place, with its
-share, and the others hear nothing of that; who was there before is fenced.
+generation too, until its session ends. A client with the same instance name takes its place and its
+assignment without a rebalance, and the former member is fenced.
 """
 
 from collections.abc import Callable
@@ -31,11 +31,10 @@ from node.wire.group_membership import (
     SyncGroupResponse,
 )
 
-# Names in groups: those that members are given, and whether all answers have room for those that
-# they bring.
+# Names in groups: the ids of members, and whether all responses have room for the names that
+# members bring.
 #
-# Kafka takes longer ones in flexible versions, and can describe such a group in older ones to
-# nobody.
+# Kafka takes longer names in flexible versions, and then cannot describe the group in older ones.
 
 
 _NUMBER_BYTES = len(f"-{UUID(int=0)}")
@@ -47,8 +46,9 @@ def new_member_id(request: JoinGroupRequest, random: Random) -> str:
 
 
 def have_room(request: JoinGroupRequest) -> bool:
-    """In every version of every answer that tells of the group, and in its record. Who has an id is
-    given no other one."""
+    """Do they fit into every version of every response about the group, and into its record? A
+    member with an id keeps it.
+    """
     protocols = (each.name for each in request.protocols)
     names = (request.group, request.protocol_type, *protocols)
     fit = all(len(name.encode()) <= limits.MAX_STRING_BYTES for name in names)
@@ -65,17 +65,17 @@ Stored = Callable[[ErrorCode, Now], None]
 
 
 class Host(Protocol):
-    """Who keeps groups."""
+    """The keeper of groups."""
 
     def respond(self, connection: ConnectionId, response: Response) -> None:
-        """To a request that waits; nothing if nobody waits there any more."""
+        """Answer a waiting request; nothing if its connection is closed."""
 
     def store(self, group: Group, now: Now, stored: Stored) -> None:
-        """Write it down; exactly one call of `stored` tells what became of it."""
+        """Write it; calls `stored` exactly once with the result."""
 
 
 class Rebalancing:
-    """Of any group. `group_bytes` is what fits into a record."""
+    """The rebalances of any group. `group_bytes` is what fits into a record."""
 
     def __init__(
         self, settings: GroupSettings, group_bytes: int, random: Random, host: Host
@@ -108,7 +108,7 @@ class Rebalancing:
     def sync(
         self, group: Group, connection: ConnectionId, request: SyncGroupRequest, now: Now
     ) -> None:
-        """Answered now, or when the leader's word is written down."""
+        """Answered now, or when the leader's assignment is written."""
         error = _why_not_sync(group, request)
         if error is not ErrorCode.NONE:
             self._host.respond(connection, SyncGroupResponse(error=error))
@@ -141,7 +141,7 @@ class Rebalancing:
         return ErrorCode.REBALANCE_IN_PROGRESS if is_preparing else ErrorCode.NONE
 
     def leave(self, group: Group, leaving: LeavingMember, now: Now) -> ErrorCode:
-        """Who is named by its instance alone is removed by somebody else."""
+        """A member that is named by its instance alone is removed by another client."""
         if group.pending.pop(leaving.id, None) is not None:
             self._complete_if_all_have_joined(group, now)
             return ErrorCode.NONE
@@ -175,12 +175,12 @@ class Rebalancing:
             self._end_of_joining(group, now)
 
     def _store(self, group: Group, now: Now) -> None:
-        """With what its leader said."""
+        """Write the group with the leader's assignment."""
         generation = group.generation
         self._host.store(group, now, lambda error, now: self._stored(group, generation, error, now))
 
     def _stored(self, group: Group, generation: int, error: ErrorCode, now: Now) -> None:
-        """Of an EMPTY group nobody waits for it."""
+        """No request waits for an EMPTY group's record."""
         if group.generation != generation or group.state is not GroupState.COMPLETING:
             return
         if error is not ErrorCode.NONE:
@@ -195,7 +195,7 @@ class Rebalancing:
                 self._tell_share(group, member, connection)
 
     def drop(self, group: Group, error: ErrorCode) -> None:
-        """Another broker coordinates it: whoever waits is told so."""
+        """Another broker coordinates it: waiting members get that error."""
         for member in group.members.values():
             self._let_go(member, error)
 
@@ -220,7 +220,7 @@ class Rebalancing:
         return ErrorCode.NONE
 
     def _is_full(self, group: Group, request: JoinGroupRequest) -> bool:
-        """Also of those who were given an id, as this one may be."""
+        """Pending ids count too, as this member may have one."""
         is_full = len(group.members) + len(group.pending) >= self._settings.members
         return is_full and request.member not in group.pending
 
@@ -260,8 +260,9 @@ class Rebalancing:
         request: JoinGroupRequest,
         now: Now,
     ) -> None:
-        """Nothing changes for one that was not told, or asks twice; but for the leader, who asks
-        for another generation by it."""
+        """Nothing changes for a member that missed the answer, or asks twice; but a leader asks for
+        another generation by it.
+        """
         is_same = member.protocols == request.protocols
         is_told = group.state is GroupState.STABLE and member.id != group.leader
         if is_same and (is_told or group.state is GroupState.COMPLETING):
@@ -279,8 +280,9 @@ class Rebalancing:
         request: JoinGroupRequest,
         now: Now,
     ) -> None:
-        """The instance has a new member, who has the old one's share. In a generation that is
-        shared out nothing else changes, unless another protocol would be spoken then."""
+        """The instance has a new member, with the old one's assignment. In a stable generation
+        nothing else changes, unless the group's protocol would be another one then.
+        """
         self._let_go(old, ErrorCode.FENCED_INSTANCE_ID)
         new = replace(old, id=new_member_id(request, self._random), client_id=request.client_id)
         new.take(request)
@@ -292,7 +294,7 @@ class Rebalancing:
             return
         new.joining = connection
         told = group.joined(new)
-        if not request.may_lead:  # it would share out anew what the others have
+        if not request.may_lead:  # it would assign anew what the others have
             told = replace(told, leader=leader or "", members=())
         told = replace(told, is_shared_out=request.may_lead and group.leader == new.id)
 
@@ -310,7 +312,9 @@ class Rebalancing:
         told: JoinGroupResponse,
         now: Now,
     ) -> None:
-        """It is written down, or not; unless all join again meanwhile, or yet another one came."""
+        """The record is written, or not; unless all rejoin meanwhile, or yet another member
+        came.
+        """
         is_same = group.generation == told.generation and group.members.get(new.id) is new
         if not is_same or group.state is not GroupState.STABLE or new.joining is None:
             return
@@ -335,7 +339,7 @@ class Rebalancing:
             self._prepare(group, now)
 
     def _prepare(self, group: Group, now: Now) -> None:
-        """Wait for all to join; whoever waits for a share is to join again."""
+        """Wait for all to join; members that wait for an assignment have to rejoin."""
         self._forget_shares(group, ErrorCode.REBALANCE_IN_PROGRESS, now)
         delay_ms, longest_ms = self._settings.first_delay_ms, group.rebalance_ms()
         group.is_first = group.state is GroupState.EMPTY
@@ -348,7 +352,7 @@ class Rebalancing:
         self._complete_if_all_have_joined(group, now)
 
     def _complete_if_all_have_joined(self, group: Group, now: Now) -> None:
-        """But of a new group more may come, until it is due."""
+        """A new group waits for more members until its deadline."""
         is_waited_for = group.is_first and now.mono_ns < group.joined_until_ns
         if group.state is GroupState.PREPARING and not is_waited_for and group.all_have_joined():
             self._begin_generation(group, now)
@@ -362,7 +366,9 @@ class Rebalancing:
             self._begin_generation(group, now)
 
     def _begin_generation(self, group: Group, now: Now) -> None:
-        """Of those who joined, and of static members; not of those alone, who may be gone."""
+        """Its members are those that joined, and static ones; not static ones alone, which may be
+        gone.
+        """
         group.joined_until_ns = NEVER_NS
         for member in list(group.members.values()):
             if member.joining is None and member.instance is None:
